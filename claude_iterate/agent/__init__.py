@@ -1,0 +1,1 @@
+"""Everything that knows Claude Code; nothing outside this package does."""

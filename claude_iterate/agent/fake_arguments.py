@@ -1,0 +1,143 @@
+"""Reads the fake's command line as Claude Code reads its own: the same options, the same complaints.
+
+Only the standard library: a dry run starts this program once per iteration.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+
+FLAGS = frozenset(
+    {
+        "--version",
+        "--print",
+        "--verbose",
+        "--continue",
+        "--no-session-persistence",
+        "--dangerously-skip-permissions",
+        "--include-partial-messages",
+        "--include-hook-events",
+        "--fork-session",
+        "--bare",
+        "--debug",
+    }
+)
+VALUES = frozenset(
+    {
+        "--output-format",
+        "--input-format",
+        "--append-system-prompt",
+        "--append-system-prompt-file",
+        "--system-prompt",
+        "--system-prompt-file",
+        "--model",
+        "--fallback-model",
+        "--max-turns",
+        "--max-budget-usd",
+        "--permission-mode",
+        "--session-id",
+        "--resume",
+        "--settings",
+        "--json-schema",
+        "--agents",
+        "--effort",
+    }
+)
+VARIADIC = frozenset(
+    {
+        "--allowedTools",
+        "--allowed-tools",
+        "--disallowedTools",
+        "--disallowed-tools",
+        "--tools",
+        "--add-dir",
+        "--mcp-config",
+    }
+)
+ALIASES = {"-p": "--print", "-v": "--version", "-c": "--continue", "-r": "--resume", "-d": "--debug"}
+FORMATS = ("text", "json", "stream-json")
+
+
+class Refusal(Exception):
+    """The command line makes no sense to Claude Code; the text is what it prints on stderr. Exit code 1."""
+
+
+class Arguments:
+    """The parsed command line."""
+
+    def __init__(self) -> None:
+        self.flags: set[str] = set()
+        self.values: dict[str, str] = {}
+        self.lists: dict[str, list[str]] = {}
+        self.words: list[str] = []
+
+    @property
+    def prompt(self) -> str | None:
+        """The prompt, if it was an argument."""
+        return self.words[0] if self.words else None
+
+    @property
+    def headless(self) -> bool:
+        """Whether it is to answer and end, instead of opening a conversation."""
+        return "--print" in self.flags
+
+    @property
+    def output_format(self) -> str:
+        """text, json or stream-json."""
+        return self.values.get("--output-format", "text")
+
+
+def parse(argv: list[str]) -> Arguments:
+    """The arguments, or a Refusal."""
+    arguments = Arguments()
+    rest = deque(argv)
+    while rest:
+        word = rest.popleft()
+        if word == "--":
+            arguments.words.extend(rest)
+            break
+        if not word.startswith("-") or word == "-":
+            arguments.words.append(word)
+        else:
+            _take_option(word, rest, arguments)
+    if "--version" not in arguments.flags:
+        _check(arguments)
+    return arguments
+
+
+def _take_option(word: str, rest: deque[str], arguments: Arguments) -> None:
+    name, attached, value = word.partition("=")
+    name = ALIASES.get(name, name)
+    if name in FLAGS:
+        arguments.flags.add(name)
+    elif name in VALUES:
+        if not attached and not rest:
+            raise Refusal(f"error: option '{name} <value>' argument missing")
+        arguments.values[name] = value if attached else rest.popleft()
+    elif name in VARIADIC:
+        # These eat every word up to the next option, a prompt included: callers must not put one there.
+        taken = arguments.lists.setdefault(name, [])
+        taken.extend([value] if attached else [])
+        while rest and not rest[0].startswith("-"):
+            taken.append(rest.popleft())
+    else:
+        raise Refusal(f"error: unknown option '{word}'")
+
+
+def _check(arguments: Arguments) -> None:
+    if arguments.output_format not in FORMATS:
+        raise Refusal(
+            f"error: option '--output-format <format>' argument '{arguments.output_format}' is invalid. "
+            f"Allowed choices are {', '.join(FORMATS)}."
+        )
+    if arguments.headless and arguments.output_format == "stream-json" and "--verbose" not in arguments.flags:
+        raise Refusal("Error: When using --print, --output-format=stream-json requires --verbose")
+    file = arguments.values.get("--append-system-prompt-file")
+    if file is not None and "--append-system-prompt" in arguments.values:
+        raise Refusal("Error: Cannot use both --append-system-prompt and --append-system-prompt-file.")
+    if file is not None and not Path(file).is_file():
+        raise Refusal(f"Error: Append system prompt file not found: {file}")
+    session = arguments.values.get("--session-id")
+    if session is not None and [len(part) for part in session.split("-")] != [8, 4, 4, 4, 12]:
+        raise Refusal("Error: Invalid session ID. Must be a valid UUID.")

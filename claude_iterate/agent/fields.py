@@ -1,0 +1,45 @@
+"""Reads single fields of foreign JSON: a value of the right type, or a harmless stand-in."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def word(value: Any) -> str:
+    """A string, or the empty one."""
+    return value if type(value) is str else ""
+
+
+def number(value: Any) -> float | None:
+    """A finite number, or None. Numbers in strings are not numbers."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def whole(value: Any) -> int:
+    """A whole number, or 0."""
+    found = number(value)
+    return int(found) if found is not None else 0
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """The strings of a list; anything else in it as text."""
+    return tuple(text_of(item) for item in value) if isinstance(value, list) else ()
+
+
+def text_of(content: Any) -> str:
+    """The text of a block, of a list of blocks, or of whatever else stands where text was expected."""
+    if type(content) is str:
+        return content
+    if content is None:
+        return ""
+    if isinstance(content, list):
+        return "\n".join(text_of(item) for item in content)
+    if isinstance(content, dict):
+        if type(content.get("text")) is str:
+            return str(content["text"])
+        kind = word(content.get("type"))
+        return f"({kind})" if kind in {"image", "document"} else str(content)[:2000]
+    return str(content)

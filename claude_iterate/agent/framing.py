@@ -1,0 +1,56 @@
+"""Bytes in, lines out: any chunking of the same bytes gives the same lines. Bounded, so no stream can fill memory."""
+
+from __future__ import annotations
+
+LONGEST = 64 * 1024 * 1024
+"""An event carries whole files, twice; this is far above any of them. A longer line is cut to KEPT bytes."""
+KEPT = 4096
+
+
+class LineFramer:
+    """Collects chunks and gives whole lines without their line feed."""
+
+    def __init__(self, longest: int = LONGEST) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._longest = longest
+        self._skipping = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take a chunk; give the lines it completes."""
+        head, found, tail = data.rpartition(b"\n")
+        if not found:
+            self._hold(data)
+            return []
+        lines = head.split(b"\n")
+        lines[0] = self._release(lines[0])
+        self._hold(tail)
+        return lines
+
+    def finish(self) -> list[bytes]:
+        """The stream is over; give what came after the last line feed."""
+        rest = self._release(b"")
+        return [rest] if rest else []
+
+    def _hold(self, data: bytes) -> None:
+        if not data:
+            return
+        self._size += len(data)
+        if self._size > self._longest and not self._skipping:
+            self._parts = [b"".join([*self._parts, data])[:KEPT]]
+            self._skipping = True
+        elif not self._skipping:
+            self._parts.append(data)
+
+    def _release(self, last: bytes) -> bytes:
+        """The line that was held, completed by `last`."""
+        if self._size + len(last) > self._longest and not self._skipping:
+            line = b"".join([*self._parts, last])[:KEPT]
+        elif self._skipping:
+            line = self._parts[0]
+        else:
+            line = b"".join([*self._parts, last]) if self._parts else last
+        self._parts = []
+        self._size = 0
+        self._skipping = False
+        return line

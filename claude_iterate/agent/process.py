@@ -1,0 +1,157 @@
+"""Runs Claude: starts it in a session of its own, feeds it, drains it, and tells when it is gone.
+
+Both pipes are drained all the time by threads, because Claude does not wait for a slow reader at its end. The end
+of the process is its exit, never the end of a pipe: a grandchild may hold the pipe for hours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from claude_iterate import operating_system
+from claude_iterate.agent.framing import LineFramer
+from claude_iterate.errors import AgentProblem
+
+CHUNK = 256 * 1024
+_BATCHES_IN_FLIGHT = 8
+_LOOK_UP_MS = 500
+
+
+class Printed(NamedTuple):
+    """Whole lines from one of Claude's streams. The engine calls `done` when it has dealt with them."""
+
+    pid: int
+    stream: str
+    lines: list[bytes]
+    done: Callable[[], None]
+
+
+class StreamEnded(NamedTuple):
+    """One of Claude's streams is at its end."""
+
+    pid: int
+    stream: str
+
+
+class Exited(NamedTuple):
+    """Claude is gone."""
+
+    pid: int
+    code: int
+
+
+Message = Printed | StreamEnded | Exited
+
+
+class AgentProcess:
+    """One running Claude. Everything it does arrives through `post`."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        prompt: bytes,
+        raw: BinaryIO | None,
+        post: Callable[[Message], None],
+    ) -> None:
+        self._post = post
+        self._raw = raw
+        self._abandoned = False
+        self._credit = threading.Semaphore(_BATCHES_IN_FLIGHT)
+        self._process = self._start(argv, environment, folder)
+        self.pid = self._process.pid
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        operating_system.enlarge_pipe(self._process.stdout.fileno(), 1024 * 1024)
+        self._threads = [
+            threading.Thread(target=target, args=args, daemon=True, name=f"claude-{name}")
+            for name, target, args in (
+                ("stdin", self._feed, (prompt,)),
+                ("stdout", self._drain, ("stdout", self._process.stdout)),
+                ("stderr", self._drain, ("stderr", self._process.stderr)),
+                ("exit", self._await_exit, ()),
+            )
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def signal(self, number: int, group: bool = False) -> None:
+        """Signal Claude, or everything in its process group. Harmless when it is gone."""
+        if self._process.returncode is None:
+            (operating_system.send_group if group else operating_system.send)(self.pid, number)
+
+    def abandon(self) -> None:
+        """Stop draining: Claude is gone and somebody unknown holds its pipes."""
+        self._abandoned = True
+        for _ in range(2 * _BATCHES_IN_FLIGHT):
+            self._credit.release()
+
+    def _start(self, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:
+        pipe = subprocess.PIPE
+        try:
+            return subprocess.Popen(
+                operating_system.dies_with_parent(list(argv)),
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                cwd=folder,
+                env=dict(environment),
+                bufsize=0,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            said = getattr(error, "strerror", None) or str(error)
+            what = f"Claude cannot be started: {said} ({argv[0]})."
+            raise AgentProblem(what, "Try: claude-iterate doctor") from error
+
+    def _feed(self, prompt: bytes) -> None:
+        """Write the prompt and close: an open stdin makes Claude wait. It may be gone before it reads all."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        with contextlib.suppress(OSError):
+            view = memoryview(prompt)
+            while view:
+                view = view[stdin.write(view) or 0 :]
+        with contextlib.suppress(OSError):
+            stdin.close()
+
+    def _drain(self, name: str, pipe: BinaryIO) -> None:
+        framer = LineFramer()
+        poll = select.poll()
+        poll.register(pipe.fileno(), select.POLLIN | select.POLLHUP)
+        while not self._abandoned:
+            if not poll.poll(_LOOK_UP_MS):
+                continue
+            data = os.read(pipe.fileno(), CHUNK)
+            if not data:
+                break
+            self._keep(name, data)
+            self._hand_over(name, framer.feed(data))
+        self._hand_over(name, framer.finish())
+        pipe.close()
+        self._post(StreamEnded(self.pid, name))
+
+    def _hand_over(self, name: str, lines: list[bytes]) -> None:
+        """Post lines, but never more than the engine can hold: a flood waits in the pipe, not in our memory."""
+        if lines:
+            self._credit.acquire()
+            self._post(Printed(self.pid, name, lines, self._credit.release))
+
+    def _keep(self, name: str, data: bytes) -> None:
+        if self._raw is not None and name == "stdout":
+            try:
+                self._raw.write(data)
+            except OSError:
+                # A full disk costs the recording, not the run; the journal tells of the disk.
+                self._raw = None
+
+    def _await_exit(self) -> None:
+        self._post(Exited(self.pid, self._process.wait()))

@@ -1,0 +1,60 @@
+"""Reads Claude's `result` event: its verdict, cost and tokens. `modelUsage` is complete, `usage` is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from claude_iterate.agent.fields import number, text_of, texts, whole, word
+from claude_iterate.core.events import Denial, ResultReported, Tokens
+
+
+def read_result(document: dict[str, Any]) -> ResultReported:
+    """The result. A missing or odd `is_error` counts as an error unless the subtype says success."""
+    subtype = word(document.get("subtype"))
+    is_error = document.get("is_error")
+    cost = number(document.get("total_cost_usd")) or 0.0
+    return ResultReported(
+        subtype,
+        is_error if isinstance(is_error, bool) else subtype != "success",
+        text_of(document.get("result")),
+        texts(document.get("errors")),
+        whole(document.get("api_error_status")) or None,
+        word(document.get("terminal_reason")),
+        word(document.get("session_id")),
+        whole(document.get("num_turns")),
+        max(0.0, cost),
+        _tokens(document),
+        _denials(document.get("permission_denials")),
+    )
+
+
+def _tokens(document: dict[str, Any]) -> Tokens:
+    models = document.get("modelUsage")
+    if isinstance(models, dict) and models:
+        rows = [row for row in models.values() if isinstance(row, dict)]
+        names = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+    else:
+        usage = document.get("usage")
+        rows = [usage] if isinstance(usage, dict) else []
+        names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return Tokens(*(sum(max(0, whole(row.get(name))) for row in rows) for name in names))
+
+
+def _denials(value: Any) -> tuple[Denial, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(
+        Denial(word(item.get("tool_name")) or "a tool", _detail(item.get("tool_input")))
+        for item in value
+        if isinstance(item, dict)
+    )
+
+
+def _detail(given: Any) -> str:
+    """What the tool was asked to do, shortly."""
+    if not isinstance(given, dict):
+        return ""
+    for key in ("command", "file_path", "path", "url", "pattern"):
+        if word(given.get(key)):
+            return word(given[key])[:200]
+    return ""

@@ -1,0 +1,98 @@
+"""The group of commands: a static table, so that `--help` imports no command.
+
+A command's module offers a click command called `command`; what it returns is the exit code (None: 0).
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from claude_iterate import __version__
+from claude_iterate.cli.invocation import Invocation
+
+
+class Row(NamedTuple):
+    """One command: the name people type, its module in this package, its line in the help."""
+
+    name: str
+    module: str
+    summary: str
+
+
+COMMANDS = (
+    Row("init", "init", "Make a workspace."),
+    Row("setup", "setup", "Write the instructions of a workspace; makes it if there is none."),
+    Row("run", "run", "Call Claude again and again until the task is done."),
+    Row("list", "list", "List the workspaces."),
+    Row("show", "show", "Show one workspace: progress, last run, settings, files."),
+    Row("logs", "logs", "Print or follow the log of a run."),
+    Row("reset", "reset", "Set the counters to 0 and a stale claim aside."),
+    Row("clean", "clean", "Archive a workspace, then delete it."),
+    Row("config", "config", "Read and change settings."),
+    Row("doctor", "doctor", "Check this computer and project; says how to mend what is wrong."),
+    Row("demo", "demo", "See a whole run in a temporary project, without calling Claude."),
+)
+ALIASES = {"ls": "list"}
+
+
+class CommandTable(click.Group):
+    """A group that looks its commands up in COMMANDS and imports only the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return [row.name for row in COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        wanted = ALIASES.get(cmd_name, cmd_name)
+        for row in COMMANDS:
+            if row.name == wanted:
+                command: click.Command = import_module(f"claude_iterate.cli.{row.module}").command
+                return command
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        known = [*(row.name for row in COMMANDS), *ALIASES]
+        if args[0] in known or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        close = difflib.get_close_matches(args[0], known, n=1, cutoff=0.5)
+        meant = f" Did you mean '{close[0]}'?" if close else ""
+        raise click.UsageError(f"No such command '{args[0]}'.{meant}", ctx)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(row.name, row.summary) for row in COMMANDS])
+
+
+@click.group(
+    cls=CommandTable,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="New here? Try: claude-iterate demo",
+)
+@click.option(
+    "-C", "--project", metavar="DIR", help="Work in the project that DIR belongs to, instead of the current folder."
+)
+@click.option("--no-color", "--no-colors", "no_color", is_flag=True, help="No colour, even on a terminal.")
+@click.version_option(__version__, "--version", "-V", prog_name="claude-iterate")
+@click.pass_context
+def application(context: click.Context, project: str | None, no_color: bool) -> None:
+    """Give Claude Code a task, walk away, come back to proven work.
+
+    A workspace holds a task; `run` calls Claude Code again and again, each time with fresh context, until the work
+    is done or something says stop.
+    """
+    folder = Path(project) if project is not None else Path.cwd()
+    if not folder.is_dir():
+        raise click.BadParameter(f"there is no folder {project}", context, param_hint="'--project'")
+    colourless = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    context.color = False if colourless else None
+    context.obj = Invocation(folder.absolute(), os.environ, not colourless)
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

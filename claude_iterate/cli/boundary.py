@@ -1,0 +1,118 @@
+"""The one error boundary: every way a command can end becomes a message on stderr and an exit code, here only."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from claude_iterate import __version__
+from claude_iterate.errors import ExpectedError
+
+BUG = 70
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+_GLOBAL = {"-C", "--project", "--no-color", "--no-colors"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; returns its exit code and never raises what a user should see as a message."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _never_fail_on_characters()
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except ExpectedError as problem:
+        return _tell(problem.exit_code, problem.message, problem.hint)
+    except click.UsageError as problem:
+        return _usage(problem)
+    except click.ClickException as problem:
+        return _tell(1, problem.format_message(), "")
+    except (KeyboardInterrupt, click.Abort):
+        _print("Interrupted.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _reader_left()
+    except Exception as bug:  # noqa: BLE001 - this is the boundary
+        return _crashed(bug, arguments)
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    from claude_iterate.cli.application import application
+
+    if "_CLAUDE_ITERATE_COMPLETE" in os.environ:
+        application.main(arguments, prog_name="claude-iterate")
+    # Not click's own main(): it swallows interrupts and broken pipes in ways that differ between its versions.
+    try:
+        with application.make_context("claude-iterate", arguments) as context:
+            result: Any = application.invoke(context)
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    return result if isinstance(result, int) else 0
+
+
+def _usage(problem: click.UsageError) -> int:
+    context = problem.ctx
+    if context is not None:
+        _print(context.get_usage())
+    path = context.command_path if context is not None else "claude-iterate"
+    hint = f"See: {path} --help"
+    if isinstance(problem, click.NoSuchOption) and problem.option_name in _GLOBAL and context and context.parent:
+        hint = f"It goes before the command: claude-iterate {problem.option_name} ... {context.info_name}"
+    return _tell(problem.exit_code, problem.format_message(), hint)
+
+
+def _tell(code: int, message: str, hint: str) -> int:
+    _print(f"Error: {message}")
+    if hint:
+        _print(f"  {hint}")
+    return code
+
+
+def _reader_left() -> int:
+    # Python flushes stdout once more at exit; into the void, so that nobody complains a second time.
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
+    return BROKEN_PIPE
+
+
+def _crashed(bug: Exception, arguments: list[str]) -> int:
+    import platform
+    import tempfile
+    import traceback
+
+    trace = "".join(traceback.format_exception(bug))
+    report = (
+        f"claude-iterate {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+        f"arguments: {arguments!r}\nfolder: {os.getcwd() if os.path.exists('.') else 'gone'}\n\n{trace}"
+    )
+    said = f"This is a bug in claude-iterate: {type(bug).__name__}: {bug}"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", errors="replace", prefix="claude-iterate-crash-", suffix=".txt", delete=False
+        ) as file:
+            file.write(report)
+    except OSError:
+        _print(report)
+        return _tell(BUG, said, "No crash report could be written; it is printed above.")
+    return _tell(BUG, said, f"A crash report is in {file.name} - please send it along with what you did.")
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, file=sys.stderr, flush=True)  # noqa: T201 - click may be what failed
+    except (OSError, ValueError):
+        pass  # nobody listens; the exit code still tells
+
+
+def _never_fail_on_characters() -> None:
+    """A name with odd bytes or a poor terminal shows a `?`, never a crash."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

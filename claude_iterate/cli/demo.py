@@ -1,0 +1,48 @@
+"""`demo`: a temporary project, a real run against the built-in fake Claude, and what to try next."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from pathlib import Path
+
+import click
+
+from claude_iterate.cli import output
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.workspace.repository import Project
+
+_INSTRUCTIONS = b"""# Task
+
+Write three short poems, each in a file of its own: `spring.txt`, `summer.txt`, `autumn.txt`.
+
+## Done means
+
+- [ ] spring.txt has four lines
+- [ ] summer.txt has four lines
+- [ ] autumn.txt has four lines
+"""
+
+
+@click.command("demo")
+@click.pass_obj
+def command(invocation: Invocation) -> int:
+    """Show a whole run in a temporary project. Claude is not called and nothing is spent."""
+    from claude_iterate.cli.application import application
+
+    folder = Path(tempfile.mkdtemp(prefix="claude-iterate-demo-"))
+    Project(folder, invocation.environ).create("demo", instructions=_INSTRUCTIONS)
+    where = shlex.quote(str(folder))
+    output.note(f"A project for you to look at: {folder}")
+    output.note(f"Now: claude-iterate -C {where} run demo --dry-run --no-delay\n")
+    arguments = ["-C", str(folder), "run", "demo", "--dry-run", "--no-delay"]
+    with application.make_context("claude-iterate", arguments) as context:
+        code = application.invoke(context)
+    output.note("\nThat was the real loop with a stand-in for Claude. Look around:")
+    output.result(f"claude-iterate -C {where} show demo")
+    output.result(f"claude-iterate -C {where} logs demo")
+    output.note("\nThen, in a project of your own:")
+    output.result("claude-iterate doctor")
+    output.result("claude-iterate setup my-task")
+    output.result("claude-iterate run my-task")
+    return code if isinstance(code, int) else 0

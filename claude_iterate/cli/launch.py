@@ -1,0 +1,190 @@
+"""Starts a run: every check first, then the lock, then the sinks (built here and nowhere else), then the engine."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+import shutil
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from claude_iterate.agent import discovery, sweep
+from claude_iterate.cli import output, permissions
+from claude_iterate.core.events import Carried, Warned
+from claude_iterate.core.layers import Layer
+from claude_iterate.core.modes import MODES
+from claude_iterate.core.reasons import exit_code
+from claude_iterate.core.redact import Redactor
+from claude_iterate.core.settings import Settings
+from claude_iterate.core.state import RunState
+from claude_iterate.engine.clock import SystemClock
+from claude_iterate.engine.loop import Engine
+from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.texts import TextSource, read_instructions
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.sinks.console import Console
+from claude_iterate.sinks.fanout import Fanout
+from claude_iterate.sinks.sink import Sink
+from claude_iterate.sinks.textlog import TextLog
+from claude_iterate.workspace import config_files, journal, lock, metadata, projection
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.repository import Project
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says beyond settings."""
+
+    flags: Layer
+    allow: tuple[str, ...] = ()
+    skip_permissions: bool = False
+    dry_run: bool = False
+    detailed: bool = False
+    as_json: bool = False
+    color: bool = True
+
+
+def launch(project: Project, name: str, options: Options) -> int:
+    """Run the workspace to its end; the exit code. Nothing is written before every check has passed."""
+    layout = project.layout(name)
+    read_instructions(layout)
+    settings = _settings(project, layout, options)
+    if options.dry_run:
+        settings = _with_fake(settings)
+    environ = dict(project.environ)
+    version = discovery.version(settings.claude.command, environ | settings.claude.env)
+    if not options.dry_run and not options.skip_permissions and permissions.can_ask():
+        permissions.ask_and_save(project, layout)
+        settings = _settings(project, layout, options)
+    warnings = _warnings(project, settings, options)
+    run = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    with lock.hold(layout.lock, layout.name, run):
+        plan = _plan(project, layout, settings, options, run, version)
+        state = _run(plan, options, warnings)
+    assert state.finished is not None
+    code = exit_code(state.finished.reason, options.detailed or settings.exit_codes == "detailed")
+    if options.as_json:
+        output.document({"workspace": name, "exitCode": code, **projection.projected(state, run, running=False)})
+    return code
+
+
+def _settings(project: Project, layout: Layout, options: Options) -> Settings:
+    settings = project.settings_for(layout, options.flags).settings
+    if options.allow:
+        allowed = (*settings.claude.allowed_tools, *options.allow)
+        settings = dataclasses.replace(settings, claude=dataclasses.replace(settings.claude, allowed_tools=allowed))
+    return settings
+
+
+def _with_fake(settings: Settings) -> Settings:
+    """The built-in fake instead of Claude, called in the same way."""
+    fake = (sys.executable, "-m", "claude_iterate.agent.fake")
+    return dataclasses.replace(settings, claude=dataclasses.replace(settings.claude, command=fake, args=()))
+
+
+def _warnings(project: Project, settings: Settings, options: Options) -> list[Warned]:
+    found = []
+    if options.skip_permissions or "--dangerously-skip-permissions" in settings.claude.args:
+        found.append(Warned("Claude may do everything, unasked.", "Only do this in a sandbox you can lose."))
+    elif not options.dry_run and not permissions.are_decided(settings, project.root, project.environ):
+        found.append(Warned(*permissions.UNDECIDED))
+    if settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration):
+        found.append(Warned("This run has no bound.", "Give it one: --max-iterations, --max-cost or --max-duration."))
+    return found
+
+
+def _plan(project: Project, layout: Layout, settings: Settings, options: Options, run: str, version: str) -> Plan:
+    mode = MODES[metadata.read(layout.metadata).mode]
+    most = mode.max_iterations if settings.max_iterations is None else settings.max_iterations
+    agents = settings.claude.agents_file
+    folders = [
+        layout.prompts,
+        project.root / "claude-iterate" / "prompts",
+        config_files.user_folder(project.environ) / "prompts",
+    ]
+    return Plan(
+        run=run,
+        layout=layout,
+        mode=mode,
+        settings=settings,
+        max_iterations=most,
+        environ=dict(project.environ),
+        texts=TextSource(layout, mode, most, folders, project.root / agents if agents else None),
+        log=_log_path(layout),
+        agent_version=version,
+        dry_run=options.dry_run,
+        skip_permissions=options.skip_permissions,
+        carried=_carried(layout),
+        tick=0.25 if sys.stderr.isatty() else 1.0,
+    )
+
+
+def _carried(layout: Layout) -> Carried:
+    """What the last run hands on. If it was killed, what it left is ended first."""
+    before = journal.last_run(layout)
+    if before is not None and before[1].finished is None:
+        sweep.end_leftovers(before[0], thorough=True)
+    return projection.carried(layout)
+
+
+def _log_path(layout: Layout) -> Path:
+    """The log's name tells when the run began, in local time; a second run in that second gets `-2`."""
+    stem = datetime.now().astimezone().strftime("iterate-%Y%m%d-%H%M%S")
+    path, number = layout.folder / f"{stem}.log", 2
+    while path.exists():
+        path, number = layout.folder / f"{stem}-{number}.log", number + 1
+    return path
+
+
+def _run(plan: Plan, options: Options, warnings: list[Warned]) -> RunState:
+    _make_room(plan)
+    troubles: list[Warned] = []
+    writer = journal.JournalWriter(plan.layout.journal(plan.run), lambda text: troubles.append(Warned(text)))
+    audience = Fanout(_sinks(plan, options, troubles), lambda sink, error: troubles.append(_broken(sink, error)))
+    recorder = Recorder(SystemClock(), writer, audience, Redactor(plan.environ), troubles)
+    try:
+        return Engine(plan, recorder, audience, warnings).run(
+            lambda state, running: projection.record_run(plan.layout, state, plan.run, running)
+        )
+    finally:
+        audience.close()
+        writer.close()
+
+
+def _make_room(plan: Plan) -> None:
+    """Folders for this run; the raw output of old runs goes."""
+    layout = plan.layout
+    try:
+        layout.raw(plan.run, 1).parent.mkdir(parents=True)
+    except OSError as error:
+        raise WorkspaceProblem(
+            f"The workspace {layout.name!r} cannot be written: {error.strerror}.",
+            f"Check the permissions and free space of {layout.folder}",
+        ) from None
+    for old in layout.run_ids()[: -plan.settings.keep_raw_runs]:
+        shutil.rmtree(layout.runs / old / "raw", ignore_errors=True)
+
+
+def _sinks(plan: Plan, options: Options, troubles: list[Warned]) -> list[Sink]:
+    """Who looks on. With `--json` standard output belongs to the document alone."""
+    color = options.color and plan.settings.colors
+    console = Console(
+        sys.stderr if options.as_json else sys.stdout,
+        sys.stderr,
+        plan.settings.output,
+        color,
+        live=True,
+        columns=lambda: shutil.get_terminal_size().columns,
+    )
+    try:
+        return [TextLog(plan.log, lambda text: troubles.append(Warned(text))), console]
+    except OSError as error:
+        troubles.append(Warned(f"There will be no log: {plan.log} cannot be written: {error.strerror}."))
+        return [console]
+
+
+def _broken(sink: str, error: Exception) -> Warned:
+    return Warned(f"{sink} failed and is left out: {type(error).__name__}: {error}", "The run goes on without it.")

@@ -1,0 +1,73 @@
+"""Parameters that several commands share. A flag that overrides a setting is judged by that setting's own kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from claude_iterate.core import names
+from claude_iterate.core.layers import Layer
+from claude_iterate.core.modes import MODES
+from claude_iterate.core.settings import catalogue
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class SettingValue(click.ParamType):
+    """The value of a setting, as text on the command line."""
+
+    name = "value"
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return catalogue()[self.key].kind.from_text(value)
+        except ValueError as refused:
+            self.fail(f"{value!r} is not {refused}.", param, ctx)
+
+
+class SettingOption(click.Option):
+    """An option whose parameter is called like its setting, dots and all, so that `**given` is a layer."""
+
+    def __init__(self, declarations: Any, setting: str, **attributes: Any) -> None:
+        super().__init__(declarations, **attributes)
+        self.name = setting
+
+
+def setting_option(key: str, *flags: str, metavar: str = "N", more: str = "") -> Callable[[Function], Function]:
+    """An option for one setting; its help is the setting's sentence."""
+    return click.option(
+        *(flag for flag in flags if flag.startswith("-")),
+        cls=SettingOption,
+        setting=key,
+        type=SettingValue(key),
+        metavar=metavar,
+        help=catalogue()[key].sentence + (f" {more}" if more else ""),
+    )
+
+
+def flags_layer(given: dict[str, Any]) -> Layer:
+    """The layer of what was given on the command line; None means not given."""
+    return Layer("flag", "command line", {key: value for key, value in given.items() if value is not None})
+
+
+def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    return names.checked(value)
+
+
+name_argument = click.argument("name", callback=_checked)
+"""The name of a workspace; a bad one is refused before the command begins."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+mode_option = click.option(
+    "--mode",
+    type=click.Choice(list(MODES)),
+    help="; ".join(f"{mode.name}: {mode.summary}" for mode in MODES.values()) + ". Default: loop.",
+)

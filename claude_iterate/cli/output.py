@@ -1,0 +1,66 @@
+"""The one place where commands print: results to stdout, notes to stderr, JSON as exactly one document."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import IO, Any
+
+import click
+
+_SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("✗", "red", "[x]")}
+
+
+def result(text: str = "") -> None:
+    """A line of what the user asked for."""
+    click.echo(text)
+
+
+def part(text: str) -> None:
+    """A piece of a result that brings its own line breaks."""
+    click.echo(text, nl=False)
+
+
+def note(text: str) -> None:
+    """A line beside the result: progress, advice."""
+    click.echo(text, err=True)
+
+
+def warn(text: str) -> None:
+    """A note that should be noticed."""
+    click.echo(f"{symbol('warning', sys.stderr)} {text}", err=True)
+
+
+def done(text: str) -> None:
+    """A line that says that something worked."""
+    click.echo(f"{symbol('good')} {text}")
+
+
+def document(value: Any) -> None:
+    """The whole answer as one JSON document."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def symbol(kind: str, stream: IO[str] | None = None) -> str:
+    """good, warning or bad as one character; colour is taken off by click where there is no terminal."""
+    sign, colour, plain = _SYMBOLS[kind]
+    encoding = getattr(stream or sys.stdout, "encoding", None) or "ascii"
+    try:
+        sign.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        sign = plain
+    return click.style(sign, fg=colour)
+
+
+def heading(text: str) -> str:
+    """A title within a result."""
+    return click.style(text, bold=True)
+
+
+def table(rows: list[tuple[str, ...]], head: tuple[str, ...]) -> None:
+    """Columns as wide as they need to be; the last one is left ragged."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
+    for row in (head, *rows):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        line = "  ".join([*cells, row[-1]]).rstrip()
+        click.echo(heading(line) if row is head else line)

@@ -1,0 +1,74 @@
+"""A person chooses how much Claude may do, once, before the night: headless, Claude denies what nobody allowed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from claude_iterate.agent.command import decides_permissions
+from claude_iterate.core.settings import Settings
+from claude_iterate.workspace import config_writing
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.repository import Project
+
+_QUESTION = """\
+How much may Claude do in this workspace without asking? (headless, nobody can answer later)
+  1  edit files in this project
+  2  edit files, and run the commands you name
+  3  everything (only inside a sandbox or container you can lose)"""
+
+UNDECIDED = (
+    "Nothing says what Claude may do, so it will be denied every edit and command.",
+    "Allow some: --permission-mode acceptEdits, --allow 'Bash(npm test:*)', or --dangerously-skip-permissions.",
+)
+
+
+def are_decided(settings: Settings, root: Path, environ: Mapping[str, str]) -> bool:
+    """True when flags, settings or Claude's own settings files say what is allowed."""
+    home = environ.get("CLAUDE_CONFIG_DIR") or str(Path(environ.get("HOME", "~")).expanduser() / ".claude")
+    files = (
+        root / ".claude" / "settings.json",
+        root / ".claude" / "settings.local.json",
+        Path(home) / "settings.json",
+    )
+    return decides_permissions(settings.claude) or any(_file_decides(path) for path in files)
+
+
+def can_ask() -> bool:
+    """True when a person sits at the terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask_and_save(project: Project, layout: Layout) -> None:
+    """Ask once; the answer becomes a setting of the workspace. Does nothing when it is decided already."""
+    settings = project.settings_for(layout).settings
+    if are_decided(settings, project.root, project.environ):
+        return
+    click.echo(_QUESTION, err=True)
+    answer = click.prompt("Your choice", type=click.Choice(["1", "2", "3"]), default="1", err=True)
+    mode = "bypassPermissions" if answer == "3" else "acceptEdits"
+    tools = _named_commands() if answer == "2" else []
+    config_writing.set_value(layout.metadata, "claude.permission_mode", mode)
+    if tools:
+        config_writing.set_value(layout.metadata, "claude.allowed_tools", tools)
+    click.echo(
+        f"Saved for {layout.name}. Change it: claude-iterate config -w {layout.name} claude.permission_mode", err=True
+    )
+
+
+def _named_commands() -> list[str]:
+    text = click.prompt("Commands, separated by commas (for example: npm test, git commit)", err=True)
+    return [f"Bash({command.strip()}:*)" for command in text.split(",") if command.strip()]
+
+
+def _file_decides(path: Path) -> bool:
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    permissions = document.get("permissions") if isinstance(document, dict) else None
+    return isinstance(permissions, dict) and bool(permissions.get("allow") or permissions.get("defaultMode"))

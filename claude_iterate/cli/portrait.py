@@ -1,0 +1,103 @@
+"""Gathers all there is to know of one workspace into one document, for `show` and its JSON. Reads, never writes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from claude_iterate.cli.values import covered, plain
+from claude_iterate.core import status as reports
+from claude_iterate.core.layers import Resolved
+from claude_iterate.core.reasons import ENDINGS
+from claude_iterate.core.settings import Settings, catalogue
+from claude_iterate.core.state import RunState
+from claude_iterate.workspace import journal, lock, metadata, overview, status_file
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.repository import Project
+
+
+def portrait(project: Project, layout: Layout) -> dict[str, Any]:
+    """The document. A damaged metadata file is a WorkspaceProblem."""
+    about = metadata.read(layout.metadata)
+    found = journal.last_run(layout)
+    logs = layout.logs()
+    return {
+        "name": layout.name,
+        "path": str(layout.folder),
+        "mode": about.mode,
+        "status": overview.condition(about.document, str(layout.folder)),
+        "runningNow": lock.holder(layout.lock),
+        "report": _report(layout),
+        "lastRun": _run(*found) if found else None,
+        "counters": {
+            "total": about.count("totalIterations"),
+            "setup": about.count("setupIterations"),
+            "execution": about.count("executionIterations"),
+            "costUsd": found[1].total_cost_usd if found else 0.0,
+        },
+        "created": about.document.get("created"),
+        "settings": changed_settings(project.settings_for(layout)),
+        "files": {
+            path.name: path.exists()
+            for path in (layout.instructions, layout.todo, layout.status, layout.metadata, layout.working)
+        },
+        "log": str(logs[-1]) if logs else None,
+    }
+
+
+def changed_settings(resolved: Resolved) -> list[dict[str, Any]]:
+    """What differs from the defaults, and where it comes from; secrets covered."""
+    return [
+        {"key": key, "value": plain(covered(key, value_of(resolved.settings, key))), "origin": _origin(resolved, key)}
+        for key in catalogue()
+        if value_of(resolved.settings, key) != catalogue()[key].default
+    ]
+
+
+def value_of(settings: Settings, key: str) -> Any:
+    """The value of a dotted key."""
+    value: Any = settings
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def _origin(resolved: Resolved, key: str) -> str:
+    origin = resolved.origin(key)
+    return f"{origin.kind}: {origin.place}" if origin.kind in {"user", "project"} else origin.kind
+
+
+def _report(layout: Layout) -> dict[str, Any]:
+    reading = status_file.look(layout.status).reading
+    status = reading.status if reading else None
+    return {
+        "present": status is not None,
+        "text": reports.describe(status) if status else None,
+        "complete": status.complete if status else None,
+        "completed": status.completed if status else None,
+        "total": status.total if status else None,
+        "worked": status.worked if status else None,
+        "summary": status.summary if status else None,
+        "blocked": status.blocked if status else None,
+        "problems": list(reading.problems) if reading else [],
+    }
+
+
+def _run(run: str, state: RunState) -> dict[str, Any]:
+    started, finished = state.started, state.finished
+    failed = state.last_outcome if state.last_outcome and state.last_outcome.kind != "ok" else None
+    return {
+        "id": run,
+        "started": datetime.fromtimestamp(state.started_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "duration": round(max(0.0, state.last_at - state.started_at), 3),
+        "iterations": state.iterations,
+        "maxIterations": started.max_iterations if started else 0,
+        "dryRun": started.dry_run if started else False,
+        "costUsd": round(state.cost_usd, 6),
+        "reason": state.reason,
+        "meaning": ENDINGS[state.reason].meaning if state.reason else "",
+        "detail": finished.detail if finished else "",
+        "advice": finished.advice if finished else "",
+        "lastError": f"{failed.kind}: {failed.message}" if failed else "",
+        "log": started.log if started else "",
+    }

@@ -1,0 +1,86 @@
+"""`show NAME`: one workspace: progress, the story of its last run, counters, settings, files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from claude_iterate.cli import output
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.options import json_option, name_argument
+from claude_iterate.cli.portrait import portrait
+from claude_iterate.cli.values import as_text
+from claude_iterate.core import durations
+
+
+@click.command("show")
+@name_argument
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, name: str, as_json: bool) -> None:
+    """Show the workspace NAME."""
+    project = invocation.project
+    view = portrait(project, project.layout(name))
+    if as_json:
+        output.document(view)
+        return
+    output.result(output.heading(f"{view['name']}  ({view['mode']} mode)"))
+    output.result(f"  {view['path']}")
+    output.result(f"Status: {_status(view)}")
+    _print_report(view["report"])
+    _print_run(view["lastRun"])
+    counters = view["counters"]
+    output.result(
+        f"Iterations: {counters['execution']} in runs, {counters['setup']} in setup"
+        + (f"; ${counters['costUsd']:.2f} in all" if counters["costUsd"] else "")
+    )
+    _print_settings(view["settings"])
+    _print_files(view["files"])
+    output.result(f"Log: {view['log'] or 'none yet'}")
+    if not view["files"]["INSTRUCTIONS.md"]:
+        output.note(f"Next: claude-iterate setup {name}")
+
+
+def _status(view: dict[str, Any]) -> str:
+    if view["status"] == "running":
+        who = view["runningNow"] or {}
+        return f"running now (pid {who.get('pid', 'unknown')}, since {who.get('started', 'a moment ago')})"
+    if view["status"] == "interrupted":
+        return f"interrupted: the last run was killed. Go on with: claude-iterate run {view['name']}"
+    return str(view["status"])
+
+
+def _print_report(report: dict[str, Any]) -> None:
+    if report["present"]:
+        output.result(f"Progress: {report['text']}")
+    for problem in report["problems"]:
+        output.result(f"  {output.symbol('warning')} .status.json: {problem}")
+
+
+def _print_run(run: dict[str, Any] | None) -> None:
+    if run is None:
+        output.result("Last run: never")
+        return
+    rehearsal = " (dry run)" if run["dryRun"] else ""
+    output.result(f"Last run: {run['id']}{rehearsal}, began {run['started']}")
+    cost = f", ${run['costUsd']:.2f}" if run["costUsd"] else ""
+    took = durations.describe(run["duration"])
+    output.result(f"  {run['iterations']} of at most {run['maxIterations'] or 'any number of'} iterations, {took}{cost}")
+    if run["reason"]:
+        output.result(f"  Ended: {run['reason']}. {run['meaning']}")
+    for line in (run["detail"], run["advice"], run["lastError"]):
+        if line:
+            output.result(f"  {line}")
+
+
+def _print_settings(settings: list[dict[str, Any]]) -> None:
+    output.result("Settings:" if settings else "Settings: all defaults")
+    for item in settings:
+        output.result(f"  {item['key']} = {as_text(item['value'])}  ({item['origin']})")
+
+
+def _print_files(files: dict[str, bool]) -> None:
+    output.result("Files:")
+    for file, there in files.items():
+        output.result(f"  {output.symbol('good' if there else 'bad')} {file}")

@@ -1,0 +1,1 @@
+"""Pure code: no clock, no disk, no thread, no environment. Everything here can be tested with values alone."""

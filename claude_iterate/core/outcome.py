@@ -1,0 +1,228 @@
+"""How a call of Claude ended: one ordered table from evidence to class, message and advice.
+
+Success is judged from the last `result` and the exit code together, never from `subtype` and never from prose:
+a model that writes "rate limit" has not met one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from claude_iterate.core.durations import describe
+from claude_iterate.core.events import CutStarted, Denial, LimitReported, Outcome, ResultReported
+
+
+class Evidence(NamedTuple):
+    """What is known of a call when it is over. `wrote_status`: the agent wrote a valid report in it."""
+
+    result: ResultReported | None = None
+    exit_code: int = 0
+    cut: CutStarted | None = None
+    rejected: LimitReported | None = None
+    error_said: str = ""
+    stderr: str = ""
+    wrote_status: bool = False
+
+    @property
+    def words(self) -> str:
+        """Claude's own words about what went wrong, from its error channels only."""
+        if self.result is not None and self.result.is_error:
+            said = self.result.text or "; ".join(self.result.errors)
+            if said:
+                return said
+        if self.error_said:
+            return self.error_said
+        return self.stderr.strip()
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status Claude reported, if any."""
+        return self.result.api_error_status if self.result else None
+
+    @property
+    def failed(self) -> bool:
+        """True when Claude itself says that it failed, or said nothing at all."""
+        return self.result is None or self.result.is_error
+
+
+class Class(NamedTuple):
+    """One row of the table: a class of outcome and what it means for the run."""
+
+    kind: str
+    meaning: str
+    advice: str
+    holds: Callable[[Evidence], bool]
+
+
+def _says(pattern: str) -> Callable[[Evidence], bool]:
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return lambda evidence: evidence.failed and compiled.search(evidence.words[:4000]) is not None
+
+
+_usage_words = _says(
+    r"hit your .{0,30}limit|usage limit|spend limit|\blimit reached\b|out of extra usage|usage allocation"
+    r"|usage limits\. you will regain access"
+)
+_auth_words = _says(
+    r"not logged in|please run /login|invalid api key|failed to authenticate|oauth (token|session).{0,20}expired"
+)
+_billing_words = _says(r"credit balance is too low|billing")
+_config_words = _says(
+    r"issue with the selected model|unknown option|settings file not found|cannot be used with root"
+    r"|requires --verbose|prompt file not found|invalid session id|no conversation found"
+    r"|usage credits required|input must be provided"
+)
+_transient_words = _says(
+    r"overloaded|temporarily limiting|unable to connect|connection to the api was lost|timed out"
+    r"|server-side issue|econnreset|connection ?refused|empty or malformed response"
+)
+_SERVER = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+
+
+def _is_transient(evidence: Evidence) -> bool:
+    return evidence.failed and (evidence.status in _SERVER or _transient_words(evidence))
+
+
+def _is_ok(evidence: Evidence) -> bool:
+    """A good last result. An exit code spoils it only when nothing was written: MCP trouble exits 1 after success."""
+    if evidence.failed:
+        return False
+    return evidence.exit_code == 0 or evidence.wrote_status or _cut_by(evidence, "lingering")
+
+
+def _cut_by(evidence: Evidence, cause: str) -> bool:
+    return evidence.cut is not None and evidence.cut.cause == cause
+
+
+def _subtype(name: str) -> Callable[[Evidence], bool]:
+    return lambda evidence: evidence.result is not None and evidence.result.subtype == name
+
+
+def _denied(evidence: Evidence) -> bool:
+    result = evidence.result
+    return not evidence.failed and result is not None and bool(result.denials) and not evidence.wrote_status
+
+
+CLASSES: tuple[Class, ...] = (
+    Class("interrupted", "We ended it because somebody asked.", "", lambda e: _cut_by(e, "stopped")),
+    Class(
+        "denied",
+        "A tool was not allowed and no report was written.",
+        "Allow it: {rules}",
+        _denied,
+    ),
+    Class("ok", "Claude finished.", "", _is_ok),
+    Class("max_turns", "The turn limit ended it: a normal end.", "", _subtype("error_max_turns")),
+    Class(
+        "budget",
+        "The money for this iteration is spent.",
+        "Raise `limits.max_cost_usd` or `limits.max_cost_per_iteration_usd`.",
+        _subtype("error_max_budget_usd"),
+    ),
+    Class(
+        "idle",
+        "Claude was silent for too long.",
+        "Raise `timeouts.idle` if such silence is normal for this task.",
+        lambda e: _cut_by(e, "idle"),
+    ),
+    Class(
+        "timeout",
+        "The iteration took too long.",
+        "Raise `timeouts.iteration` or make the items smaller.",
+        lambda e: _cut_by(e, "timeout"),
+    ),
+    Class(
+        "usage_limit",
+        "The provider's usage limit is reached.",
+        "Run again after the reset; nothing is lost.",
+        lambda e: e.failed and (e.rejected is not None or _usage_words(e)),
+    ),
+    Class(
+        "billing",
+        "The account cannot pay.",
+        "Add credit, or log in with a subscription: claude /login",
+        _billing_words,
+    ),
+    Class(
+        "auth",
+        "Claude is not logged in.",
+        "Log in: run `claude` and type /login; for servers: claude setup-token",
+        lambda e: e.failed and (e.status in {401, 403} or _auth_words(e)),
+    ),
+    Class(
+        "config",
+        "Claude cannot work with these settings.",
+        "Check `claude.model`, `claude.args` and `claude.command`: claude-iterate config --keys",
+        lambda e: e.failed and (e.status in {400, 404, 413} or _config_words(e)),
+    ),
+    Class(
+        "transient",
+        "The API or the network failed.",
+        "Run again in some minutes; nothing is lost.",
+        _is_transient,
+    ),
+    Class(
+        "crash",
+        "Claude ended without a good result.",
+        "See the log; `claude-iterate doctor` checks the installation.",
+        lambda _: True,
+    ),
+)
+
+COUNTED_FAILURES = frozenset({"crash", "timeout", "idle"})
+"""Failures that may pass by themselves: the run goes on until `stop.failures` of them came in a row."""
+
+ENDING_FAILURES = frozenset({"denied", "budget", "usage_limit", "billing", "auth", "config", "transient"})
+"""Failures that end the run at once, with their advice."""
+
+
+def classify(evidence: Evidence) -> Outcome:
+    """The first class that holds, with Claude's own words."""
+    found = next(row for row in CLASSES if row.holds(evidence))
+    advice = found.advice
+    if found.kind == "denied" and evidence.result is not None:
+        advice = advice.format(rules=allow_rules(evidence.result.denials))
+    if found.kind in {"config", "auth"} and "cannot be used with root" in evidence.words:
+        advice = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
+    return Outcome(found.kind, _message(found, evidence), advice)
+
+
+def allow_rules(denials: tuple[Denial, ...]) -> str:
+    """The flags that would have allowed these calls."""
+    tools = dict.fromkeys(_rule(denial) for denial in denials)
+    return " ".join(f"--allow '{tool}'" for tool in tools)
+
+
+def _rule(denial: Denial) -> str:
+    first = denial.detail.split()[0] if denial.detail.split() else ""
+    return f"Bash({first}:*)" if denial.tool == "Bash" and first else denial.tool
+
+
+def _message(found: Class, evidence: Evidence) -> str:
+    if found.kind in {"ok", "max_turns", "interrupted"}:
+        return ""
+    if found.kind == "denied" and evidence.result is not None:
+        return "not allowed: " + ", ".join(dict.fromkeys(_rule(denial) for denial in evidence.result.denials))
+    if evidence.cut is not None and evidence.cut.cause in {"idle", "timeout"}:
+        doing = f" ({evidence.cut.doing})" if evidence.cut.doing else ""
+        verb = "silent for" if evidence.cut.cause == "idle" else "ran for"
+        return f"{verb} {describe(evidence.cut.after)}{doing}"
+    words = _first_lines(evidence.words)
+    if found.kind == "crash":
+        return f"{_ending(evidence)}{': ' + words if words else ''}"
+    return words or found.meaning
+
+
+def _ending(evidence: Evidence) -> str:
+    if evidence.exit_code < 0:
+        return f"Claude was killed by signal {-evidence.exit_code}"
+    if evidence.result is None:
+        return f"Claude exited with code {evidence.exit_code} and no result"
+    return f"Claude exited with code {evidence.exit_code}"
+
+
+def _first_lines(text: str) -> str:
+    kept = " ".join(line.strip() for line in text.strip().splitlines()[:4] if line.strip())
+    return kept if len(kept) <= 300 else kept[:297] + "..."

@@ -1,0 +1,47 @@
+"""Why a run ended, and the exit code of each reason. The one table; the reference page is made from it."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Reason = Literal[
+    "completed",
+    "max_iterations",
+    "stagnation",
+    "blocked",
+    "agent_failed",
+    "budget",
+    "duration",
+    "usage_limit",
+    "interrupted",
+    "terminated",
+]
+
+
+class Ending(NamedTuple):
+    """One row of the table."""
+
+    simple: int
+    detailed: int
+    meaning: str
+    good: bool = False
+
+
+ENDINGS: dict[Reason, Ending] = {
+    "completed": Ending(0, 0, "The agent reported completion.", good=True),
+    "max_iterations": Ending(0, 3, "The allowed number of iterations is used up.", good=True),
+    "stagnation": Ending(0, 4, "Iterative mode: several iterations in a row did no work.", good=True),
+    "blocked": Ending(1, 5, "The agent says that it needs a person."),
+    "agent_failed": Ending(1, 6, "Claude crashed, hung, was misconfigured, not logged in or not allowed to work."),
+    "budget": Ending(1, 7, "The money allowed for the workspace is spent."),
+    "duration": Ending(1, 7, "The time allowed for the run is over."),
+    "usage_limit": Ending(1, 7, "The provider's usage limit is reached."),
+    "interrupted": Ending(130, 130, "Ctrl-C."),
+    "terminated": Ending(143, 143, "SIGTERM or SIGHUP."),
+}
+
+
+def exit_code(reason: Reason, detailed: bool) -> int:
+    """The process exit code for a reason."""
+    ending = ENDINGS[reason]
+    return ending.detailed if detailed else ending.simple

@@ -1,0 +1,78 @@
+"""Keeps secrets out of logs, journals and notifications: known shapes, and values of secret-looking variables.
+
+Looking is cheap (a few searches for fixed bytes in a whole batch); only what looks suspicious is cleaned.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from claude_iterate.core.events import Event
+
+MASK = "[redacted]"
+
+_SHAPES = {
+    "sk-ant-": r"sk-ant-[\w-]{12,}",
+    "sk-proj-": r"sk-proj-[\w-]{12,}",
+    "sk_live_": r"sk_live_\w{12,}",
+    "ghp_": r"ghp_\w{20,}",
+    "gho_": r"gho_\w{20,}",
+    "ghs_": r"ghs_\w{20,}",
+    "github_pat_": r"github_pat_\w{20,}",
+    "glpat-": r"glpat-[\w-]{16,}",
+    "xoxb-": r"xoxb-[\w-]{16,}",
+    "xoxp-": r"xoxp-[\w-]{16,}",
+    "AKIA": r"AKIA[0-9A-Z]{16}",
+    "AIza": r"AIza[\w-]{30,}",
+    "npm_": r"npm_[A-Za-z0-9]{30,}",
+    "eyJhbGci": r"eyJhbGci[\w-]+\.[\w-]+\.[\w-]+",
+    "PRIVATE KEY-----": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.|\n)*?-----END [A-Z ]*PRIVATE KEY-----",
+}
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
+_SHORTEST_SECRET = 8
+
+
+def is_secret_name(name: str) -> bool:
+    """True for names such as GITHUB_TOKEN."""
+    return _SECRET_NAME.search(name) is not None
+
+
+class Redactor:
+    """Knows the secrets of one environment."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        values = {value for name, value in environ.items() if is_secret_name(name) and len(value) >= _SHORTEST_SECRET}
+        # Within a line of JSON a value may be escaped; both forms are looked for.
+        spellings = values | {json.dumps(value)[1:-1] for value in values}
+        needles = sorted({*_SHAPES, *spellings})
+        self._needles = tuple(needle.encode("utf-8", "surrogateescape") for needle in needles)
+        known = sorted((re.escape(value) for value in spellings), key=len, reverse=True)
+        self._pattern = re.compile("|".join([*known, *_SHAPES.values()]))
+
+    def suspects(self, data: bytes) -> bool:
+        """True when these bytes may hold a secret."""
+        return any(needle in data for needle in self._needles)
+
+    def clean(self, text: str) -> str:
+        """The text with its secrets masked."""
+        return self._pattern.sub(MASK, text)
+
+    def clean_event(self, event: Event) -> Event:
+        """The event with the secrets in all its texts masked."""
+        kind: Any = type(event)
+        cleaned: Event = msgspec.convert(self._clean_value(msgspec.to_builtins(event)), kind)
+        return cleaned
+
+    def _clean_value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.clean(value)
+        if isinstance(value, dict):
+            return {key: self._clean_value(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._clean_value(item) for item in value]
+        return value

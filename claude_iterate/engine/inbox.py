@@ -1,0 +1,85 @@
+"""The inbox: all threads post into it, the engine alone takes out. Waiting is waiting here, so anything ends it."""
+
+from __future__ import annotations
+
+import queue
+from typing import NamedTuple, Protocol
+
+from claude_iterate.agent.process import Message
+from claude_iterate.core.events import StopRequested, Warned
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.status import StatusDesk
+
+
+class Signalled(NamedTuple):
+    """A signal reached the runner."""
+
+    name: str
+
+
+class StatusTouched(NamedTuple):
+    """The report may have changed."""
+
+
+class WatchFailed(NamedTuple):
+    """The report cannot be watched; it is still read at the end of each iteration."""
+
+    why: str
+
+
+AnyMessage = Message | Signalled | StatusTouched | WatchFailed
+
+
+class Audience(Protocol):
+    """The sinks, seen from the engine."""
+
+    def tick(self, now: float) -> None:
+        """Time has passed."""
+
+    def flush(self) -> None:
+        """Something happened after which nothing may be lost."""
+
+
+class Inbox:
+    """Deals with everything that is no word of Claude's process, and hands that out."""
+
+    def __init__(self, recorder: Recorder, desk: StatusDesk, audience: Audience, tick: float) -> None:
+        self._recorder = recorder
+        self._desk = desk
+        self._audience = audience
+        self._tick = tick
+        self._next_tick = 0.0
+        # SimpleQueue, because its put is safe in a signal handler; Queue's can deadlock there.
+        self._queue: queue.SimpleQueue[AnyMessage] = queue.SimpleQueue()
+        self.post = self._queue.put
+
+    def receive(self, until: float) -> Message | None:
+        """The next message of Claude's process, or None when something else came or the time is there."""
+        now = self._recorder.elapsed()
+        if now >= self._next_tick:
+            self._next_tick = now + self._tick
+            self._audience.tick(now)
+        due = min(until, self._desk.due, self._next_tick)
+        try:
+            message = self._queue.get(timeout=max(0.0, due - now))
+        except queue.Empty:
+            self._desk.look_if_due(self._recorder.elapsed())
+            return None
+        match message:
+            case Signalled():
+                self._stop(message.name)
+            case StatusTouched():
+                self._desk.touched(self._recorder.elapsed())
+            case WatchFailed():
+                self._recorder.record(
+                    Warned(f"Status changes cannot be watched: {message.why}", "They are read after each iteration.")
+                )
+            case _:
+                return message
+        return None
+
+    def _stop(self, name: str) -> None:
+        """First Ctrl-C: after this iteration. Second, or any other signal: now."""
+        again = self._recorder.state.stop is not None
+        self._recorder.record(StopRequested(name, now=again or name != "SIGINT"))
+        self._audience.flush()

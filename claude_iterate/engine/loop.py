@@ -1,0 +1,123 @@
+"""The loop: ask what is next, do it, record it, until the verdict is to finish."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Sequence
+
+from claude_iterate import __version__, operating_system
+from claude_iterate.agent import sweep
+from claude_iterate.agent.guardian import Guardian
+from claude_iterate.core.decide import Begin, Cut, Finish, Wait, decide
+from claude_iterate.core.events import LeftoversEnded, RunFinished, RunStarted, Warned
+from claude_iterate.core.state import RunState
+from claude_iterate.engine.inbox import Audience, Inbox, Signalled, StatusTouched, WatchFailed
+from claude_iterate.engine.iteration import IterationRun
+from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.status import StatusDesk
+from claude_iterate.workspace.watch import StatusWatch
+
+
+class Engine:
+    """Runs a plan. One thread decides; all others only post into the inbox."""
+
+    def __init__(self, plan: Plan, recorder: Recorder, audience: Audience, warnings: Sequence[Warned] = ()) -> None:
+        self._plan = plan
+        self._recorder = recorder
+        self._audience = audience
+        self._warnings = warnings
+        self._desk = StatusDesk(plan.layout.status, plan.settings.notification.status_watch, recorder)
+        self._inbox = Inbox(recorder, self._desk, audience, plan.tick)
+
+    @property
+    def _state(self) -> RunState:
+        return self._recorder.state
+
+    def run(self, project: Callable[[RunState, bool], None]) -> RunState:
+        """From the first event to the last. Whatever happens in between, no process of the run is left.
+
+        `project` is told the state at the beginning and at the end, for those who take a quick look.
+        """
+        restore = operating_system.on_stop_signals(lambda name: self._inbox.post(Signalled(name)))
+        operating_system.become_subreaper()
+        guardian = Guardian(self._plan.run)
+        watch = self._watch()
+        try:
+            self._record_start()
+            project(self._state, True)
+            while self._step(guardian):
+                pass
+        finally:
+            ended = sweep.end_leftovers(self._plan.run, [guardian.pid], thorough=True)
+            if ended and not self._state.finished:
+                self._recorder.record(LeftoversEnded(ended))
+            guardian.dismiss()
+            if watch is not None:
+                watch.close()
+            project(self._state, False)
+            restore()
+        return self._state
+
+    def _step(self, guardian: Guardian) -> bool:
+        """One verdict; False when the run is over."""
+        verdict = decide(self._state, self._plan.facts(self._recorder.elapsed()))
+        match verdict:
+            case Begin(number):
+                iteration = IterationRun(
+                    self._plan, self._recorder, self._inbox, self._desk, number, own_children=(guardian.pid,)
+                )
+                iteration.run()
+                self._audience.flush()
+            case Wait(until):
+                self._inbox.receive(until)
+            case Finish():
+                self._finish(verdict)
+                return False
+            case Cut():
+                raise AssertionError("nothing runs that could be cut")
+        return True
+
+    def _record_start(self) -> None:
+        plan = self._plan
+        self._recorder.record(
+            RunStarted(
+                run=plan.run,
+                workspace=plan.layout.name,
+                mode=plan.mode.name,
+                max_iterations=plan.max_iterations,
+                pid=os.getpid(),
+                host=socket.gethostname(),
+                version=__version__,
+                command=plan.settings.claude.command,
+                log=str(plan.log),
+                agent_version=plan.agent_version,
+                dry_run=plan.dry_run,
+                carried=plan.carried,
+            )
+        )
+
+        for warning in self._warnings:
+            self._recorder.record(warning)
+
+    def _watch(self) -> StatusWatch | None:
+        if not self._plan.settings.notification.status_watch.enabled:
+            return None
+        post = self._inbox.post
+        return StatusWatch(
+            self._plan.layout.status, lambda: post(StatusTouched()), lambda why: post(WatchFailed(why))
+        )
+
+    def _finish(self, verdict: Finish) -> None:
+        state = self._state
+        self._recorder.record(
+            RunFinished(
+                verdict.reason,
+                verdict.detail,
+                verdict.advice,
+                iterations=state.iterations,
+                cost_usd=state.cost_usd,
+                duration=self._recorder.elapsed(),
+            )
+        )

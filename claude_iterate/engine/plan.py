@@ -1,0 +1,69 @@
+"""What a run is to do, settled before it begins. Immutable; the engine reads it and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from claude_iterate.core.decide import Facts
+from claude_iterate.core.events import Carried
+from claude_iterate.core.modes import Mode
+from claude_iterate.core.settings import Settings
+from claude_iterate.workspace.layout import Layout
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The prompts of one iteration, and the parts that the log shows once."""
+
+    system: str
+    user: str
+    instructions: str
+    status_instructions: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run."""
+
+    run: str
+    layout: Layout
+    mode: Mode
+    settings: Settings
+    max_iterations: int
+    environ: Mapping[str, str]
+    texts: Callable[[int, str], Texts]
+    log: Path
+    agent_version: str = ""
+    dry_run: bool = False
+    skip_permissions: bool = False
+    carried: Carried = field(default_factory=Carried)
+    tick: float = 1.0
+
+    def facts(self, now: float, last_heard: float = 0.0) -> Facts:
+        """The bounds of this run as `decide` reads them."""
+        settings = self.settings
+        return Facts(
+            now=now,
+            max_iterations=self.max_iterations,
+            delay=settings.delay,
+            stagnates=self.mode.stagnates,
+            stagnation_threshold=settings.stagnation_threshold,
+            failures_allowed=settings.stop.failures,
+            max_duration=settings.limits.max_duration,
+            max_cost_usd=settings.limits.max_cost_usd,
+            iteration_timeout=settings.timeouts.iteration,
+            idle_timeout=settings.timeouts.idle,
+            result_grace=settings.timeouts.result_grace,
+            last_heard=last_heard,
+        )
+
+    def budget(self, spent: float) -> float | None:
+        """What the next iteration may cost."""
+        limits = self.settings.limits
+        bounds = [limits.max_cost_per_iteration_usd]
+        if limits.max_cost_usd is not None:
+            bounds.append(limits.max_cost_usd - spent)
+        known = [bound for bound in bounds if bound is not None]
+        return min(known) if known else None

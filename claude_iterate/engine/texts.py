@@ -1,0 +1,102 @@
+"""The prompts of an iteration, made at its start from the files as they are then: people edit while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from claude_iterate.core.modes import Mode
+from claude_iterate.core.status import describe
+from claude_iterate.engine.plan import Texts
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.prompts import Prompts
+from claude_iterate.workspace import status_file
+from claude_iterate.workspace.layout import Layout
+
+
+def read_instructions(layout: Layout) -> str:
+    """INSTRUCTIONS.md, or a WorkspaceProblem that says what is wrong with it."""
+    path, again = layout.instructions, f"Write it: claude-iterate setup {layout.name}"
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise WorkspaceProblem(
+            f"Instructions not found. Run setup first: claude-iterate setup {layout.name}", f"Expected: {path}"
+        ) from None
+    except IsADirectoryError:
+        raise WorkspaceProblem(f"{path} is a folder, not a file.", again) from None
+    except UnicodeDecodeError as error:
+        raise WorkspaceProblem(
+            f"{path} is not valid UTF-8 (byte {error.start}).", "Save it in UTF-8 and try again."
+        ) from None
+    except OSError as error:
+        raise WorkspaceProblem(f"{path} cannot be read: {error.strerror}.", "Check its permissions.") from None
+    if not text.strip():
+        raise WorkspaceProblem(f"{path} is empty.", again)
+    return text
+
+
+class TextSource:
+    """Renders the prompts of one run."""
+
+    def __init__(
+        self, layout: Layout, mode: Mode, max_iterations: int, folders: list[Path], agents_file: Path | None
+    ) -> None:
+        self._layout = layout
+        self._mode = mode
+        self._max_iterations = max_iterations
+        self._agents_file = agents_file
+        self._prompts = Prompts(folders, mode.name)
+
+    def __call__(self, number: int, failure: str) -> Texts:
+        """The texts of iteration `number`."""
+        instructions = read_instructions(self._layout)
+        values = self._values(number, failure, instructions)
+        rendered = self._prompts.iteration_prompts(values)
+        return Texts(rendered.system, rendered.user, instructions, rendered.status_instructions)
+
+    def _values(self, number: int, failure: str, instructions: str) -> Mapping[str, object]:
+        layout = self._layout
+        seen = status_file.look(layout.status).reading
+        status = seen.status if seen else None
+        return {
+            "project_root": str(layout.root),
+            "workspace_path": str(layout.folder),
+            "workspace_name": layout.name,
+            "mode": self._mode.name,
+            "iteration": number,
+            "max_iterations": self._max_iterations,
+            "instructions": instructions,
+            "status_instructions": _own_text(layout.status_instructions),
+            "previous_status": describe(status) if status else "",
+            "previous_summary": (status.summary or "") if status else "",
+            "failures": failure,
+            "notes": "",
+            "commands": {},
+            "now": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z"),
+            "status_file": str(layout.status),
+            "todo_file": str(layout.todo),
+            "agents_text": _agents_text(self._agents_file),
+        }
+
+
+def _own_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkspaceProblem(f"{path} cannot be read: {error}.", "Mend it or remove it.") from None
+
+
+def _agents_text(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise WorkspaceProblem(
+            f"`claude.agents_file` ({path}) cannot be read: {said}.", "Mend the setting."
+        ) from None

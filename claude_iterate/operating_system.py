@@ -1,0 +1,164 @@
+"""The one file that knows which operating system this is: locks, signals, orphans, processes and their environment.
+
+Linux and macOS are supported. Windows would be added here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterator
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]
+
+LINUX = sys.platform.startswith("linux")
+_PR_SET_CHILD_SUBREAPER = 36
+_F_SETPIPE_SZ = 1031
+
+
+def try_lock(handle: int) -> bool:
+    """Take an exclusive kernel lock on an open file without waiting; it ends with the file or the process."""
+    if fcntl is None:
+        raise NotImplementedError("file locks on this system")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def become_subreaper() -> bool:
+    """Let orphans of our children become our children, so that none can hide from us (Linux)."""
+    if not LINUX:
+        return False
+    import ctypes
+
+    try:
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def dies_with_parent(argv: list[str]) -> list[str]:
+    """The command, wrapped so that it gets SIGINT when its parent dies (Linux with util-linux), else as it is.
+
+    A `preexec_fn` could ask the kernel directly, but it makes Python copy its page tables for every child, which
+    costs more than the wrapper's exec, and it is not safe with threads.
+    """
+    setpriv = shutil.which("setpriv") if LINUX else None
+    return [setpriv, "--pdeathsig", "INT", "--", *argv] if setpriv else argv
+
+
+def enlarge_pipe(handle: int, size: int) -> None:
+    """Let a pipe hold more, so that a fast writer waits less (Linux; elsewhere nothing happens)."""
+    if LINUX and fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(handle, _F_SETPIPE_SZ, size)
+
+
+def children() -> set[int] | None:
+    """Our direct children, adopted orphans included; None where the system does not tell."""
+    if not LINUX or not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+        return None
+    found: set[int] = set()
+    for task in os.listdir("/proc/self/task"):
+        # A thread may end while we look; its children are then listed under another one.
+        with contextlib.suppress(OSError):
+            found.update(int(pid) for pid in _read(f"/proc/self/task/{task}/children").split())
+    return found
+
+
+def processes_with(variable: str, value: str) -> Iterator[int]:
+    """Processes whose initial environment holds `variable=value`, ourselves excluded."""
+    marker = f"{variable}={value}".encode()
+    for pid, environment in _environments():
+        if pid != os.getpid() and marker in environment:
+            yield pid
+
+
+def _environments() -> Iterator[tuple[int, list[bytes]]]:
+    if LINUX:
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                with contextlib.suppress(OSError):
+                    yield int(name), _read(f"/proc/{name}/environ").split(b"\0")
+        return
+    # macOS and the BSDs: ps prints the environment of our own processes after the command.
+    import subprocess
+
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        command = ["ps", "-Eww", "-A", "-o", "pid=,command="]
+        listing = subprocess.run(command, capture_output=True, timeout=10, check=False)
+        for line in listing.stdout.splitlines():
+            pid, _, rest = line.strip().partition(b" ")
+            if pid.isdigit():
+                yield int(pid), rest.split(b" ")
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
+
+
+def describe_process(pid: int) -> str:
+    """The program behind a pid, for people."""
+    with contextlib.suppress(OSError):
+        words = _read(f"/proc/{pid}/cmdline").split(b"\0")
+        return b" ".join(words).decode("utf-8", "replace").strip()[:120] or f"process {pid}"
+    return f"process {pid}"
+
+
+def is_alive(pid: int) -> bool:
+    """True while the process runs; a zombie is dead."""
+    if LINUX:
+        with contextlib.suppress(OSError, IndexError):
+            return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] not in {b"Z", b"X"}
+        return False
+    with contextlib.suppress(OSError):
+        os.kill(pid, 0)
+        return True
+    return False
+
+
+def send(pid: int, number: int) -> bool:
+    """Signal one process; False when it is gone or not ours."""
+    with contextlib.suppress(OSError):
+        os.kill(pid, number)
+        return True
+    return False
+
+
+def send_group(pid: int, number: int) -> bool:
+    """Signal the process group that this process leads."""
+    with contextlib.suppress(OSError):
+        os.killpg(pid, number)
+        return True
+    return False
+
+
+def reap(pid: int) -> None:
+    """Take a dead adopted child off the process table; harmless for any other."""
+    with contextlib.suppress(OSError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def on_stop_signals(notice: Callable[[str], None]) -> Callable[[], None]:
+    """Call `notice` with the signal's name on SIGINT, SIGTERM, SIGHUP; returns what puts the old handlers back."""
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+    def arrived(number: int, _frame: object) -> None:
+        notice(signal.Signals(number).name)
+
+    before = {name: signal.signal(getattr(signal, name), arrived) for name in names}
+
+    def restore() -> None:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+    return restore

@@ -1,0 +1,167 @@
+"""Find and render prompts: Jinja2 templates, the nearest folder first, the shipped ones last.
+
+A user's text is a value, never template source, so whatever stands in it arrives byte for byte.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple
+
+from claude_iterate.errors import ExpectedError
+
+if TYPE_CHECKING:
+    from jinja2.sandbox import SandboxedEnvironment
+
+ITERATION_VARIABLES: Mapping[str, str] = {
+    "project_root": "absolute path of the project, where Claude starts",
+    "workspace_path": "absolute path of the workspace",
+    "workspace_name": "its name",
+    "mode": "loop, iterative, ...",
+    "iteration": "number of this iteration, from 1",
+    "max_iterations": "most iterations this run may take, 0 for no limit",
+    "instructions": "the text of INSTRUCTIONS.md",
+    "status_instructions": "how to report; rendered when it is missing or empty",
+    "previous_status": "the last report in one line, or empty",
+    "previous_summary": "what the last iteration said of itself, or empty",
+    "failures": "the last failed check, review or error, or empty",
+    "notes": "messages from a person: a text or a list of texts",
+    "commands": "the project's test, build and lint commands: a mapping",
+    "now": "date and time",
+    "status_file": "absolute path of .status.json",
+    "todo_file": "absolute path of TODO.md",
+    "agents_text": "standing rules to append to the system prompt, or empty",
+}
+"""What a template of an iteration may use. All must be given, save `status_instructions`."""
+
+
+_EXPRESSION_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What an expression in a template can raise, besides Jinja2's own errors."""
+
+
+class IterationPrompts(NamedTuple):
+    """The texts of one iteration: what is appended to the system prompt, what goes in on stdin, and the part
+    of it that says how to report."""
+
+    system: str
+    user: str
+    status_instructions: str
+
+
+class Prompts:
+    """The prompts of one mode. An edited file is seen at the next rendering; an unchanged one is compiled once."""
+
+    def __init__(self, folders: Sequence[Path], mode: str) -> None:
+        self._folders = [*folders, shipped_folder()]
+        self._mode = mode
+
+    def render(self, name: str, values: Mapping[str, object]) -> str:
+        """The prompt `name` with these values; an ExpectedError names file and line of what is wrong with it."""
+        from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError
+
+        try:
+            return self._environment.get_template(name).render(values)
+        except TemplateSyntaxError as problem:
+            raise _complaint(problem.filename or name, problem.lineno, problem, values) from problem
+        except (TemplateError, *_EXPRESSION_ERRORS) as error:
+            if isinstance(error, TemplateNotFound) and error.name == name:
+                self.find(name)
+            file, line = _place(error.__traceback__) or (str(self.find(name)), 1)
+            raise _complaint(file, line, error, values) from error
+
+    def iteration_prompts(self, values: Mapping[str, object]) -> IterationPrompts:
+        """The prompts of an iteration. The user prompt never begins with `/` or `-`: Claude Code would take it
+        for a command or an option."""
+        status = str(values.get("status_instructions") or "") or self.render("status-instructions", values)
+        known = {**values, "status_instructions": status}
+        user = self.render("iteration", known)
+        if user.lstrip().startswith(("/", "-")):
+            user = "The task:\n\n" + user
+        return IterationPrompts(self.render("iteration-system", known), user, status)
+
+    def find(self, name: str) -> Path:
+        """The file that `render` uses for this name."""
+        path = self._locate(name)
+        if path is None:
+            raise ExpectedError(
+                f"There is no prompt '{name}' for the mode '{self._mode}'.",
+                f"Write {name}.md in one of: {', '.join(str(folder) for folder in self._folders)}.",
+            )
+        return path
+
+    def _locate(self, name: str) -> Path | None:
+        for folder in self._folders:
+            for candidate in (folder / self._mode / f"{name}.md", folder / f"{name}.md"):
+                if candidate.is_file():
+                    return candidate
+        return None
+
+    @functools.cached_property
+    def _environment(self) -> SandboxedEnvironment:
+        # Imported here because `--help` must not pay for it. Sandboxed because a prompt can come with a
+        # workspace that somebody else made, and a text to fill in has no business calling Python.
+        from jinja2 import FunctionLoader, StrictUndefined
+        from jinja2.sandbox import SandboxedEnvironment
+
+        return SandboxedEnvironment(
+            loader=FunctionLoader(self._load),
+            undefined=StrictUndefined,
+            autoescape=False,  # a prompt is no web page: escaping would change the user's text
+            keep_trailing_newline=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=True,
+        )
+
+    def _load(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
+        path = self._locate(name)
+        if path is None:
+            return None
+        try:
+            stamp = _stamp(path)  # before reading: an edit in between is seen next time
+            source = path.read_bytes().decode("utf-8-sig")
+        except (OSError, UnicodeDecodeError) as problem:
+            hint = "Mend it, or remove it to use the shipped one."
+            raise ExpectedError(f"Cannot read the prompt {path}: {problem}.", hint) from problem
+        return source, str(path), lambda: _is_current(self._locate(name), path, stamp)
+
+
+def shipped_folder() -> Path:
+    """The prompts that came with the package: inside it when installed, beside it in a checkout."""
+    package = Path(__file__).parent
+    inside = package / "templates" / "prompts"
+    return inside if inside.is_dir() else package.parent / "templates" / "prompts"
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+def _is_current(found: Path | None, path: Path, stamp: tuple[int, int]) -> bool:
+    try:
+        return found == path and _stamp(path) == stamp
+    except OSError:
+        return False
+
+
+def _place(traceback: TracebackType | None) -> tuple[str, int] | None:
+    """File and line of a failing template: Jinja2 rewrites tracebacks so that a template looks like a module."""
+    place = None
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if file.endswith(".md"):
+            place = file, traceback.tb_lineno
+        traceback = traceback.tb_next
+    return place
+
+
+def _complaint(file: str, line: int, problem: Exception, values: Mapping[str, object]) -> ExpectedError:
+    known = ", ".join(sorted(values)) or "none"
+    return ExpectedError(
+        f"The prompt {file}, line {line}, cannot be rendered: {str(problem) or type(problem).__name__}.",
+        f"Mend it, or remove it to use the shipped one. Variables it can use: {known}.",
+    )

@@ -1,0 +1,62 @@
+"""One sink made of many: what breaks one of them reaches neither the others nor the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from claude_iterate.core.events import Entry
+from claude_iterate.sinks.sink import Sink
+
+
+class Fanout:
+    """Hands everything to each sink in the order given. One that raises is left out from then on, and said once.
+
+    `on_failure` gets the sink's class name and the error, after the other sinks have had their turn; it may itself
+    send an entry through the fanout.
+    """
+
+    def __init__(self, sinks: Sequence[Sink], on_failure: Callable[[str, Exception], None]) -> None:
+        self._all = tuple(sinks)
+        self._working = tuple(sinks)
+        self._on_failure = on_failure
+
+    def __call__(self, entry: Entry) -> None:
+        """Hand on an entry."""
+        self._each(lambda sink: sink(entry))
+
+    def tick(self, now: float) -> None:
+        """Hand on the time."""
+        self._each(lambda sink: sink.tick(now))
+
+    def flush(self) -> None:
+        """Flush every sink that still works."""
+        self._each(lambda sink: sink.flush())
+
+    def close(self) -> None:
+        """Close all, the last one first. A sink that failed before is closed too, but has had its say."""
+        everyone, self._all = self._all, ()
+        working, self._working = self._working, ()
+        for sink in reversed(everyone):
+            try:
+                sink.close()
+            except Exception as error:  # noqa: BLE001 -- whatever it is, the next one must be closed
+                if sink in working:
+                    self._say(sink, error)
+
+    def _each(self, act: Callable[[Sink], None]) -> None:
+        failures: list[tuple[Sink, Exception]] = []
+        for sink in self._working:
+            try:
+                act(sink)
+            except Exception as error:  # noqa: BLE001 -- this is the wall between onlookers and the run
+                failures.append((sink, error))
+        if failures:
+            broken = [sink for sink, _ in failures]
+            self._working = tuple(sink for sink in self._working if sink not in broken)
+            for sink, failure in failures:
+                self._say(sink, failure)
+
+    def _say(self, sink: Sink, error: Exception) -> None:
+        with suppress(Exception):
+            self._on_failure(type(sink).__name__, error)

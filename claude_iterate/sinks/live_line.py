@@ -1,0 +1,83 @@
+"""The one line at the bottom of a terminal that tells how a run is going. It has no clock: it is told the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from claude_iterate.core.durations import describe
+from claude_iterate.core.events import Entry, IterationFinished, ToolCalled
+from claude_iterate.core.state import RunState
+from claude_iterate.sinks.columns import clip, width
+from claude_iterate.sinks.output import Output
+from claude_iterate.sinks.tool_calls import headline
+from claude_iterate.sinks.wording import money
+
+PAUSE = 0.2
+"""Least time between two drawings."""
+CELLS = 8
+TOOL_COLUMNS = 60
+
+
+class LiveLine:
+    """Draws over itself at most five times a second, and gets out of the way of every normal line."""
+
+    def __init__(self, output: Output, columns: Callable[[], int]) -> None:
+        self._output = output
+        self._columns = columns
+        self._tool: tuple[str, float] | None = None
+        self._drawn_at = -PAUSE
+        self._drawn_columns = 0
+
+    def note(self, entry: Entry) -> None:
+        """Remember which tool was called last, and when."""
+        event = entry.event
+        if isinstance(event, ToolCalled):
+            self._tool = (headline(event), entry.elapsed)
+        elif isinstance(event, IterationFinished):
+            self._tool = None
+
+    def draw(self, state: RunState, now: float) -> None:
+        """Show where the run stands, unless it has not begun or the last drawing is too fresh."""
+        if state.started is None or now - self._drawn_at < PAUSE:
+            return
+        self._drawn_at = now
+        # One column stays free: a terminal wraps when the last one is filled.
+        text = clip(self._output.shown(compose(state, self._tool, now)), (self._columns() or 80) - 1)
+        columns = width(text)
+        rest = "\x1b[K" if self._output.color else " " * (self._drawn_columns - columns)
+        self._drawn_columns = columns
+        self._output.control(f"\r{text}{rest}")
+
+    def erase(self) -> None:
+        """Leave an empty line with the cursor at its beginning."""
+        if self._drawn_columns:
+            rest = "\x1b[K" if self._output.color else " " * self._drawn_columns + "\r"
+            self._drawn_columns = 0
+            self._output.control(f"\r{rest}")
+
+
+def compose(state: RunState, tool: tuple[str, float] | None, now: float) -> str:
+    """`[3/50] ██░░░░░░ 12/60 · 3m 05s · $0.42 · Bash npm test (8s)`; what is not known is left out."""
+    number = state.iteration.number if state.iteration else state.iterations
+    most = state.started.max_iterations if state.started else 0
+    parts = [f"[{number}/{most}]" if most else f"[{number}]"]
+    status = state.status
+    if status is not None and status.total:
+        done = min(status.completed or 0, status.total)
+        filled = CELLS * done // status.total
+        parts[0] += f" {'█' * filled}{'░' * (CELLS - filled)} {status.completed}/{status.total}"
+    parts.append(_age(now))
+    cost = state.cost_usd
+    if state.iteration is not None and state.iteration.result is not None:
+        cost += state.iteration.result.cost_usd
+    if cost:
+        parts.append(money(cost))
+    if tool is not None:
+        parts.append(f"{clip(tool[0], TOOL_COLUMNS)} ({_age(now - tool[1])})")
+    return " · ".join(parts)
+
+
+def _age(seconds: float) -> str:
+    """Whole seconds: tenths would only flicker."""
+    whole = max(0, int(seconds))
+    return f"{whole}s" if whole < 60 else describe(whole)

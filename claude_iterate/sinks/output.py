@@ -1,0 +1,115 @@
+"""A text stream that cannot hurt: writing never raises, and on a terminal no foreign text can move the cursor.
+
+A stream that fails once (a closed pipe, a dead terminal) is left alone for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TextIO
+
+BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
+"""Parameters of the ANSI code that sets the look of what follows."""
+
+_NEEDED = "✓✗⚠❌🔧█░·↳…"
+_STAND_INS = str.maketrans(
+    {
+        "✓": "[ok]",
+        "✅": "[ok]",
+        "✗": "[error]",
+        "❌": "[error]",
+        "⚠": "[warn]",
+        "\ufe0f": "",
+        "🔧": "[tool]",
+        "💭": "[thought]",
+        "↳": "->",
+        "→": "->",
+        "←": "<-",
+        "▶": ">",
+        "■": "=",
+        "↻": "[retry]",
+        "█": "#",
+        "░": ".",
+        "·": "-",
+        "…": "...",
+    }
+)
+
+
+def _harmless() -> dict[int, str]:
+    """Control characters become their pictures; direction marks, which can disguise a text, a question mark."""
+    table = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
+    table[ord("\r")] = ""
+    table[0x7F] = "␡"
+    for code in (*range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)):
+        table[code] = "\ufffd"
+    return table
+
+
+_HARMLESS = _harmless()
+
+
+class Output:
+    """One stream, with what it can show: `color` only on a terminal, emoji only if its encoding has them."""
+
+    def __init__(self, stream: TextIO, color: bool) -> None:
+        self._stream = stream
+        self._encoding = getattr(stream, "encoding", None) or "utf-8"
+        self._emoji = _can_show(self._encoding)
+        self._dead = False
+        self.terminal = _is_terminal(stream)
+        self.color = color and self.terminal
+
+    def shown(self, text: str) -> str:
+        """The text as this stream can show it."""
+        if text.isascii() and text.isprintable():
+            return text
+        if self.terminal and not text.isprintable():
+            text = text.translate(_HARMLESS)
+        return text if self._emoji else text.translate(_STAND_INS)
+
+    def say(self, lines: Iterable[str], style: str = "") -> None:
+        """Whole lines, in one look."""
+        self._put("".join(f"{self._styled(self.shown(line), style)}\n" for line in lines))
+
+    def control(self, text: str) -> None:
+        """Text of our own making that may move the cursor; it is seen at once."""
+        self._put(text)
+        self.flush()
+
+    def flush(self) -> None:
+        """Hand on what the stream still holds."""
+        if not self._dead:
+            try:
+                self._stream.flush()
+            except (OSError, ValueError):
+                self._dead = True
+
+    def _styled(self, line: str, style: str) -> str:
+        return f"\x1b[{style}m{line}\x1b[0m" if style and line and self.color else line
+
+    def _put(self, text: str) -> None:
+        if self._dead:
+            return
+        try:
+            try:
+                self._stream.write(text)
+            except UnicodeEncodeError:
+                self._stream.write(text.encode(self._encoding, "replace").decode(self._encoding))
+        except (OSError, ValueError):
+            self._dead = True
+
+
+def _can_show(encoding: str) -> bool:
+    try:
+        _NEEDED.encode(encoding)
+    except (UnicodeError, LookupError):
+        return False
+    return True
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,93 @@
+"""The journal of a run: one entry per line, appended in order. It is the truth; all else is derived from it.
+
+Written with msgspec because it is on the hot path; read with the ndjson package, which goes on after a bad line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from claude_iterate.core.abridge import abridged
+from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, RunFinished, RunStarted
+from claude_iterate.core.state import RunState, fold
+from claude_iterate.workspace.layout import Layout
+
+_MILESTONES = (RunStarted, IterationStarted, IterationFinished, RunFinished)
+_KEPT_IN_MEMORY = 16 * 1024 * 1024
+
+
+class JournalWriter:
+    """Appends entries. `write_out` puts what has gathered on disk in one write; milestones are synced as well.
+
+    A full disk loses nothing while the run lives: what could not be written is kept and tried again.
+    """
+
+    def __init__(self, path: Path, on_failure: Callable[[str], None]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._encode = msgspec.json.Encoder().encode
+        self._buffer = bytearray()
+        self._on_failure = on_failure
+        self._failed = False
+        self._milestone = False
+
+    def append(self, entry: Entry) -> None:
+        """Take an entry; it is on disk after the next `write_out`."""
+        if len(self._buffer) < _KEPT_IN_MEMORY:
+            self._buffer += self._encode(abridged(entry))
+            self._buffer += b"\n"
+        if isinstance(entry.event, _MILESTONES):
+            self._milestone = True
+
+    def write_out(self) -> None:
+        """Put everything gathered on disk. Never raises; the first failure is told once."""
+        if not self._buffer:
+            return
+        try:
+            while self._buffer:
+                written = os.write(self._handle, self._buffer)
+                del self._buffer[:written]
+            if self._milestone:
+                self._milestone = False
+                os.fdatasync(self._handle) if hasattr(os, "fdatasync") else os.fsync(self._handle)
+        except OSError as error:
+            if not self._failed:
+                self._failed = True
+                self._on_failure(f"The journal cannot be written: {error.strerror}.")
+
+    def close(self) -> None:
+        """Write out and close."""
+        self.write_out()
+        os.close(self._handle)
+
+
+def read(path: Path) -> Iterator[Entry]:
+    """The entries of a journal. A torn or foreign line is passed over: a crash may leave one at the end."""
+    import ndjson
+
+    # newline="\n": text in entries may hold U+2028 and friends, which must not split a line.
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        rows = ndjson.reader(file)
+        while True:
+            try:
+                row = next(rows)
+                yield msgspec.convert(row, Entry)
+            except StopIteration:
+                return
+            except (ValueError, RecursionError):  # msgspec.ValidationError is a ValueError
+                continue
+
+
+def last_run(layout: Layout) -> tuple[str, RunState] | None:
+    """The newest run that has begun, folded. A folder whose journal holds nothing yet is no run."""
+    for run in reversed(layout.run_ids()):
+        path = layout.journal(run)
+        if path.is_file():
+            state = fold(read(path))
+            if state.started is not None:
+                return run, state
+    return None

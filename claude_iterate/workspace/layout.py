@@ -1,0 +1,93 @@
+"""Where things live: paths only, nothing is read or made here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT_FILES = (".claude-iterate.toml", ".claude-iterate.json")
+PROJECT_FOLDERS = ("workspaces", "templates", "archive", "hooks")
+"""A `claude-iterate/` folder with any of these inside marks a project."""
+
+
+def project_root(start: Path) -> Path:
+    """The nearest folder, from `start` upwards, that belongs to claude-iterate; else `start` itself."""
+    start = start.absolute()
+    for folder in (start, *start.parents):
+        if any((folder / name).is_file() for name in PROJECT_FILES) or _holds_project(folder / "claude-iterate"):
+            return folder
+    return start
+
+
+def _holds_project(folder: Path) -> bool:
+    # A checkout of this tool has the same name and a templates folder; the folder around it is no project.
+    return any((folder / name).is_dir() for name in PROJECT_FOLDERS) and not (folder / "pyproject.toml").exists()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One workspace's paths. All are absolute."""
+
+    root: Path
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The workspace's name is its folder's name."""
+        return self.folder.name
+
+    @property
+    def instructions(self) -> Path:
+        return self.folder / "INSTRUCTIONS.md"
+
+    @property
+    def todo(self) -> Path:
+        return self.folder / "TODO.md"
+
+    @property
+    def status(self) -> Path:
+        return self.folder / ".status.json"
+
+    @property
+    def metadata(self) -> Path:
+        return self.folder / ".metadata.json"
+
+    @property
+    def status_instructions(self) -> Path:
+        return self.folder / ".status-instructions.md"
+
+    @property
+    def lock(self) -> Path:
+        return self.folder / ".lock"
+
+    @property
+    def runs(self) -> Path:
+        return self.folder / "runs"
+
+    @property
+    def working(self) -> Path:
+        return self.folder / "working"
+
+    @property
+    def prompts(self) -> Path:
+        """Prompts of this workspace's own, if any."""
+        return self.folder / "prompts"
+
+    def journal(self, run: str) -> Path:
+        """The journal of one run."""
+        return self.runs / run / "events.ndjson"
+
+    def raw(self, run: str, iteration: int) -> Path:
+        """What Claude printed in one iteration, byte for byte."""
+        return self.runs / run / "raw" / f"{iteration:04d}.ndjson"
+
+    def run_ids(self) -> list[str]:
+        """The runs there are, oldest first (an id begins with its time in UTC)."""
+        try:
+            return sorted(entry.name for entry in self.runs.iterdir() if entry.is_dir())
+        except OSError:
+            return []
+
+    def logs(self) -> list[Path]:
+        """The logs there are, oldest first. The original's names (with dashes) count too."""
+        return sorted(self.folder.glob("iterate-*.log"), key=lambda path: (path.stat().st_mtime_ns, path.name))

@@ -1,0 +1,72 @@
+"""One run per workspace: a kernel lock, so a crash frees it; the file tells who holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from claude_iterate import operating_system
+from claude_iterate.errors import WorkspaceProblem
+
+
+@contextlib.contextmanager
+def hold(path: Path, name: str, run: str) -> Iterator[None]:
+    """Hold the lock, or raise a WorkspaceProblem that names the holder's pid, host and start."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise WorkspaceProblem(
+            f"The workspace {name!r} cannot be written: {error.strerror}.", f"Check the permissions of {path.parent}"
+        ) from None
+    try:
+        if not operating_system.try_lock(handle):
+            raise _busy(path, name)
+        me = {"pid": os.getpid(), "host": socket.gethostname(), "run": run, "started": _now()}
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, json.dumps(me).encode(), 0)
+        yield
+        with contextlib.suppress(OSError):
+            os.ftruncate(handle, 0)
+    finally:
+        os.close(handle)
+
+
+def holder(path: Path) -> dict[str, Any] | None:
+    """Who runs this workspace now; None when nobody does."""
+    try:
+        handle = os.open(path, os.O_RDWR)
+    except OSError:
+        return None
+    try:
+        if operating_system.try_lock(handle):
+            return None
+        return _who(path)
+    finally:
+        os.close(handle)
+
+
+def _who(path: Path) -> dict[str, Any]:
+    with contextlib.suppress(OSError, ValueError):
+        found = json.loads(path.read_bytes())
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def _busy(path: Path, name: str) -> WorkspaceProblem:
+    who = _who(path)
+    return WorkspaceProblem(
+        f"The workspace {name!r} is already running: pid {who.get('pid', 'unknown')}"
+        f" on {who.get('host', 'this host')}, started {who.get('started', 'a moment ago')}.",
+        f"Wait for it, or end it with Ctrl-C in its terminal. See: claude-iterate show {name}",
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,92 @@
+"""`.metadata.json`: what a workspace is, its own settings, and a projection of its last run.
+
+Unknown keys survive every rewrite. Files written by the TypeScript original are read as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from claude_iterate.core.modes import MODES
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.workspace import atomic
+
+FORMAT = 3
+"""Ours. The original wrote no format number."""
+
+_ORIGINAL_DEFAULTS = {"maxIterations": (50, 20), "delay": (2,), "stagnationThreshold": (2,), "notifyEvents": (["all"],)}
+_ORIGINAL_SETTINGS = ("maxIterations", "delay", "stagnationThreshold", "notifyUrl", "notifyEvents")
+
+
+@dataclass
+class Metadata:
+    """The document, with the few keys that code reads by name."""
+
+    document: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def mode(self) -> str:
+        """loop or iterative."""
+        mode = self.document.get("mode", "loop")
+        return mode if mode in MODES else "loop"
+
+    @property
+    def status(self) -> str:
+        """in_progress, completed or error: of the last run, in the original's words."""
+        return str(self.document.get("status", "in_progress"))
+
+    @property
+    def last_run(self) -> dict[str, Any]:
+        """The projection of the last run: id, started, reason and so on. Empty before the first run."""
+        value = self.document.get("run")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The workspace's own layer of settings, as a nested document.
+
+        The original always wrote its defaults here, so in its files a default value sets nothing; otherwise no
+        project or user setting could ever reach an old workspace.
+        """
+        found: dict[str, Any] = {}
+        ours = "format" in self.document
+        for key in _ORIGINAL_SETTINGS:
+            value = self.document.get(key)
+            if value is not None and (ours or value not in _ORIGINAL_DEFAULTS.get(key, ())):
+                found[key] = value
+        own = self.document.get("config")
+        return found | own if isinstance(own, dict) else found
+
+    def count(self, key: str) -> int:
+        """A counter such as totalIterations; 0 when absent or odd."""
+        value = self.document.get(key)
+        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def read(path: Path) -> Metadata:
+    """The metadata, or a WorkspaceProblem that says how to mend it."""
+    try:
+        document = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise WorkspaceProblem(
+            f"{path.parent.name!r} is a folder but no workspace: it has no .metadata.json.",
+            f"Make it one: claude-iterate init {path.parent.name} --force",
+        ) from None
+    except OSError as error:
+        raise WorkspaceProblem(f"{path} cannot be read: {error.strerror}.", "Check its permissions.") from None
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise WorkspaceProblem(
+            f"{path} is damaged: it is not valid JSON.",
+            f"Make it anew; instructions, logs and runs are kept: claude-iterate init {path.parent.name} --force",
+        )
+    return Metadata(document)
+
+
+def write(path: Path, metadata: Metadata) -> None:
+    """Replace the file atomically."""
+    atomic.write_json(path, metadata.document)

@@ -1,0 +1,108 @@
+"""What a run leaves in `.metadata.json`: a projection of its state for quick looks, in the original's words too.
+
+The journal is the truth; whoever writes here holds the workspace's lock. Unknown keys survive.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.workspace import lock, making, metadata
+from claude_iterate.workspace.layout import Layout
+
+if TYPE_CHECKING:
+    from claude_iterate.core.events import Carried
+    from claude_iterate.core.state import RunState
+
+_STATUS = {"completed": "completed", "stagnation": "completed", "agent_failed": "error", "blocked": "error"}
+_RESET = "resetAfter"
+"""Names the newest run at the time of a reset: what it and those before it counted is no longer handed on."""
+
+
+def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None:
+    """Write the state of a run that begins, goes on or is over."""
+    about = metadata.read(layout.metadata)
+    document = about.document
+    document["run"] = projected(state, run, running)
+    document["status"] = "in_progress" if running else _STATUS.get(state.reason or "", "in_progress")
+    document["lastRun"] = _iso(state.last_at) or making.now()
+    document["executionIterations"] = state.total_iterations
+    document["totalIterations"] = about.count("setupIterations") + state.total_iterations
+    metadata.write(layout.metadata, about)
+
+
+def count_setup(layout: Layout, mode: str | None = None) -> None:
+    """One more setup happened; it may have changed the mode."""
+    about = metadata.read(layout.metadata)
+    about.document["setupIterations"] = about.count("setupIterations") + 1
+    about.document["totalIterations"] = about.count("totalIterations") + 1
+    if mode is not None:
+        about.document["mode"] = mode
+    metadata.write(layout.metadata, about)
+
+
+def carried(layout: Layout) -> Carried:
+    """What earlier runs hand on. A reset forgets the iterations, never the money."""
+    from claude_iterate.core.events import Carried
+    from claude_iterate.core.state import handed_on
+    from claude_iterate.workspace import journal
+
+    about = metadata.read(layout.metadata)
+    found = journal.last_run(layout)
+    if found is None:
+        return Carried(iterations=about.count("executionIterations"))
+    run, state = found
+    handed = handed_on(state)
+    iterations = 0 if about.document.get(_RESET) == run else handed.iterations
+    rehearsed = state.started is not None and state.started.dry_run
+    return Carried(iterations, state.carried.cost_usd if rehearsed else handed.cost_usd, handed.runs)
+
+
+def reset(layout: Layout) -> list[str]:
+    """Counters to 0, status in_progress, a stale `.status.json` set aside. Says what was done."""
+    with lock.hold(layout.lock, layout.name, "reset"):
+        about = metadata.read(layout.metadata)
+        document = about.document
+        document |= {"status": "in_progress", "totalIterations": 0, "setupIterations": 0, "executionIterations": 0}
+        document.pop("run", None)
+        runs = layout.run_ids()
+        if runs:
+            document[_RESET] = runs[-1]
+        done = ["counters set to 0"]
+        try:
+            metadata.write(layout.metadata, about)
+            if layout.status.exists() or layout.status.is_symlink():
+                layout.status.replace(layout.folder / ".status.json.bak")
+                done.append("the old .status.json is now .status.json.bak")
+        except OSError as error:
+            raise WorkspaceProblem(
+                f"The workspace {layout.name!r} cannot be written: {error.strerror}.",
+                f"Check the permissions of {layout.folder}",
+            ) from None
+    return done
+
+
+def projected(state: RunState, run: str, running: bool) -> dict[str, Any]:
+    """A run in a few words, as `.metadata.json` and `run --json` tell it."""
+    started, finished = state.started, state.finished
+    shown: dict[str, Any] = {
+        "id": run,
+        "state": "running" if running else "finished",
+        "started": _iso(state.started_at),
+        "finished": _iso(state.last_at) if finished and not running else None,
+        "reason": state.reason,
+        "detail": finished.detail if finished else "",
+        "iterations": state.iterations,
+        "costUsd": round(state.cost_usd, 6),
+        "dryRun": started.dry_run if started else False,
+        "log": started.log if started else "",
+    }
+    if state.status is not None and state.status.total:
+        shown["progress"] = {"completed": state.status.completed or 0, "total": state.status.total}
+    return shown
+
+
+def _iso(at: float) -> str | None:
+    return making.stamp(datetime.fromtimestamp(at, UTC)) if at else None

@@ -1,0 +1,125 @@
+"""A project and its workspaces: find, make, look up, reset. A workspace appears whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from claude_iterate.core import names
+from claude_iterate.core.layers import Layer, Resolved, resolve
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.workspace import config_files, making, metadata, projection
+from claude_iterate.workspace.layout import Layout, project_root
+
+if TYPE_CHECKING:  # both bring msgspec, which `list` does without
+    from claude_iterate.core.events import Carried
+    from claude_iterate.core.state import RunState
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project root and what its settings say. Settings are read on first use, so that `config` can mend them."""
+
+    root: Path
+    environ: Mapping[str, str]
+
+    @classmethod
+    def find(cls, cwd: Path, environ: Mapping[str, str]) -> Project:
+        """The project that `cwd` belongs to."""
+        return cls(project_root(cwd), environ)
+
+    @cached_property
+    def resolved(self) -> Resolved:
+        """Settings without any workspace's own."""
+        return resolve(config_files.layers(self.root, self.environ))
+
+    @cached_property
+    def workspaces_folder(self) -> Path:
+        """Where workspaces live."""
+        return self._within(self.resolved.settings.paths.workspaces_dir)
+
+    @cached_property
+    def archive_folder(self) -> Path:
+        """Where archives live."""
+        return self._within(self.resolved.settings.paths.archive_dir)
+
+    def workspaces(self) -> list[str]:
+        """The names there are, sorted. A folder whose name no command would accept is none of ours."""
+        with contextlib.suppress(FileNotFoundError), os.scandir(self.workspaces_folder) as entries:
+            return sorted(entry.name for entry in entries if _acceptable(entry.name) and entry.is_dir())
+        return []
+
+    def exists(self, name: str) -> bool:
+        """True when there is a folder of this name, damaged or not."""
+        return (self.workspaces_folder / names.checked(name)).is_dir()
+
+    def layout(self, name: str) -> Layout:
+        """The paths of a workspace that exists."""
+        folder = self.workspaces_folder / names.checked(name)
+        if not folder.is_dir():
+            close = difflib.get_close_matches(name, self.workspaces(), n=3, cutoff=0.6)
+            meant = f"Did you mean {' or '.join(close)}? " if close else ""
+            raise WorkspaceProblem(f"Workspace not found: {name}", f"{meant}Make it: claude-iterate init {name}")
+        return Layout(self.root, folder)
+
+    def create(
+        self,
+        name: str,
+        mode: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        force: bool = False,
+        instructions: bytes | None = None,
+    ) -> Layout:
+        """Make a workspace. `settings` are accepted values by dotted key; `force` mends one that is there."""
+        layout = Layout(self.root, self.workspaces_folder / names.checked(name))
+        if not os.path.lexists(layout.folder):
+            making.make(layout, mode or "loop", settings or {}, instructions)
+        elif force and layout.folder.is_dir():
+            making.mend(layout, mode, settings or {})
+        elif layout.metadata.exists():
+            raise WorkspaceProblem(
+                f"Workspace already exists: {name}",
+                f"Use it: claude-iterate show {name}, or choose another name.",
+            )
+        else:
+            raise WorkspaceProblem(
+                f"{layout.folder} exists but is no workspace.",
+                f"Make it one, keeping what is in it: claude-iterate init {name} --force"
+                if layout.folder.is_dir()
+                else "Move it away, or choose another name.",
+            )
+        return layout
+
+    def settings_for(self, layout: Layout, flags: Layer | None = None) -> Resolved:
+        """Effective settings of one workspace, flags on top."""
+        layers = config_files.layers(self.root, self.environ, metadata.read(layout.metadata))
+        return resolve([*layers, flags] if flags else layers)
+
+    def record_run(self, layout: Layout, state: RunState, run: str, running: bool) -> None:
+        """Project a run into the metadata. The caller holds the workspace's lock."""
+        projection.record_run(layout, state, run, running)
+
+    def carried(self, layout: Layout) -> Carried:
+        """What earlier runs hand on to the next one; a reset and the original's counters are heeded."""
+        return projection.carried(layout)
+
+    def reset(self, layout: Layout) -> list[str]:
+        """Counters to 0, a stale claim out of the way; says what was done. Refused while running."""
+        return projection.reset(layout)
+
+    def _within(self, text: str) -> Path:
+        return (self.root / config_files.expanded(text, self.environ)).absolute()
+
+
+def _acceptable(name: str) -> bool:
+    try:
+        names.checked(name)
+    except UsageProblem:
+        return False
+    return True

@@ -1,0 +1,293 @@
+"""The built-in fake Claude without a script: options, formats, the work it does, the traces it leaves."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.prompts import Prompts
+
+ROOT = Path(__file__).parents[2]
+RECORDING = ROOT / "tests" / "fixtures" / "claude-2.1.197" / "a4-all-tools.ndjson"
+ITERATIVE = "Complete as many items as you can this iteration."
+
+
+def test_version_names_itself_as_the_fake(fake):
+    """`--version` answers at once, without a prompt, and cannot be mistaken for the real one."""
+    done = fake.run("--version", stdin=b"")
+    assert (done.returncode, done.stdout) == (0, b"0.0.0 (Claude Code, built-in fake)\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "stdin", "complaint"),
+    [
+        (["-p", "--nonsense"], "x", "error: unknown option '--nonsense'"),
+        (["-p", "- [ ] do it"], "", "error: unknown option '- [ ] do it'"),
+        (["-p", "--model"], "x", "error: option '--model <value>' argument missing"),
+        (
+            ["-p", "--output-format", "stream-json"],
+            "x",
+            "Error: When using --print, --output-format=stream-json requires --verbose",
+        ),
+        (
+            ["-p"],
+            "",
+            "Error: Input must be provided either through stdin or as a prompt argument when using --print",
+        ),
+        (
+            ["-p", "--allowedTools", "Bash", "the prompt"],
+            "",
+            "Error: Input must be provided either through stdin or as a prompt argument when using --print",
+        ),
+        (["-p"], "  \n", "Error: No messages returned from query"),
+        (["-p", "--append-system-prompt-file", "/nope"], "x", "Error: Append system prompt file not found: /nope"),
+        (["-p", "--session-id", "abc"], "x", "Error: Invalid session ID. Must be a valid UUID."),
+    ],
+)
+def test_refuses_what_the_real_one_refuses(fake, argv, stdin, complaint):
+    """A bad command line: the words of the real one on stderr, nothing on stdout, exit code 1."""
+    done = fake.run(*argv, stdin=stdin)
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (1, b"", complaint + "\n")
+
+
+def test_takes_every_option_that_we_pass(fake):
+    """All options of a real run are understood; variadic ones end at the next option."""
+    events = fake.stream(
+        *["--append-system-prompt", "- be brief", "--model", "opus", "--max-turns", "9", "--max-budget-usd=2.5"],
+        *["--allowedTools", "Bash(git *)", "Edit", "--permission-mode", "acceptEdits", "--no-session-persistence"],
+    )
+    assert (events[0]["model"], events[0]["permissionMode"]) == ("opus", "acceptEdits")
+
+
+def test_loop_call_does_one_item_and_says_so_in_the_status_file(fake):
+    """Asked for ONE item, each call ticks one box and reports progress; the last one reports complete."""
+    fake.instructions("# Task\n\n- first\n- [ ] second\n\n```\n- not this\n```\n3. third\n")
+    seen = []
+    for _ in range(3):
+        fake.stream()
+        status = fake.status()
+        seen.append((status["complete"], status["progress"]["completed"], status["progress"]["total"]))
+        assert status["lastUpdated"].endswith("Z")
+        assert "worked" not in status
+    assert seen == [(False, 1, 3), (False, 2, 3), (True, 3, 3)]
+    assert fake.todo().count("- [x] ") == 3
+    assert "not this" not in fake.todo()
+
+
+def test_iterative_call_does_up_to_three_items_and_reports_worked(fake):
+    """Asked for as many as possible, a call does up to three, and says truthfully when none was left."""
+    fake.env["CLAUDE_ITERATE_RUN"] = "r1"
+    fake.instructions("\n".join(f"* item {number}" for number in range(5)) + "\nONE item is not the rule here.")
+    prompt = ITERATIVE + "\n" + (fake.workspace / "INSTRUCTIONS.md").read_text()
+    seen = []
+    for _ in range(3):
+        fake.stream(stdin=prompt)
+        status = fake.status()
+        seen.append((status["worked"], status["complete"], fake.todo().count("- [x] ")))
+        assert "progress" not in status
+    assert seen == [(True, False, 3), (True, True, 5), (False, True, 5)]
+
+
+def test_without_items_it_makes_up_five(fake):
+    """A text without a list still gives a run something to count."""
+    fake.instructions("Do something nice.")
+    fake.stream()
+    assert fake.status()["progress"] == {"completed": 1, "total": 5}
+
+
+def test_at_most_twenty_items(fake):
+    """A long list is cut, so that a dry run of any task comes to an end."""
+    fake.instructions("".join(f"- item {number}\n" for number in range(100)))
+    fake.stream()
+    assert fake.status()["progress"] == {"completed": 1, "total": 20}
+
+
+def test_keeps_what_people_wrote_in_the_todo_file(fake):
+    """Text around its own section stays, even a box that looks like one of its own."""
+    fake.instructions("- a\n- b\n")
+    (fake.workspace / "TODO.md").write_text("My notes\n- [ ] a\n")
+    fake.stream()
+    (fake.workspace / "TODO.md").write_text(fake.todo() + "\nA line below.\n")
+    fake.stream()
+    assert fake.todo().startswith("My notes\n- [ ] a\n")
+    assert fake.todo().endswith("A line below.\n")
+    assert "- [x] a\n- [x] b\n" in fake.todo()
+
+
+def test_a_list_finished_by_an_earlier_run_starts_over(fake):
+    """All boxes ticked and `complete` reported by another run: the next run begins anew; the same run does not."""
+    fake.instructions("- a\n- b\n")
+    for run, expected in [("r1", 1), ("r1", 2), ("r1", 2), ("r2", 1)]:
+        fake.env["CLAUDE_ITERATE_RUN"] = run
+        fake.stream()
+        assert fake.status()["progress"]["completed"] == expected
+
+
+def test_instructions_edited_between_calls_are_followed(fake):
+    """New items join the list, ticked ones stay ticked, removed ones go."""
+    fake.instructions("- a\n- b\n")
+    fake.stream()
+    fake.instructions("- a\n- c\n- d\n")
+    fake.stream()
+    assert "- [x] a\n- [x] c\n- [ ] d\n" in fake.todo()
+
+
+def test_events_come_in_the_order_of_a_real_session(fake):
+    """init first, result last; every tool answer follows its call and carries its id."""
+    fake.instructions("- a\n- b\n")
+    fake.stream()
+    events = fake.stream()
+    assert events[0]["subtype"] == "init"
+    assert events[-1]["type"] == "result"
+    blocks = [event["message"]["content"][0] for event in events[1:-1]]
+    names = [block.get("name", block["type"]) for block in blocks if block["type"] != "tool_result"]
+    assert names == ["text", "Read", "Read", "Read", "Edit", "Bash", "Write", "text"]
+    for call, answer in itertools.pairwise(blocks):
+        if call["type"] == "tool_use":
+            assert answer["tool_use_id"] == call["id"]
+    assert len({event["uuid"] for event in events}) == len(events)
+    assert len({event["session_id"] for event in events}) == 1
+
+
+def test_events_have_the_keys_of_recorded_ones(fake):
+    """The fake prints no key that the real one does not print, and leaves none out that we read."""
+    fake.instructions("- a\n")
+
+    def keys(events):
+        return {(event["type"], event.get("subtype")): set(event) for event in events}
+
+    recorded = keys(json.loads(line) for line in RECORDING.read_text().splitlines())
+    for kind, printed in keys(fake.stream()).items():
+        assert printed <= recorded[kind]
+    wanted = {"is_error", "total_cost_usd", "usage", "modelUsage", "num_turns", "permission_denials", "result"}
+    assert wanted <= keys(fake.stream())["result", "success"]
+
+
+def test_the_result_counts_turns_tokens_and_money(fake):
+    """Cost, usage and modelUsage agree with each other."""
+    result = fake.stream()[-1]
+    (model,) = result["modelUsage"].values()
+    assert result["total_cost_usd"] == model["costUSD"] > 0
+    assert result["usage"]["output_tokens"] == model["outputTokens"] > 0
+    assert result["num_turns"] > 1
+
+
+def test_text_prints_the_final_words_only(fake):
+    """text: the last message and a newline; json: the result as one line; json with --verbose: all events."""
+    fake.instructions("- a\n- b\n- c\n")
+    assert fake.run("-p").stdout == b"Did: a. 2 left.\n"
+    assert json.loads(fake.run("-p", "--output-format", "json").stdout)["result"] == "Did: b. 1 left."
+    events = json.loads(fake.run("-p", "--output-format", "json", "--verbose").stdout)
+    assert [events[0]["type"], events[-1]["type"]] == ["system", "result"]
+
+
+def test_the_prompt_may_be_an_argument(fake):
+    """The prompt as last word is as good as one on stdin."""
+    fake.instructions("- a\n- b\n")
+    fake.run("-p", "Do ONE item", stdin=b"")
+    assert fake.status()["progress"] == {"completed": 1, "total": 2}
+
+
+def test_a_prompt_that_begins_with_a_slash_is_a_command(fake):
+    """The trap of the real one: success, no turn, nothing done."""
+    result = fake.stream(stdin="/work/INSTRUCTIONS.md says ONE item")[-1]
+    assert (result["result"], result["num_turns"]) == ("Unknown command: /work/INSTRUCTIONS.md", 0)
+    assert not (fake.workspace / ".status.json").exists()
+
+
+def test_a_status_file_that_cannot_be_written_is_a_tool_error(fake):
+    """The real one ends well even when its Write failed; so does the fake, and leaves no debris."""
+    fake.instructions("- a\n")
+    (fake.workspace / ".status.json").mkdir()
+    events = fake.stream()
+    errors = [event for event in events if str(event.get("tool_use_result")).startswith("Error")]
+    assert len(errors) == 1
+    assert events[-1]["is_error"] is False
+    assert not list(fake.workspace.glob(".fake-*"))
+
+
+def test_sigint_ends_with_a_result_and_exit_code_0(fake):
+    """Interrupted in mid-work: result/error_during_execution, exit code 0."""
+    fake.script([{"init": {}}, {"hang": True}])
+    with fake.start() as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest = [json.loads(line) for line in process.stdout]
+    assert process.returncode == 0
+    assert (rest[-1]["subtype"], rest[-1]["is_error"]) == ("error_during_execution", True)
+
+
+def test_sigterm_ends_at_once_without_a_result(fake):
+    """SIGTERM: exit code 143 and not another word."""
+    fake.script([{"init": {}}, {"hang": True}])
+    with fake.start() as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout.read() == b""
+    assert process.returncode == 143
+    assert "exit=143" in fake.log.read_text()
+
+
+def test_interactive_setup_writes_instructions_only_where_there_are_none(fake):
+    """Without -p it writes a sample once and never overwrites."""
+    path = fake.workspace / "INSTRUCTIONS.md"
+    assert fake.run("--append-system-prompt", "x", "the setup prompt", stdin=b"").returncode == 0
+    assert "- " in path.read_text() or "1. " in path.read_text()
+    path.write_text("mine")
+    assert fake.run("the setup prompt", stdin=b"").returncode == 0
+    assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize("mode", ["loop", "iterative"])
+def test_answers_the_shipped_validate_and_verify_prompts_with_a_report(fake, mode):
+    """The other prompts are known by their first words: they get a report, and the work is left alone."""
+    fake.instructions("- a\n- b\n")
+    fake.stream()
+    before = fake.todo(), fake.status()
+    prompts = Prompts([], mode)
+    known = {"workspace_name": "w", "workspace_path": fake.workspace, "project_root": fake.folder}
+    report = fake.folder / "report.md"
+    known.update(report_path=report, depth="quick", depth_note="", nonce="n-1", validation_criteria="ten")
+    fake.stream(stdin=prompts.render("validate", known))
+    assert report.read_text().splitlines()[-1] == "VERDICT: READY"
+    fake.stream(stdin=prompts.render("verify-completion", known))
+    assert report.read_text().splitlines()[-2:] == ["VERIFICATION-ID: n-1", "VERDICT: INCOMPLETE"]
+    assert "1. Not done: b" in report.read_text()
+    assert (fake.todo(), fake.status()) == before
+    fake.stream(stdin=prompts.render("setup", {**known, "goal": "Make {{ it }} so"}))
+    assert "Make {{ it }} so" in (fake.workspace / "INSTRUCTIONS.md").read_text()
+
+
+def test_the_log_tells_of_each_call_and_keeps_secrets(fake):
+    """One line per call with exit code and sizes; no prompt, no system prompt, no unknown value."""
+    fake.run("-p", "--model", "opus", "--append-system-prompt", "sk-secret " * 50, stdin="password 123")
+    fake.run("-p", "--settings", '{"key": "sk-secret"}', "--nonsense")
+    first, second = fake.log.read_text().splitlines()
+    assert f"cwd={fake.folder}" in first
+    assert "--model opus --append-system-prompt <500 characters> prompt=12 bytes exit=0" in first
+    assert second.endswith("exit=1")
+    assert "secret" not in fake.log.read_text()
+    assert "123" not in first.rpartition("argv=")[2]
+
+
+def test_a_log_that_cannot_be_written_is_ignored(fake):
+    """Logging is a courtesy: it never fails a call."""
+    fake.env["CLAUDE_ITERATE_MOCK_LOG"] = str(fake.folder / "no" / "such" / "folder")
+    assert fake.stream()[-1]["subtype"] == "success"
+
+
+def test_starts_light(fake):
+    """A dry run starts it once per iteration: none of the heavy packages, nor the rest of ours, is imported."""
+    code = "import sys, claude_iterate.agent.fake; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], env=fake.env, capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    heavy = {"msgspec", "jinja2", "click", "httpx", "watchdog", "tomlkit", "asyncio", "subprocess"}
+    assert not heavy & set(loaded)
+    ours = {name for name in loaded if name.startswith("claude_iterate")}
+    assert {name for name in ours if "fake" not in name} == {"claude_iterate", "claude_iterate.agent"}

@@ -1,0 +1,61 @@
+"""Entries and streams for the tests of the sinks."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from claude_iterate.core.events import Entry, Event, RunStarted
+
+BEGAN = 1760538225.0  # 2025-10-15T14:23:45Z
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal() -> Callable[[], io.StringIO]:
+    return Terminal
+
+
+@pytest.fixture
+def entry() -> Callable[..., Entry]:
+    """Makes entries: numbered from 1, the wall clock in step with `elapsed`."""
+
+    def numbers() -> Iterator[int]:
+        number = 0
+        while True:
+            number += 1
+            yield number
+
+    sequence = numbers()
+
+    def make(event: Event, elapsed: float = 0.0) -> Entry:
+        return Entry(next(sequence), BEGAN + elapsed, elapsed, event)
+
+    return make
+
+
+@pytest.fixture
+def started() -> Callable[..., RunStarted]:
+    def make(**changes: object) -> RunStarted:
+        values = {
+            "run": "r1",
+            "workspace": "my-task",
+            "mode": "loop",
+            "max_iterations": 50,
+            "pid": 1,
+            "host": "here",
+            "version": "0.1.0",
+            "command": ("claude", "--model", "a b"),
+            "log": "/w/iterate-1.log",
+        }
+        return RunStarted(**{**values, **changes})  # type: ignore[arg-type]
+
+    return make

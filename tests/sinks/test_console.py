@@ -1,0 +1,293 @@
+"""The console at its three levels."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from claude_iterate.core.events import (
+    AgentExited,
+    CutStarted,
+    Denial,
+    IterationFinished,
+    IterationStarted,
+    LeftoversEnded,
+    Outcome,
+    RunFinished,
+    Said,
+    StatusChanged,
+    StopRequested,
+    Thought,
+    ToolAnswered,
+    ToolCalled,
+    Warned,
+)
+from claude_iterate.core.reasons import ENDINGS
+from claude_iterate.core.status import Change, Status
+from claude_iterate.sinks.console import Console
+
+OK = Outcome("ok")
+
+
+@pytest.fixture
+def play(entry):
+    """Plays events to a console; gives what came to out and to err."""
+
+    def run(*events, level="progress", out=None, err=None, **options):
+        out, err = out or io.StringIO(), err or io.StringIO()
+        console = Console(out, err, level, **options)
+        for number, event in enumerate(events):
+            console(entry(event, float(number)))
+        console.close()
+        return out.getvalue(), err.getvalue()
+
+    return run
+
+
+def test_progress_lines_of_a_loop(play, started):
+    """The seed's lines: progress on err, the result on out."""
+    out, err = play(
+        started(),
+        IterationStarted(1),
+        ToolCalled("1", "Bash", {"command": "ls"}),
+        Said("hello"),
+        StatusChanged(Status(False, 35, 60, summary="Migrated 35"), Change(5)),
+        IterationFinished(1, OK, Status(False, 56, 60)),
+        IterationStarted(2),
+        IterationFinished(2, Outcome("max_turns"), Status(True, 60, 60, summary="All done")),
+        RunFinished("completed", "All done", iterations=2, cost_usd=0.12, duration=185),
+    )
+    assert err.splitlines() == [
+        "Starting my-task (loop mode, at most 50 iterations)",
+        "Running iteration 1...",
+        "  ↳ 35/60 items (+5) - Migrated 35",
+        "✓ Iteration 1 complete (4 items remaining)",
+        "Running iteration 2...",
+        "✓ Iteration 2 complete (0 items remaining) (stopped at the turn limit)",
+    ]
+    assert out.splitlines() == [
+        "✓ Task completed successfully after 2 iterations",
+        "  All done",
+        "  Progress: 60/60",
+        "Iterations: 2 · Time: 3m 05s · Cost: $0.12",
+        "Log: /w/iterate-1.log",
+    ]
+
+
+def test_iterative_mode_tells_what_was_done(play, started):
+    """No count, but the summary; one iteration is singular."""
+    out, err = play(
+        started(mode="iterative", max_iterations=0, dry_run=True),
+        IterationFinished(1, OK, Status(False, 1, 9, worked=True, summary="Did\nthings")),
+        RunFinished("completed", iterations=1),
+    )
+    assert err.splitlines() == [
+        "Starting my-task (iterative mode, no iteration limit, dry run)",
+        "✓ Iteration 1 complete",
+        "  Did things",
+    ]
+    assert out.startswith("✓ Task completed successfully after 1 iteration\n")
+
+
+def test_failed_iterations_and_interventions(play, started):
+    """A failure has its message and advice; a denied tool is named; what we do to Claude is said."""
+    _, err = play(
+        Warned("disk is low", "free some"),
+        StopRequested("SIGINT"),
+        StopRequested("SIGINT", now=True),
+        CutStarted("idle", "Bash npm test", 900),
+        LeftoversEnded(("sleep 9",)),
+        IterationFinished(
+            2, Outcome("denied", "not allowed: Bash(npm:*)", "Allow it"), denials=(Denial("Bash", "npm"),)
+        ),
+        IterationFinished(3, Outcome("interrupted")),
+        IterationFinished(4, OK, problems=("`worked` must be a boolean",)),
+    )
+    assert err.splitlines() == [
+        "⚠ disk is low",
+        "  free some",
+        "Stopping after this iteration; press Ctrl-C again to stop now.",
+        "Stopping now...",
+        "Ending Claude: nothing was heard for 15m 00s (it was busy with Bash npm test)",
+        "Ended 1 process left behind: sleep 9",
+        "✗ Iteration 2 failed: not allowed: Bash(npm:*)",
+        "  Allow it",
+        "  ⚠ Denied: Bash: npm",
+        "✗ Iteration 3 was stopped before its end",
+        "✓ Iteration 4 complete",
+        "  ⚠ Status report: `worked` must be a boolean",
+    ]
+
+
+def test_max_iterations_names_the_options(play, started):
+    """Three ways on, as commands that can be typed."""
+    out, _ = play(started(max_iterations=5), RunFinished("max_iterations", "5", iterations=5))
+    lines = out.splitlines()
+    assert lines[0] == "⚠️ Reached maximum iterations (5)"
+    assert [line.split(": ")[1] for line in lines if line.startswith("  - ")] == [
+        "claude-iterate run my-task",
+        "claude-iterate run my-task -m 10",
+        "claude-iterate show my-task",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("detail", "line"),
+    [
+        ("2", "⚠️ Stagnation detected: 2 consecutive iterations with no work"),
+        ("nothing moved", "⚠️ Stagnation detected: nothing moved"),
+    ],
+)
+def test_stagnation(play, detail, line):
+    """The seed's message; a detail that is no number is shown as it is."""
+    assert play(RunFinished("stagnation", detail))[0].splitlines()[0] == line
+
+
+@pytest.mark.parametrize("level", ["quiet", "progress", "verbose"])
+@pytest.mark.parametrize("reason", ENDINGS)
+def test_endings_go_where_they_belong(play, started, level, reason):
+    """A good ending is on out and not said when quiet; a failure is on err at every level, with its advice."""
+    out, err = play(started(), RunFinished(reason, "why", "do this"), level=level)
+    if ENDINGS[reason].good:
+        assert bool(out) == (level != "quiet")
+        assert "why" not in err
+    else:
+        assert out == ""
+        assert ": why\n  do this\n" in err
+
+
+def test_quiet_is_silent_when_all_is_well(play, started):
+    """Nothing at all is written by a good run."""
+    assert play(
+        started(),
+        IterationStarted(1),
+        Said("x"),
+        StatusChanged(Status(True), Change()),
+        IterationFinished(1, OK),
+        RunFinished("completed", iterations=1),
+        level="quiet",
+    ) == ("", "")
+
+
+def test_quiet_tells_errors(play, started):
+    """Warnings and the failing end, nothing else."""
+    out, err = play(
+        started(), Warned("careful"), RunFinished("agent_failed", "crash\ntrace", "doctor"), level="quiet"
+    )
+    assert out == ""
+    assert err.splitlines() == [
+        "⚠ careful",
+        "✗ Claude failed: crash",
+        "  trace",
+        "  doctor",
+        "Log: /w/iterate-1.log",
+    ]
+
+
+def test_verbose_shows_claude(play, started):
+    """Blocks come between the progress lines, on err."""
+    _, err = play(
+        IterationStarted(1),
+        Said("hello"),
+        ToolCalled("1", "Bash", {"command": "ls"}),
+        ToolAnswered("1", "Bash", "a"),
+        AgentExited(1),
+        IterationFinished(1, OK),
+        level="verbose",
+    )
+    assert err.splitlines() == [
+        "",
+        "Running iteration 1...",
+        "",
+        "hello",
+        "",
+        "🔧 Bash tool",
+        "   Command: ls",
+        "✓ Command finished",
+        "   a",
+        "Claude exited with code 1",
+        "",
+        "✓ Iteration 1 complete",
+    ]
+
+
+def test_verbose_is_flushed_per_entry(entry):
+    """A reader of the stream sees each event at once."""
+    raw = io.BytesIO()
+    console = Console(io.StringIO(), io.TextIOWrapper(raw, "utf-8"), "verbose")
+    console(entry(Said("now")))
+    assert b"now" in raw.getvalue()
+
+
+def test_color_needs_a_terminal_and_consent(play, terminal):
+    """No ANSI codes without both; thinking is dim."""
+    assert "\x1b" not in play(Warned("x"), color=True)[1]
+    assert "\x1b" not in play(Warned("x"), err=terminal(), color=False)[1]
+    assert "\x1b[33m⚠ x\x1b[0m" in play(Warned("x"), err=terminal(), color=True)[1]
+    assert "\x1b[2m💭 hm\x1b[0m" in play(Thought("hm"), err=terminal(), color=True, level="verbose")[1]
+
+
+def test_no_escape_injection_on_a_terminal(play, terminal):
+    """Control characters of the model and its tools are shown, never sent; tabs stay."""
+    text = "a\x1b[2J\x9b2J\x07\tb\r\nc\u202ed"
+    _, err = play(
+        Said(text), ToolAnswered("1", "Bash", text), Warned(text), level="verbose", err=terminal(), color=False
+    )
+    assert not set(err) & {"\x1b", "\x9b", "\x07", "\r", "\u202e"}
+    assert "a␛[2J" in err
+    assert "\tb\n" in err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_poor_encodings_get_stand_ins(entry, started, encoding):
+    """ASCII signs where emoji cannot be shown; other letters are replaced, nothing raises."""
+    raw = io.BytesIO()
+    console = Console(io.TextIOWrapper(raw, encoding), io.TextIOWrapper(raw, encoding), "verbose")
+    for event in (
+        Said("漢字 \ud800"),
+        ToolCalled("1", "Bash", {"command": "ls"}),
+        Warned("careful"),
+        IterationFinished(1, Outcome("crash", "x")),
+        RunFinished("completed"),
+    ):
+        console(entry(event))
+    text = raw.getvalue().decode(encoding)
+    assert "?? ?" in text
+    for stand_in in ("[tool] Bash tool", "[warn] careful", "[error] Iteration 1 failed", "[ok] Task completed"):
+        assert stand_in in text
+
+
+def test_lone_surrogates_do_not_raise(entry):
+    """Not even UTF-8 can write half a character."""
+    err = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    Console(io.StringIO(), err, "verbose")(entry(Said("✓ \ud800")))
+    err.seek(0)
+    assert "✓ ?" in err.read()
+
+
+class ClosedPipe(io.StringIO):
+    def __init__(self):
+        super().__init__()
+        self.tries = 0
+
+    def write(self, text):
+        self.tries += 1
+        raise BrokenPipeError
+
+
+def test_a_closed_pipe_silences_for_good(play, started):
+    """The first failed write is the last one tried, and the other stream still gets the result."""
+    pipe = ClosedPipe()
+    out, _ = play(started(), *[Said("x")] * 9, RunFinished("completed", iterations=3), level="verbose", err=pipe)
+    assert pipe.tries == 1
+    assert "after 3 iterations" in out
+
+
+def test_a_closed_stream_does_not_raise(entry):
+    """Neither does a stream that was closed under our feet."""
+    stream = io.StringIO()
+    console = Console(stream, stream, "progress")
+    stream.close()
+    console(entry(Warned("x")))
+    console.close()

@@ -1,0 +1,95 @@
+"""The fanout: a wall between the onlookers and the run."""
+
+from __future__ import annotations
+
+from claude_iterate.core.events import Said
+from claude_iterate.sinks.fanout import Fanout
+
+
+class Recorder:
+    def __init__(self, name, journal):
+        self.name, self.journal = name, journal
+
+    def __call__(self, entry):
+        self.journal.append((self.name, entry.event.text))
+
+    def tick(self, now):
+        self.journal.append((self.name, "tick"))
+
+    def flush(self):
+        self.journal.append((self.name, "flush"))
+
+    def close(self):
+        self.journal.append((self.name, "close"))
+
+
+class Broken(Recorder):
+    def __call__(self, entry):
+        raise RuntimeError("entry")
+
+    def close(self):
+        super().close()
+        raise RuntimeError("close")
+
+
+class BrokenTick(Recorder):
+    def tick(self, now):
+        raise OSError("tick")
+
+
+def test_every_sink_gets_every_entry_in_order(entry):
+    """Each entry goes to each sink, in the order of the sinks."""
+    journal = []
+    fanout = Fanout([Recorder("a", journal), Recorder("b", journal)], lambda *_: None)
+    fanout(entry(Said("1")))
+    fanout(entry(Said("2")))
+    assert journal == [("a", "1"), ("b", "1"), ("a", "2"), ("b", "2")]
+
+
+def test_a_broken_sink_is_left_out_and_said_once(entry):
+    """A sink that raises is told of once, and its neighbours miss nothing."""
+    journal, failures = [], []
+    fanout = Fanout(
+        [Recorder("a", journal), Broken("x", journal), Recorder("b", journal)],
+        lambda name, error: failures.append((name, str(error))),
+    )
+    for text in "123":
+        fanout(entry(Said(text)))
+    fanout.flush()
+    assert failures == [("Broken", "entry")]
+    assert journal == [(name, text) for text in ("1", "2", "3", "flush") for name in "ab"]
+
+
+def test_all_are_closed_in_reverse_order(entry):
+    """close() reaches every sink, the last first; one that failed before is closed and not said again."""
+    journal, failures = [], []
+    fanout = Fanout(
+        [Recorder("a", journal), Broken("x", journal), Recorder("b", journal)],
+        lambda name, error: failures.append(str(error)),
+    )
+    fanout(entry(Said("1")))
+    fanout.close()
+    fanout.close()
+    assert [line for line in journal if line[1] == "close"] == [("b", "close"), ("x", "close"), ("a", "close")]
+    assert failures == ["entry"]
+
+
+def test_a_sink_that_only_fails_to_close_is_said(entry):
+    """An error in close() is told of too."""
+    failures = []
+    Fanout([Broken("x", [])], lambda name, error: failures.append((name, str(error)))).close()
+    assert failures == [("Broken", "close")]
+
+
+def test_the_failure_may_itself_be_an_entry(entry):
+    """`on_failure` can send a warning through the same fanout, and even raise."""
+    journal = []
+
+    def warn(name, error):
+        fanout(entry(Said(f"{name} failed")))
+        raise ValueError("nobody hears this")
+
+    fanout = Fanout([BrokenTick("t", journal), Recorder("a", journal)], warn)
+    fanout.tick(1.0)
+    fanout.tick(2.0)
+    assert journal == [("a", "tick"), ("a", "BrokenTick failed"), ("a", "tick")]

@@ -1,0 +1,164 @@
+"""The line at the bottom of the terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+
+from claude_iterate.core.events import (
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    ResultReported,
+    RunFinished,
+    Said,
+    StatusChanged,
+    ToolCalled,
+)
+from claude_iterate.core.status import Change, Status
+from claude_iterate.sinks.columns import clip, width
+from claude_iterate.sinks.console import Console
+
+NPM = ToolCalled("1", "Bash", {"command": "npm test"})
+
+
+class Screen:
+    """What a terminal of one width shows: enough of one to understand what we send."""
+
+    def __init__(self, text):
+        text = re.sub(r"\x1b\[\d+m", "", text)
+        self.rows = [""]
+        column = 0
+        position = 0
+        while position < len(text):
+            if text.startswith("\x1b[K", position):
+                self.rows[-1] = self.rows[-1][:column]
+                position += 3
+                continue
+            character = text[position]
+            position += 1
+            if character == "\r":
+                column = 0
+            elif character == "\n":
+                self.rows.append("")
+                column = 0
+            else:
+                row = self.rows[-1]
+                self.rows[-1] = row[:column] + character + row[column + 1 :]
+                column += 1
+        self.rows = [row.rstrip() for row in self.rows]
+
+
+@pytest.fixture
+def live(terminal):
+    """A console with a live line, and its terminal."""
+
+    def make(color=False, columns=80):
+        err = terminal()
+        return Console(io.StringIO(), err, "progress", color=color, live=True, columns=lambda: columns), err
+
+    return make
+
+
+@pytest.mark.parametrize("color", [True, False])
+def test_what_it_says(live, entry, started, color):
+    """Iteration, bar, elapsed, cost so far, last tool and its age."""
+    console, err = live(color)
+    console(entry(started()))
+    console(entry(IterationStarted(1), 0.1))
+    console(entry(IterationFinished(1, Outcome("ok"), cost_usd=0.3), 60))
+    console(entry(IterationStarted(2), 61))
+    console(entry(StatusChanged(Status(False, 30, 60), Change(30)), 62))
+    console(entry(ResultReported(cost_usd=0.12), 63))
+    console(entry(NPM, 177))
+    console.tick(185)
+    assert Screen(err.getvalue()).rows == [
+        "Starting my-task (loop mode, at most 50 iterations)",
+        "Running iteration 1...",
+        "✓ Iteration 1 complete",
+        "Running iteration 2...",
+        "  ↳ 30/60 items (+30)",
+        "[2/50] ████░░░░ 30/60 · 3m 05s · $0.42 · Bash npm test (8s)",
+    ]
+
+
+@pytest.mark.parametrize("color", [True, False])
+def test_it_leaves_nothing_behind(live, entry, started, color):
+    """At the end, and before each normal line, the line is gone."""
+    console, err = live(color)
+    console(entry(started()))
+    console(entry(IterationStarted(1), 1))
+    console(entry(NPM, 2))
+    console.tick(3)
+    console(entry(IterationFinished(1, Outcome("ok")), 3.1))
+    console(entry(RunFinished("interrupted", "SIGINT"), 4))
+    console.tick(9)
+    console.close()
+    assert Screen(err.getvalue()).rows == [
+        "Starting my-task (loop mode, at most 50 iterations)",
+        "Running iteration 1...",
+        "✓ Iteration 1 complete",
+        "✗ Interrupted: SIGINT",
+        "  Run again to go on: claude-iterate run my-task",
+        "Iterations: 0 · Time: 0.0s · Cost: $0.00",
+        "Log: /w/iterate-1.log",
+        "",
+    ]
+    assert ("\x1b" in err.getvalue()) == color
+
+
+def test_at_most_five_drawings_a_second(live, entry, started):
+    """A flood of events does not become a flood of drawings."""
+    console, err = live()
+    console(entry(started()))
+    for number in range(1000):
+        console(entry(Said("x"), 1 + number / 1000))
+    assert err.getvalue().count("\r[") <= 7
+
+
+def test_it_fits_the_terminal(live, entry, started):
+    """Cut to the width with one column free; wide characters count twice."""
+    console, err = live(columns=40)
+    console(entry(started()))
+    console(entry(ToolCalled("1", "Bash", {"command": "漢字" * 40}), 1))
+    last = err.getvalue().rsplit("\r", 1)[1].rstrip()
+    assert last.endswith("…")
+    assert 38 <= width(last) <= 39
+
+
+def test_a_tool_cannot_move_the_cursor(live, entry, started):
+    """Escape codes in a command are harmless here too."""
+    console, err = live()
+    console(entry(started()))
+    console(entry(ToolCalled("1", "Bash", {"command": "echo \x1b[2J\n\rx"}), 1))
+    assert "\x1b" not in err.getvalue()
+
+
+@pytest.mark.parametrize("level", ["quiet", "verbose"])
+def test_only_in_progress_mode(terminal, entry, started, level):
+    """The other levels have no live line."""
+    err = terminal()
+    console = Console(io.StringIO(), err, level, live=True)
+    console(entry(started()))
+    console.tick(5)
+    assert "\r" not in err.getvalue()
+
+
+def test_only_on_a_terminal(entry, started):
+    """Nor has a pipe."""
+    err = io.StringIO()
+    console = Console(io.StringIO(), err, "progress", live=True)
+    console(entry(started()))
+    console.tick(5)
+    assert "\r" not in err.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "expected"),
+    [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("漢字", 3, "漢…"), ("e\u0301x", 2, "e\u0301x"), ("abc", 0, "")],
+)
+def test_clip(text, columns, expected):
+    """As much as fits, with a sign of what is missing."""
+    assert clip(text, columns) == expected

@@ -1,0 +1,257 @@
+"""The text log: whole, in order, and no danger to the run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.core.events import (
+    AgentExited,
+    CutStarted,
+    IterationFinished,
+    IterationStarted,
+    LeftoversEnded,
+    Outcome,
+    RunFinished,
+    Said,
+    StatusChanged,
+    StopRequested,
+    Tokens,
+    ToolAnswered,
+    ToolCalled,
+    Warned,
+)
+from claude_iterate.core.status import Change, Status
+from claude_iterate.sinks.textlog import TextLog
+
+RULE = "=" * 80
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "iterate-20251015-142345.log"
+
+
+@pytest.fixture
+def log(path):
+    """A log whose failures end the test."""
+    log = TextLog(path, pytest.fail)
+    yield log
+    log.close()
+
+
+def test_structure(log, path, entry, started):
+    """The seed's sections, from the header to the end of the run."""
+    log(entry(started(agent_version="2.1.197", dry_run=True)))
+    log(entry(IterationStarted(1, "Do it.\n", "Report.", "Be good."), 5))
+    log(entry(Said("Working.\nHard."), 6))
+    log(entry(ToolCalled("1", "Bash", {"command": "ls"}), 7))
+    log(entry(ToolAnswered("1", "Bash", "a"), 8))
+    log(
+        entry(
+            IterationFinished(
+                1,
+                Outcome("ok"),
+                Status(False, 56, 60),
+                duration=25,
+                cost_usd=0.1,
+                tokens=Tokens(9, 2),
+                turns=3,
+                tools=1,
+            ),
+            30,
+        )
+    )
+    log(entry(RunFinished("completed", "All done", "", 1, 0.1, 31), 31))
+    assert path.read_text() == "\n".join(
+        [
+            RULE,
+            "CLAUDE ITERATE - EXECUTION LOG",
+            "Started: 2025-10-15T14:23:45.000Z",
+            RULE,
+            "",
+            RULE,
+            "RUN METADATA",
+            RULE,
+            "Workspace: my-task",
+            "Mode: loop",
+            "Max Iterations: 50",
+            "Start Time: 2025-10-15T14:23:45.000Z",
+            "Run: r1",
+            "Claude Iterate: 0.1.0",
+            "Claude Command: claude --model 'a b'",
+            "Claude Version: 2.1.197",
+            "Dry Run: yes",
+            "",
+            *(RULE, "INSTRUCTIONS", RULE, "Do it.", ""),
+            *(RULE, "SYSTEM PROMPT", RULE, "Be good.", ""),
+            *(RULE, "STATUS INSTRUCTIONS", RULE, "Report.", ""),
+            *(RULE, "ITERATION 1", "Started: 2025-10-15T14:23:50.000Z", RULE),
+            "",
+            "CLAUDE OUTPUT:",
+            "",
+            "Working.",
+            "Hard.",
+            "",
+            "🔧 Bash tool",
+            "   Command: ls",
+            "✓ Command finished",
+            "   a",
+            "",
+            "STATUS: success",
+            "Completed: 2025-10-15T14:24:15.000Z",
+            "Duration: 25s",
+            "Cost: $0.10",
+            "Turns: 3, tools: 1, tokens: 9 in, 2 out",
+            "Remaining: 4",
+            "",
+            *(RULE, "RUN FINISHED", RULE),
+            "Reason: completed",
+            "Detail: All done",
+            "Iterations: 1",
+            "Cost: $0.10",
+            "Duration: 31s",
+            "Finished: 2025-10-15T14:24:16.000Z",
+            "",
+        ]
+    )
+
+
+def test_shared_texts_are_logged_once(log, path, entry):
+    """A section comes again only when its text changed."""
+    for number, instructions in enumerate(["one", "one", "two", "two"], 1):
+        log(entry(IterationStarted(number, instructions, system_prompt="same")))
+        log(entry(IterationFinished(number, Outcome("ok"))))
+    titles = [line for line in path.read_text().splitlines() if line.isupper() or "(changed)" in line]
+    assert titles.count("SYSTEM PROMPT") == 1
+    assert titles.count("INSTRUCTIONS") == 1
+    assert titles.count("INSTRUCTIONS (changed)") == 1
+
+
+def test_errors(log, path, entry):
+    """A failed iteration has its error, when, what and what to do."""
+    log(entry(IterationFinished(2, Outcome("crash", "Claude exited with code 1\nboom", "See the log."))))
+    text = path.read_text()
+    assert "STATUS: crash: Claude exited with code 1\n" in text
+    assert (
+        "ERROR (Iteration 2):\nTime: 2025-10-15T14:23:45.000Z\n"
+        "Message: Claude exited with code 1\n   boom\nAdvice: See the log.\n"
+    ) in text
+
+
+def test_lines_in_place(log, path, entry):
+    """What the runner does stands where it happened, marked as ours; exit code 0 is no news."""
+    for event in (
+        StatusChanged(Status(False, 35, 60), Change(5)),
+        Warned("careful\nnow", "do"),
+        StopRequested("SIGINT"),
+        CutStarted("timeout", "", 3600),
+        LeftoversEnded(("a", "b")),
+        AgentExited(0),
+        AgentExited(-9),
+    ):
+        log(entry(event))
+    log.flush()
+    assert path.read_text().splitlines() == [
+        "[claude-iterate] ↳ 35/60 items (+5)",
+        "[claude-iterate] ⚠ careful now (do)",
+        "[claude-iterate] Stop requested by SIGINT: after this iteration",
+        "[claude-iterate] Ending Claude: the iteration has run for 1h 00m",
+        "[claude-iterate] Ended 2 processes left behind: a, b",
+        "[claude-iterate] Claude was killed by signal 9",
+    ]
+
+
+def test_20000_lines_once_and_in_order(path, entry):
+    """Nothing lost, nothing twice, whatever the mix of full buffers, ticks and flushes."""
+    log = TextLog(path, pytest.fail)
+    for number in range(20000):
+        log(entry(Said(f"line {number} ✓"), number / 1000))
+        if number % 777 == 0:
+            log.tick(number / 1000)
+        if number % 1234 == 0:
+            log.flush()
+    log.close()
+    written = [line for line in path.read_text().splitlines() if line]
+    assert written == [f"line {number} ✓" for number in range(20000)]
+
+
+def test_long_results_are_whole(log, path, entry):
+    """The log has no limits."""
+    text = "\n".join(f"row {number}" for number in range(5000))
+    log(entry(ToolAnswered("1", "Bash", text)))
+    log.flush()
+    assert path.read_text().count("row ") == 5000
+
+
+def test_the_buffer_holds_10_kilobytes(log, path, entry):
+    """Written when 10 KB are full, not before, and then all of it."""
+    log(entry(Said("x" * 10000)))
+    assert path.stat().st_size == 0
+    log(entry(Said("y" * 500)))
+    assert path.stat().st_size == 10503
+
+
+def test_a_quiet_second_is_enough(log, path, entry):
+    """A tick writes once a second has passed since the last writing."""
+    log(entry(Said("early"), 0.1))
+    log.tick(0.9)
+    assert path.stat().st_size == 0
+    log.tick(1.0)
+    assert "early" in path.read_text()
+    log(entry(Said("later"), 1.1))
+    log.tick(1.9)
+    assert "later" not in path.read_text()
+    log.tick(2.1)
+    assert "later" in path.read_text()
+
+
+def test_an_existing_log_is_never_touched(path):
+    """A second run in the same second must find another name."""
+    path.write_text("precious")
+    with pytest.raises(FileExistsError):
+        TextLog(path, pytest.fail)
+    assert path.read_text() == "precious"
+
+
+def test_half_a_character_does_not_break_the_log(log, path, entry):
+    """Text that UTF-8 cannot write is replaced."""
+    log(entry(Said("a\ud800b")))
+    log.flush()
+    assert "a?b" in path.read_text()
+
+
+def _descriptor_of(path: Path) -> int:
+    for link in Path("/proc/self/fd").iterdir():
+        if link.exists() and link.resolve() == path.resolve():
+            return int(link.name)
+    raise AssertionError("the log is not open")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is a Linux device")
+def test_a_full_disk_disables_the_log_with_one_message(path, entry):
+    """The first failed write is told once; from then on nothing is tried and nothing raises."""
+    messages: list[str] = []
+    log = TextLog(path, messages.append)
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, _descriptor_of(path))
+    os.close(full)
+    for number in range(2000):
+        log(entry(Said("x" * 100), float(number)))
+        log.tick(float(number))
+    log.flush()
+    log.close()
+    assert len(messages) == 1
+    assert "No space left on device" in messages[0]
+
+
+def test_a_folder_that_cannot_be_written_is_a_message_too(tmp_path, entry):
+    """Without a place for the log the run goes on without one."""
+    messages: list[str] = []
+    log = TextLog(tmp_path / "missing" / "x.log", messages.append)
+    log(entry(Said("x")))
+    log.close()
+    assert len(messages) == 1

@@ -1,0 +1,236 @@
+"""Prompts: which file is used, that a user's text arrives untouched, and that a mistake is shown where it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_iterate.errors import ExpectedError
+from claude_iterate.prompts import ITERATION_VARIABLES, Prompts, shipped_folder
+
+MODES = ["loop", "iterative"]
+ABSENT = ["previous_status", "previous_summary", "failures", "notes", "agents_text"]
+
+
+def values(**changes):
+    """Everything a template of an iteration may use."""
+    known = {name: f"<{name}>" for name in ITERATION_VARIABLES}
+    known |= {
+        "iteration": 3,
+        "max_iterations": 50,
+        "commands": {"test": "make check", "lint": ""},
+        "notes": ["first note", "second note"],
+        "status_instructions": "",
+        "todo_file": "/w/TODO.md",
+        "status_file": "/w/.status.json",
+    }
+    return known | changes
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_the_nearest_folder_wins_and_the_mode_before_the_plain_name(tmp_path):
+    """Folders first to last, in each `<mode>/<name>.md` before `<name>.md`, the shipped ones at the end."""
+    near, far = tmp_path / "near", tmp_path / "far"
+    prompts = Prompts([near, far], "loop")
+    assert prompts.find("iteration") == shipped_folder() / "loop" / "iteration.md"
+    for path in [far / "iteration.md", far / "loop" / "iteration.md", near / "iteration.md"]:
+        write(path.parent, path.name, str(path))
+        assert prompts.render("iteration", {}) == str(path)
+    write(near, "iterative/iteration.md", "of another mode")
+    assert prompts.render("iteration", {}) == str(near / "iteration.md")
+
+
+def test_an_edited_or_removed_prompt_is_seen_at_the_next_rendering(tmp_path):
+    """Compiled templates are kept only as long as path, time and size are the same."""
+    prompts = Prompts([tmp_path], "loop")
+    path = write(tmp_path, "extra.md", "one {{ x }}")
+    assert prompts.render("extra", {"x": 1}) == "one 1"
+    path.write_text("longer {{ x }}")
+    assert prompts.render("extra", {"x": 1}) == "longer 1"
+    path.write_text("LONGER {{ x }}")
+    os.utime(path, ns=(1, 1))
+    assert prompts.render("extra", {"x": 1}) == "LONGER 1"
+    path.unlink()
+    with pytest.raises(ExpectedError, match="no prompt 'extra' for the mode 'loop'") as caught:
+        prompts.render("extra", {"x": 1})
+    assert str(tmp_path) in caught.value.hint
+
+
+HARD = "{{ x }} {% raw %} {# c #} $& $1 %s %(a)s \\n \"quotes\" 'single' <b>&amp; 😀 \u2028 caf\u00e9\r\nnext\r\n\t"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_megabyte_of_awkward_instructions_arrives_untouched(mode):
+    """The user's text is a value: braces, dollars, percents, quotes, emoji and CRLF stay as they are."""
+    text = HARD * (1_000_000 // len(HARD))
+    prompts = Prompts([], mode).iteration_prompts(values(instructions=text))
+    assert text.encode() in prompts.user.encode()
+
+
+@given(st.text())
+def test_any_text_arrives_untouched(text):
+    """No text of a user is ever changed or taken for a template."""
+    prompts = Prompts([], "loop").iteration_prompts(values(instructions=text, previous_summary=text, notes=text))
+    assert f"<instructions>\n{text}\n</instructions>" in prompts.user
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_iteration_says_what_the_agent_must_know(mode):
+    """Absolute paths, the mode's rule, the shape of the status file; system and user prompt together."""
+    prompts = Prompts([], mode).iteration_prompts(values())
+    both = prompts.system + prompts.user
+    for needed in [
+        "/w/TODO.md",
+        "/w/.status.json",
+        "<project_root>",
+        "<instructions>",
+        '"complete": false',
+        "blocked",
+    ]:
+        assert needed in both
+    assert ("ONE item" in prompts.user) == (mode == "loop")
+    assert ('"progress": {"completed": ' in prompts.user) == (mode == "loop")
+    assert ('"worked": true' in prompts.user) == (mode == "iterative")
+    assert prompts.user.endswith(prompts.status_instructions)
+    assert "test: `make check`" in prompts.system
+    assert "lint" not in prompts.system
+    assert "first note\nsecond note\n" in prompts.user
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_empty_is_not_mentioned(mode):
+    """A first iteration has no previous report, no failures, no notes, and no headings for them."""
+    prompts = Prompts([], mode).iteration_prompts(values(**dict.fromkeys(ABSENT, ""), commands={}, max_iterations=0))
+    for word in ["previous", "Reported", "<failures>", "<notes>", "Commands of this project", "of at most"]:
+        assert word not in prompts.system + prompts.user
+    assert "\n\n\n" not in prompts.system + prompts.user
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ABSENT)
+def test_what_is_there_is_mentioned(mode, name):
+    """Each optional text reaches the prompt when it is not empty."""
+    empty = dict.fromkeys(ABSENT, "")
+    prompts = Prompts([], mode).iteration_prompts(values(**{**empty, name: "only this"}))
+    assert "only this" in prompts.system + prompts.user
+
+
+def test_status_instructions_of_the_workspace_replace_the_shipped_ones():
+    """A text given for them is used as it is, and is no template."""
+    prompts = Prompts([], "loop").iteration_prompts(values(status_instructions="Mine {{ x }}"))
+    assert prompts.user.endswith("Mine {{ x }}")
+    assert '"complete"' not in prompts.user
+    assert prompts.status_instructions == "Mine {{ x }}"
+
+
+@pytest.mark.parametrize("text", ["/compact now", "- [ ] a box", "  /x", "--help"])
+def test_the_user_prompt_never_begins_as_a_command_or_an_option(tmp_path, text):
+    """Even with a template that is nothing but the instructions."""
+    write(tmp_path, "iteration.md", "{{ instructions }}")
+    user = Prompts([tmp_path], "loop").iteration_prompts(values(instructions=text)).user
+    assert user[0] not in "/-"
+    assert user.endswith(text)
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "what"),
+    [
+        ("fine\n{{ nobody }}\n", 2, "'nobody' is undefined"),
+        ("{% if nobody %}x{% endif %}", 1, "'nobody' is undefined"),
+        ("a\nb\n{% if %}", 3, "Expected an expression"),
+        ("{{ 1 / 0 }}", 1, "division by zero"),
+        ("x\n{% include 'missing-one' %}", 2, "missing-one"),
+        ("{{ x.__class__.__mro__ }}", 1, "unsafe"),
+    ],
+)
+def test_a_mistake_in_a_template_is_shown_with_file_line_and_hint(tmp_path, source, line, what):
+    """An ExpectedError, never a traceback: where it is, what it is, what may be used."""
+    path = write(tmp_path, "extra.md", source)
+    with pytest.raises(ExpectedError) as caught:
+        Prompts([tmp_path], "loop").render("extra", {"x": 1, "workspace_name": "w"})
+    assert f"{path}, line {line}," in caught.value.message
+    assert what in caught.value.message
+    assert "workspace_name, x" in caught.value.hint
+
+
+def test_a_template_that_is_not_text_is_an_expected_error(tmp_path):
+    """Bytes that are no UTF-8 are named with their file."""
+    (tmp_path / "extra.md").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ExpectedError, match=r"Cannot read the prompt .*extra\.md"):
+        Prompts([tmp_path], "loop").render("extra", {})
+
+
+def test_a_mistake_in_an_included_prompt_is_shown_in_that_file(tmp_path):
+    """Prompts may include each other by name; the blame goes to the right one."""
+    write(tmp_path, "outer.md", "{% include 'inner' %}")
+    inner = write(tmp_path, "inner.md", "\n\n{{ nobody }}")
+    with pytest.raises(ExpectedError, match="line 3") as caught:
+        Prompts([tmp_path], "loop").render("outer", {})
+    assert str(inner) in caught.value.message
+
+
+OTHERS = {
+    "workspace-system": ["project_root", "workspace_path"],
+    "setup": ["workspace_name", "workspace_path", "validation_criteria", "goal"],
+    "edit": ["workspace_name", "workspace_path", "validation_criteria"],
+    "validate": ["workspace_name", "workspace_path", "report_path", "validation_criteria"],
+    "validation-criteria": [],
+    "verify-completion": [
+        *["project_root", "workspace_name", "workspace_path", "report_path", "depth", "depth_note", "nonce"],
+    ],
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_other_prompts_use_just_their_variables(mode, name):
+    """Each renders with the documented variables, mentions every one, and begins with a word."""
+    text = Prompts([], mode).render(name, {variable: f"<{variable}>" for variable in OTHERS[name]})
+    assert text[0].isalpha()
+    for variable in OTHERS[name]:
+        assert f"<{variable}>" in text
+    if name == "setup":
+        assert "Find out what the user wants" not in text
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_setup_without_a_goal_interviews(mode):
+    """No goal: ask the user. A goal: do not."""
+    known = dict.fromkeys(OTHERS["setup"], "x")
+    assert "Find out what the user wants" in Prompts([], mode).render("setup", {**known, "goal": ""})
+    assert "Do not ask anything" in Prompts([], mode).render("setup", known)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_verdicts_are_spelled_as_they_are_parsed(mode):
+    """Seven required and three recommended criteria; every verdict word stands in its prompt."""
+    prompts = Prompts([], mode)
+    criteria = prompts.render("validation-criteria", {})
+    assert (criteria.count("(required)"), criteria.count("(recommended)")) == (7, 3)
+    validate = prompts.render("validate", dict.fromkeys(OTHERS["validate"], "x"))
+    for verdict in ["READY", "NEEDS_REVISION", "MAJOR_ISSUES"]:
+        assert f"`VERDICT: {verdict}`" in validate
+    verify = prompts.render("verify-completion", dict.fromkeys(OTHERS["verify-completion"], "n-1"))
+    assert "\nVERIFICATION-ID: n-1\nVERDICT: VERIFIED\n" in verify
+    assert "VERDICT: INCOMPLETE" in verify
+    assert "## Findings" in verify
+    assert "## Summary" in verify
+
+
+def test_importing_prompts_does_not_import_jinja():
+    """Start-up must not pay for a template engine that most commands never use."""
+    code = "import sys, claude_iterate.prompts; sys.exit('jinja2' in sys.modules)"
+    root = Path(__file__).parents[1]
+    assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
