@@ -13,9 +13,13 @@ def word(value: Any) -> str:
 
 def number(value: Any) -> float | None:
     """A finite number, or None. Numbers in strings are not numbers."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value)
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
 
 
 def whole(value: Any) -> int:

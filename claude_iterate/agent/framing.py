@@ -14,6 +14,7 @@ class LineFramer:
         self._parts: list[bytes] = []
         self._size = 0
         self._longest = longest
+        self._kept = min(KEPT, longest)
         self._skipping = False
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -37,7 +38,7 @@ class LineFramer:
             return
         self._size += len(data)
         if self._size > self._longest and not self._skipping:
-            self._parts = [b"".join([*self._parts, data])[:KEPT]]
+            self._parts = [b"".join([*self._parts, data])[: self._kept]]
             self._skipping = True
         elif not self._skipping:
             self._parts.append(data)
@@ -45,7 +46,7 @@ class LineFramer:
     def _release(self, last: bytes) -> bytes:
         """The line that was held, completed by `last`."""
         if self._size + len(last) > self._longest and not self._skipping:
-            line = b"".join([*self._parts, last])[:KEPT]
+            line = b"".join([*self._parts, last])[: self._kept]
         elif self._skipping:
             line = self._parts[0]
         else:

@@ -7,6 +7,7 @@ wrong type in one field must not cost the rest of the line.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -221,7 +222,21 @@ def _decode(line: bytes) -> Any:
         pass
     # Broken UTF-8, lone surrogates, NaN: what the strict decoder refuses is read once more, forgivingly.
     try:
-        lenient = json.loads(line.decode("utf-8", "replace"))
-        return msgspec.json.decode(json.dumps(lenient, ensure_ascii=False, default=str).encode("utf-8", "replace"))
-    except (ValueError, RecursionError, msgspec.DecodeError):
+        lenient = _loads(line.decode("utf-8", "replace"))
+        return _loads(json.dumps(lenient, ensure_ascii=False).encode("utf-8", "replace").decode())
+    except (ValueError, RecursionError):
         return None
+
+
+def _loads(text: str) -> Any:
+    return json.loads(text, parse_constant=lambda _: None, parse_int=_whole, parse_float=_finite)
+
+
+def _whole(digits: str) -> int | None:
+    """The journal cannot hold a number of more than 64 bits, and none that is meant is that large."""
+    return int(digits) if len(digits) <= 18 else None
+
+
+def _finite(digits: str) -> float | None:
+    value = float(digits)
+    return value if math.isfinite(value) else None

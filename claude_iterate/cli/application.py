@@ -15,6 +15,7 @@ import click
 
 from claude_iterate import __version__
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.errors import UsageProblem
 
 
 class Row(NamedTuple):
@@ -88,11 +89,19 @@ def application(context: click.Context, project: str | None, no_color: bool) -> 
     A workspace holds a task; `run` calls Claude Code again and again, each time with fresh context, until the work
     is done or something says stop.
     """
-    folder = Path(project) if project is not None else Path.cwd()
-    if not folder.is_dir():
-        raise click.BadParameter(f"there is no folder {project}", context, param_hint="'--project'")
+    folder = _folder(context, project)
     colourless = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     context.color = False if colourless else None
-    context.obj = Invocation(folder.absolute(), os.environ, not colourless)
+    context.obj = Invocation(folder, os.environ, not colourless)
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+def _folder(context: click.Context, project: str | None) -> Path:
+    try:
+        folder = Path(project or "").absolute()
+    except FileNotFoundError:
+        raise UsageProblem("The current folder no longer exists.", "Change to another one, and try again.") from None
+    if not folder.is_dir():
+        raise click.BadParameter(f"there is no folder {project}", context, param_hint="'--project'")
+    return folder

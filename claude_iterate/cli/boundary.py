@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -75,10 +76,8 @@ def _tell(code: int, message: str, hint: str) -> int:
 
 def _reader_left() -> int:
     # Python flushes stdout once more at exit; into the void, so that nobody complains a second time.
-    try:
+    with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass
     return BROKEN_PIPE
 
 
@@ -90,7 +89,7 @@ def _crashed(bug: Exception, arguments: list[str]) -> int:
     trace = "".join(traceback.format_exception(bug))
     report = (
         f"claude-iterate {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
-        f"arguments: {arguments!r}\nfolder: {os.getcwd() if os.path.exists('.') else 'gone'}\n\n{trace}"
+        f"arguments: {arguments!r}\n\n{trace}"
     )
     said = f"This is a bug in claude-iterate: {type(bug).__name__}: {bug}"
     try:
@@ -105,10 +104,9 @@ def _crashed(bug: Exception, arguments: list[str]) -> int:
 
 
 def _print(text: str) -> None:
-    try:
+    # When nobody listens any more, the exit code still tells.
+    with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - click may be what failed
-    except (OSError, ValueError):
-        pass  # nobody listens; the exit code still tells
 
 
 def _never_fail_on_characters() -> None:

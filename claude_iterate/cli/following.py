@@ -23,7 +23,7 @@ def follow_run(layout: Layout, run: str | None, lines: int | None, as_json: bool
     offset = _start(path, lines)
     while True:
         over = not _is_running(layout, followed)  # asked before reading, so that the last words are not missed
-        offset += _tell_new(path, offset, tell, whole_lines=as_json)
+        offset += _tell_new(path, offset, tell, final=over)
         if over:
             return
         time.sleep(_PAUSE)
@@ -79,28 +79,20 @@ def _start(path: Path, lines: int | None) -> int:
     return offset
 
 
-def _tell_new(path: Path, offset: int, tell: Callable[[bytes], None], whole_lines: bool) -> int:
-    """Print what was added since `offset`; how many bytes that was. A file that is not there yet has added nothing."""
+def _tell_new(path: Path, offset: int, tell: Callable[[bytes], None], final: bool) -> int:
+    """Print what was added since `offset`; how many bytes that was. A missing file has added nothing yet."""
     try:
         with path.open("rb") as file:
             file.seek(offset)
             data = file.read()
     except FileNotFoundError:
         return 0
-    # A character or an entry may be half written: what follows the last line break can wait, unless it never comes.
-    data = data[: data.rfind(b"\n") + 1] if whole_lines or not _is_text(data) else data
+    if not final:
+        data = data[: data.rfind(b"\n") + 1]  # the rest may be half a character or half an entry: it can wait
     if data:
         tell(data)
         sys.stdout.flush()
     return len(data)
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _text_printer() -> Callable[[bytes], None]:

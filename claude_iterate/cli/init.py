@@ -22,7 +22,7 @@ from claude_iterate.cli.options import flags_layer, json_option, mode_option, na
 @click.option("--force", is_flag=True, help="Mend a damaged workspace; all its files are kept.")
 @json_option
 @click.pass_obj
-def command(invocation: Invocation, name: str, mode: str | None, force: bool, as_json: bool, **given: Any) -> None:
+def command(invocation: Invocation, /, name: str, mode: str | None, force: bool, as_json: bool, **given: Any) -> None:
     """Make the workspace NAME."""
     project = invocation.project
     mending = force and project.exists(name)

@@ -81,7 +81,7 @@ def _settings(project: Project, layout: Layout, options: Options) -> Settings:
 
 def _with_fake(settings: Settings) -> Settings:
     """The built-in fake instead of Claude, called in the same way."""
-    fake = (sys.executable, "-m", "claude_iterate.agent.fake")
+    fake = (sys.executable, "-P", "-m", "claude_iterate.agent.fake")
     return dataclasses.replace(settings, claude=dataclasses.replace(settings.claude, command=fake, args=()))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,8 +14,13 @@ from claude_iterate.core.settings import catalogue
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+if TYPE_CHECKING:  # generic for type checkers only, and only in new versions of click
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType
 
-class SettingValue(click.ParamType):
+
+class SettingValue(ParamType):
     """The value of a setting, as text on the command line."""
 
     name = "value"

@@ -17,7 +17,7 @@ from claude_iterate.workspace.repository import Project
 @name_argument
 @click.option("--from", "source", metavar="FILE", help="Take the text of FILE as it is; - is standard input.")
 @mode_option
-@click.option("--force", is_flag=True, help="Replace instructions that are there; they are kept as INSTRUCTIONS.md.bak.")
+@click.option("--force", is_flag=True, help="Replace instructions; the old ones are kept as INSTRUCTIONS.md.bak.")
 @json_option
 @click.pass_obj
 def command(

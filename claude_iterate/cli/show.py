@@ -65,8 +65,8 @@ def _print_run(run: dict[str, Any] | None) -> None:
     rehearsal = " (dry run)" if run["dryRun"] else ""
     output.result(f"Last run: {run['id']}{rehearsal}, began {run['started']}")
     cost = f", ${run['costUsd']:.2f}" if run["costUsd"] else ""
-    took = durations.describe(run["duration"])
-    output.result(f"  {run['iterations']} of at most {run['maxIterations'] or 'any number of'} iterations, {took}{cost}")
+    most = f" of at most {run['maxIterations']}" if run["maxIterations"] else ""
+    output.result(f"  {run['iterations']}{most} iterations, {durations.describe(run['duration'])}{cost}")
     if run["reason"]:
         output.result(f"  Ended: {run['reason']}. {run['meaning']}")
     for line in (run["detail"], run["advice"], run["lastError"]):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from claude_iterate.core.settings import Setting, Settings, build, canonical, catalogue, is_group
 from claude_iterate.errors import SettingsProblem
 
-NOT_SETTINGS = frozenset({"RUN", "WORKSPACE", "MOCK_LOG", "CONFIG_DIR", "FAKE_SCRIPT", "FAKE_STATE", "DEBUG"})
+NOT_SETTINGS = frozenset({"RUN", "WORKSPACE", "MOCK_LOG", "CONFIG_DIR", "FAKE_SCRIPT", "FAKE_STATE", "FAKE_PACE"})
 """What may follow `CLAUDE_ITERATE_` in the environment without being a setting."""
 
 

@@ -62,7 +62,7 @@ def _says(pattern: str) -> Callable[[Evidence], bool]:
 
 
 _usage_words = _says(
-    r"hit your .{0,30}limit|usage limit|spend limit|\blimit reached\b|out of extra usage|usage allocation"
+    r"hit your .{0,30}limit|(?<!not your )usage limit|spend limit|\blimit reached\b|out of extra usage|usage allocation"
     r"|usage limits\. you will regain access"
 )
 _auth_words = _says(
@@ -79,6 +79,11 @@ _transient_words = _says(
     r"|server-side issue|econnreset|connection ?refused|empty or malformed response"
 )
 _SERVER = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+
+
+def _window_is_used_up(limit: LimitReported | None) -> bool:
+    """A rejection that names no window is a passing throttle, not the subscription's limit."""
+    return limit is not None and bool(limit.window or limit.resets_at)
 
 
 def _is_transient(evidence: Evidence) -> bool:
@@ -137,7 +142,7 @@ CLASSES: tuple[Class, ...] = (
         "usage_limit",
         "The provider's usage limit is reached.",
         "Run again after the reset; nothing is lost.",
-        lambda e: e.failed and (e.rejected is not None or _usage_words(e)),
+        lambda e: e.failed and (_window_is_used_up(e.rejected) or _usage_words(e)),
     ),
     Class(
         "billing",

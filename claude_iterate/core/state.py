@@ -169,6 +169,9 @@ def _in_iteration(now: Iteration, entry: Entry) -> Iteration:
             return replace(now, open_tools=tuple(tool for tool in now.open_tools if tool[0] != event.id))
         case Said() if event.error:
             return replace(now, error_said=event.text)
+        case ResultReported() if now.cut is not None and now.result is not None:
+            # What Claude says when we end it does not unsay the result it gave before; its costs count.
+            return replace(now, result=replace(now.result, cost_usd=max(now.result.cost_usd, event.cost_usd)))
         case ResultReported():
             return replace(now, result=event, result_at=entry.elapsed)
         case SessionOpened():

@@ -188,7 +188,7 @@ def _put(document: Document, setting: Setting, value: Any, style: str) -> None:
         return
     *groups, last = _spelled(setting, style).split(".")
     for name in groups:
-        existing = next((there for there in document if _snake(there) == _snake(name)), name)
+        existing = next((there for there in document if snake(there) == snake(name)), name)
         if not isinstance(document.get(existing), MutableMapping):
             document[existing] = {}
         document = document[existing]
@@ -209,7 +209,8 @@ def _spelled(setting: Setting, style: str) -> str:
     return re.sub(r"_([a-z])", lambda match: match.group(1).upper(), setting.key)
 
 
-def _snake(name: str) -> str:
+def snake(name: str) -> str:
+    """A key as we spell it: `statusWatch` is `status_watch`."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match.group(1).lower(), name)
 
 

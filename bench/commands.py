@@ -1,0 +1,59 @@
+"""(c) Commands that people wait for, against the least a click program can take."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import loop
+from project import CLI, NAME, Bench, timed
+from table import Row
+
+
+def measure(bench: Bench) -> list[Row]:
+    many = 20 if bench.quick else 1000
+    project = _crowded(bench, many)
+    sides = {
+        "bare": (sys.executable, "-c", "import click"),
+        "help": (*CLI, "--help"),
+        "list": (*CLI, "list"),
+        "show": (*CLI, "show", NAME),
+    }
+    times: dict[str, list[float]] = {side: [] for side in sides}
+    for command in sides.values():
+        _once(bench, project, command)
+    for _ in range(bench.rounds(15)):
+        for side, command in sides.items():
+            times[side].append(_once(bench, project, command))
+    least = median(times["bare"])
+    return [
+        Row("c.help", "--help against importing click", median(times["help"]) / least, target=1.6),
+        Row("c.list", f"list of {many} workspaces against it", median(times["list"]) / least, target=6),
+        Row("c.show", "show against it", median(times["show"]) / least),
+        Row("c.click", "importing click", 1000 * least, "ms"),
+    ]
+
+
+def _once(bench: Bench, project: Path, command: tuple[str, ...]) -> float:
+    return timed(
+        lambda: subprocess.run(command, cwd=project, env=bench.environ, stdout=subprocess.DEVNULL, check=True)
+    )
+
+
+def _crowded(bench: Bench, many: int) -> Path:
+    """A project with copies of a workspace that has run."""
+    project = bench.project([bench.script("short-fake", loop.FAKE)])
+    bench.call(project, "run", NAME, "--no-delay", "-m", "3", "-q")
+    first = bench.workspace(project)
+    about = json.loads((first / ".metadata.json").read_text())
+    for number in range(1, many):
+        name = f"task-{number:04d}"
+        copy = first.with_name(name)
+        copy.mkdir()
+        (copy / ".metadata.json").write_text(json.dumps(about | {"name": name}, indent=2))
+        shutil.copy(first / "INSTRUCTIONS.md", copy)
+    return project

@@ -1,0 +1,95 @@
+"""(b) One iteration with very much output: the runner's CPU and memory, what it writes, and that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import loop
+import mix
+from project import NAME, Bench
+from table import Row
+
+HERE = Path(__file__).resolve().parent
+BARE = """
+import json, resource, sys
+with open(sys.argv[1], "rb") as file:
+    for line in file:
+        json.loads(line)
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(used.ru_utime + used.ru_stime)
+"""
+
+
+class Run(NamedTuple):
+    """The figures of one run."""
+
+    cpu: float
+    peak_mb: float
+    written: float
+    """Log and journal, as a multiple of the stream."""
+    disorder: int
+    """Numbered texts that are missing in the log, there twice, or out of place."""
+
+
+def measure(bench: Bench) -> list[Row]:
+    many = 2000 if bench.quick else 200_000
+    large, small = bench.folder / "large.ndjson", bench.folder / "small.ndjson"
+    texts, few_texts = mix.write(large, many), mix.write(small, many // 10)
+    runs: list[Run] = []
+    bare: list[float] = []
+    for _ in range(bench.rounds(3)):
+        runs.append(_run(bench, large, texts))
+        bare.append(_bare(large))
+    modest = _run(bench, small, few_texts)
+    peak = max(run.peak_mb for run in runs)
+    ratio = median(run.cpu / other for run, other in zip(runs, bare, strict=True))
+    size = large.stat().st_size / 1e6
+    rows = [
+        Row("b", f"CPU for {many} events against bare json.loads", ratio, target=4),
+        Row("b.peak", f"peak memory, stream of {size:.0f} MB", peak, "MB", 80),
+        Row("b.growth", f"more than with {size / 10:.0f} MB", abs(peak - modest.peak_mb), "MB", 8),
+        Row("b.written", "log and journal against the stream", runs[0].written, target=1.3),
+        Row("b.lost", f"of {texts} numbered texts: lost, twice, misplaced", sum(run.disorder for run in runs), "", 0),
+        Row("b.loads", "bare json.loads", median(bare), "s"),
+    ]
+    large.unlink()
+    return rows
+
+
+def _run(bench: Bench, stream: Path, texts: int) -> Run:
+    fake = bench.script("flooding-fake", loop.fake(f"exec cat {shlex.quote(str(stream))}"))
+    project, figures = bench.project([fake]), bench.folder / "figures.json"
+    launcher = (sys.executable, str(HERE / "in_process.py"), str(figures))
+    try:
+        bench.call(project, "run", NAME, "-m", "1", program=launcher)
+        used = json.loads(figures.read_text())
+        workspace = bench.workspace(project)
+        (log,) = workspace.glob("iterate-*.log")
+        (journal,) = workspace.glob("runs/*/events.ndjson")
+        written = (log.stat().st_size + journal.stat().st_size) / stream.stat().st_size
+        return Run(used["cpu"], used["peak_kb"] / 1024, written, _disorder(log, texts))
+    finally:
+        shutil.rmtree(project)
+
+
+def _disorder(log: Path, texts: int) -> int:
+    expected, wrong = 0, 0
+    with log.open("rb") as file:
+        for line in file:
+            for found in re.findall(rb"\[#(\d{7})#\]", line):
+                wrong += int(found) != expected
+                expected = int(found) + 1
+    return wrong + (expected != texts)
+
+
+def _bare(stream: Path) -> float:
+    done = subprocess.run([sys.executable, "-c", BARE, stream], capture_output=True, check=True)
+    return float(done.stdout)

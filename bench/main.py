@@ -1,0 +1,50 @@
+"""All measurements, one table. The exit code is 0 unless something broke: machines differ, a figure is no verdict."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import commands
+import flood
+import latency
+import loop
+from project import Bench
+from table import Row, print_table
+
+MEASUREMENTS = {"a": loop.measure, "b": flood.measure, "c": commands.measure, "d": latency.measure}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench/run", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small counts: shows that it works, measures nothing")
+    parser.add_argument(
+        "--only",
+        type=lambda text: text.split(","),
+        default=list(MEASUREMENTS),
+        metavar="a,b,c,d",
+        help="a: short iterations; b: a flood of events; c: commands; d: delay of the verbose console",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    options = parser.parse_args()
+    unknown = sorted(set(options.only) - set(MEASUREMENTS))
+    if unknown:
+        parser.error(f"no such measurement: {', '.join(unknown)}")
+    rows: list[Row] = []
+    # On the disk of TMPDIR: a tmpfs makes every fsync free and (a) look better than it is.
+    with tempfile.TemporaryDirectory(prefix="claude-iterate-bench-") as folder:
+        bench = Bench(Path(folder), options.quick)
+        for key in options.only:
+            rows += MEASUREMENTS[key](bench)
+    if options.json:
+        print(json.dumps({"quick": options.quick, "rows": [row.document() for row in rows]}, indent=2))
+    else:
+        print_table(rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,274 @@
+"""Writes the pages in docs/reference from the code, so that they cannot disagree with it.
+
+Run `python docs/generate.py` after a change; `--check` writes nothing and fails when a page is out of date.
+"""
+
+from __future__ import annotations
+
+import sys
+import typing
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from claude_iterate import errors
+from claude_iterate.cli import boundary
+from claude_iterate.cli.application import ALIASES, COMMANDS, application
+from claude_iterate.core import events, status
+from claude_iterate.core.decide import BETWEEN_RULES, RUNNING_RULES
+from claude_iterate.core.kinds import Duration
+from claude_iterate.core.outcome import CLASSES, COUNTED_FAILURES, ENDING_FAILURES
+from claude_iterate.core.reasons import ENDINGS
+from claude_iterate.core.settings import Setting, catalogue
+
+REFERENCE = Path(__file__).parent / "reference"
+NOTICE = "<!-- Made from the code by docs/generate.py. Change the code, then run it again. -->"
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """A Markdown table."""
+    columns = list(head)
+    lines = [columns, ["---"] * len(columns), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return [f"| {' | '.join(line)} |" for line in lines] + [""]
+
+
+def code(text: str) -> str:
+    """Text as code, or nothing for nothing."""
+    return f"`{text}`" if text else ""
+
+
+def sentence(text: str | None) -> str:
+    """A docstring on one line."""
+    return " ".join((text or "").split())
+
+
+def commands() -> list[str]:
+    """Every command with its arguments and options."""
+    lines = ["# Commands", "", "Every command takes `-h` for its help. Options of the program itself come first:", ""]
+    lines += ["`claude-iterate [OPTIONS] COMMAND ...`", "", *_options(application)]
+    lines += table(("Command", "Does"), ((f"[`{row.name}`](#{row.name})", row.summary) for row in COMMANDS))
+    context = click.Context(application, info_name="claude-iterate")
+    for row in COMMANDS:
+        command = application.get_command(context, row.name)
+        assert command is not None
+        lines += [f"## {row.name}", "", code(_usage(row.name, command)), "", *_prose(command.help or "")]
+        others = [alias for alias, name in ALIASES.items() if name == row.name]
+        if others:
+            lines += [f"Also: {', '.join(code(alias) for alias in others)}.", ""]
+        lines += _options(command)
+    return lines
+
+
+def _usage(name: str, command: click.Command) -> str:
+    words = ["claude-iterate", name, "[OPTIONS]"]
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument):
+            word = (parameter.name or "").upper()
+            words.append(word if parameter.required else f"[{word}]")
+    return " ".join(words)
+
+
+def _prose(text: str) -> list[str]:
+    """Help text: paragraphs, and those that click must not wrap as they are."""
+    lines: list[str] = []
+    for paragraph in text.split("\n\n"):
+        if paragraph.startswith("\b\n"):
+            lines += ["```text", *paragraph.removeprefix("\b\n").split("\n"), "```", ""]
+        else:
+            lines += [sentence(paragraph), ""]
+    return lines
+
+
+def _options(command: click.Command) -> list[str]:
+    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    rows = [
+        (", ".join(code(f"{flag}{_metavar(option)}") for flag in option.opts), option.help or "")
+        for option in options
+    ]
+    return table(("Option", "Meaning"), rows) if rows else []
+
+
+def _metavar(option: click.Option) -> str:
+    if option.is_flag:
+        return ""
+    if isinstance(option.type, click.Choice):
+        return " " + "|".join(str(choice) for choice in option.type.choices)
+    return f" {option.metavar or option.type.name.upper()}"
+
+
+def all_settings() -> list[str]:
+    """Every setting, group by group, and the other names it goes by."""
+    lines = ["# Settings", ""]
+    lines += ["Later layers win, key by key: default, user file, project file, workspace, environment, flag.", ""]
+    lines += ["A duration is a number of seconds or a text such as `90s`, `5m` or `1h30m`.", ""]
+    lines += ["Settings marked *planned* are read and checked, but nothing uses them yet.", ""]
+    for group in dict.fromkeys(key.rpartition(".")[0] for key in catalogue()):
+        members = [setting for key, setting in catalogue().items() if key.rpartition(".")[0] == group]
+        lines += [f"## {group or 'General'}", ""]
+        lines += table(("Setting", "Accepts", "Default", "Meaning"), (_setting_row(setting) for setting in members))
+    lines += ["## Names in the environment and in older files", ""]
+    rows = ((code(s.key), code(s.variable), ", ".join(map(code, s.original))) for s in catalogue().values())
+    return lines + table(("Setting", "Environment variable", "Also understood as"), rows)
+
+
+def _setting_row(setting: Setting) -> tuple[str, ...]:
+    planned = " *(planned)*" if setting.planned else ""
+    return code(setting.key), setting.kind.expected, _default(setting), setting.sentence + planned
+
+
+def _default(setting: Setting) -> str:
+    value = setting.default
+    if value is None:
+        return "not set"
+    if isinstance(setting.kind, Duration):
+        for unit, seconds in (("h", 3600), ("m", 60)):
+            if value and value % seconds == 0:
+                return code(f"{value / seconds:.0f}{unit}")
+        return code(f"{value:g}s")
+    return code(msgspec.json.encode(value).decode())
+
+
+def all_events() -> list[str]:
+    """Every event of the journal with its fields."""
+    printed = typing.get_args(events.StreamEvent)
+    ours = [kind for kind in typing.get_args(events.Event) if kind not in printed]
+    parts = (events.Tokens, events.Outcome, events.Carried, events.Denial, status.Status, status.Change)
+    example = events.Entry(7, 1767225600.25, 12.5, events.AgentStarted(pid=4711))
+    lines = [
+        "# Events",
+        "",
+        "The journal of a run is `runs/<run id>/events.ndjson` in the workspace: one JSON object per",
+    ]
+    lines += [
+        "line, in order. A field that has its default value is left out. Long texts are shortened; `cut` says by"
+    ]
+    lines += ["how many characters. The whole output of Claude is in `raw/` beside the journal.", ""]
+    lines += ["```json", msgspec.json.encode(example).decode(), "```", "", *_struct(events.Entry)]
+    for title, kinds in (("The run and its iterations", ours), ("What Claude prints", printed), ("Parts", parts)):
+        lines += [f"## {title}", ""]
+        for kind in kinds:
+            lines += _struct(kind)
+    return lines
+
+
+def _struct(kind: Any) -> list[str]:
+    lines = [f"### {kind.__name__}", "", sentence(kind.__doc__), ""]
+    defaults = dict(zip(reversed(kind.__struct_fields__), reversed(kind.__struct_defaults__), strict=False))
+    rows = [(code(name), code(kind.__annotations__[name]), _field(name, defaults)) for name in kind.__struct_fields__]
+    return lines + table(("Field", "Type", "Default"), rows)
+
+
+def _field(name: str, defaults: dict[str, Any]) -> str:
+    if name not in defaults:
+        return "always there"
+    value = defaults[name]
+    if isinstance(value, str | int | float | tuple) or value is None:
+        return code(msgspec.json.encode(value).decode())
+    return "empty"
+
+
+def exit_codes() -> list[str]:
+    """The table of endings, and the codes of errors before or beside a run."""
+    lines = [
+        "# Exit codes",
+        "",
+        "A run ends for one reason. `simple` is the default; `--detailed-exit-code` or the setting",
+    ]
+    lines += ['`exit_codes = "detailed"` chooses the other column.', ""]
+    rows = ((code(why), str(end.simple), str(end.detailed), end.meaning) for why, end in ENDINGS.items())
+    lines += table(("Reason", "Simple", "Detailed", "Meaning"), rows)
+    lines += ["## Errors", "", "These hold for every command. The message is on standard error.", ""]
+    kinds = [
+        kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.ExpectedError)
+    ]
+    rows_of_errors = [(str(kind.exit_code), sentence(kind.__doc__)) for kind in kinds]
+    rows_of_errors += [
+        (str(boundary.BUG), "A bug in claude-iterate. The message names the crash report."),
+        (str(boundary.INTERRUPTED), "Ctrl-C outside a run."),
+        (str(boundary.BROKEN_PIPE), "The program that read our output went away."),
+    ]
+    return lines + table(("Code", "Meaning"), rows_of_errors)
+
+
+def rules() -> list[str]:
+    """The rules of the decision, in order."""
+    lines = ["# Rules", "", "## Between two iterations", "", "The first rule that has an opinion wins.", ""]
+    lines += table(("", "Rule", "Says"), _rule_rows(BETWEEN_RULES))
+    lines += [
+        "## While Claude works",
+        "",
+        "Each rule names the moment at which it would end Claude; the earliest wins.",
+        "",
+    ]
+    return lines + table(("", "Rule", "Ends Claude when"), _rule_rows(RUNNING_RULES))
+
+
+def _rule_rows(found: Iterable[Callable[..., Any]]) -> Iterable[tuple[str, ...]]:
+    return [(str(number), code(rule.__name__), sentence(rule.__doc__)) for number, rule in enumerate(found, 1)]
+
+
+def outcomes() -> list[str]:
+    """The classes of outcome, in order."""
+    lines = [
+        "# Outcomes",
+        "",
+        "How one call of Claude ended. The classes are tried from top to bottom; the first that fits is",
+    ]
+    lines += [
+        "the outcome. Only Claude's own result, exit code and error channels count, never what the model wrote.",
+        "",
+    ]
+    rows = (
+        (code(row.kind), row.meaning, _effect(row.kind), row.advice.format(rules="`--allow ...`")) for row in CLASSES
+    )
+    return lines + table(("Outcome", "Meaning", "Then", "Advice"), rows)
+
+
+def _effect(kind: str) -> str:
+    if kind in ENDING_FAILURES:
+        return "the run ends"
+    if kind in COUNTED_FAILURES:
+        return "the run goes on until `stop.failures` of these came in a row"
+    return "the run ends" if kind == "interrupted" else "the run goes on"
+
+
+PAGES: dict[str, Callable[[], list[str]]] = {
+    "commands": commands,
+    "settings": all_settings,
+    "events": all_events,
+    "exit-codes": exit_codes,
+    "rules": rules,
+    "outcomes": outcomes,
+}
+
+
+def render(name: str) -> str:
+    """One page as text."""
+    return "\n".join([NOTICE, "", *PAGES[name]()]).rstrip("\n") + "\n"
+
+
+def out_of_date() -> list[Path]:
+    """The pages that differ from the code."""
+    paths = {REFERENCE / f"{name}.md": render(name) for name in PAGES}
+    return [path for path, text in paths.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or with `--check` tell which ones would change."""
+    stale = out_of_date()
+    if arguments == ["--check"]:
+        for path in stale:
+            sys.stderr.write(f"{path} is out of date. Run: python docs/generate.py\n")
+        return 1 if stale else 0
+    REFERENCE.mkdir(exist_ok=True)
+    for path in stale:
+        path.write_text(render(path.stem), encoding="utf-8")
+        sys.stdout.write(f"Wrote {path}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,52 @@
+"""Settings become a command line; the details that Claude is particular about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from claude_iterate.agent.command import arguments, decides_permissions, environment
+from claude_iterate.core.settings import ClaudeSettings
+
+
+def test_the_plain_command() -> None:
+    """Headless, streaming, verbose, no session kept, the system prompt last."""
+    assert arguments(ClaudeSettings(), "SYSTEM") == [
+        *["claude", "-p", "--output-format", "stream-json", "--verbose"],
+        *["--no-session-persistence", "--append-system-prompt", "SYSTEM"],
+    ]
+
+
+def test_an_option_follows_the_allowed_tools() -> None:
+    """`--allowedTools` eats all words that follow it; another option must end it."""
+    argv = arguments(ClaudeSettings(allowed_tools=("Bash(a:*)", "Write")), "S")
+    at = argv.index("--allowedTools")
+    assert argv[at + 1 : at + 4] == ["Bash(a:*)", "Write", "--no-session-persistence"]
+
+
+def test_skipping_permissions_replaces_the_mode_and_is_not_said_twice() -> None:
+    """The two contradict each other; a flag in `claude.args` is enough."""
+    argv = arguments(ClaudeSettings(permission_mode="plan"), "S", skip_permissions=True)
+    assert "--permission-mode" not in argv
+    skip = "--dangerously-skip-permissions"
+    assert arguments(ClaudeSettings(args=(skip,)), "S", skip_permissions=True).count(skip) == 1
+
+
+def test_a_spent_budget_is_still_a_number_claude_accepts() -> None:
+    """0 or less would make Claude print a page of its source."""
+    argv = arguments(ClaudeSettings(), "S", budget_usd=-3.0)
+    assert argv[argv.index("--max-budget-usd") + 1] == "0.0001"
+
+
+def test_the_environment_carries_the_mark_and_not_claudes_own_variables() -> None:
+    """Claude refuses to start within itself."""
+    base = {"PATH": "/bin", "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "x", "CLAUDE_ITERATE_RUN": "outer"}
+    found = environment(base, ClaudeSettings(env={"A": "b"}), "r1", Path("/w"))
+    assert found == {"PATH": "/bin", "A": "b", "CLAUDE_ITERATE_RUN": "r1", "CLAUDE_ITERATE_WORKSPACE": "/w"}
+
+
+def test_what_decides_permissions() -> None:
+    """A mode, allowed tools, or the flags themselves in `claude.args`."""
+    assert not decides_permissions(ClaudeSettings())
+    assert decides_permissions(ClaudeSettings(permission_mode="acceptEdits"))
+    assert decides_permissions(ClaudeSettings(allowed_tools=("Write",)))
+    assert decides_permissions(ClaudeSettings(args=("--permission-mode=plan",)))

@@ -1,0 +1,170 @@
+"""Lines become events: every recording, every block, and any bytes at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_iterate.agent.stream import Translator
+from claude_iterate.core.events import (
+    AgentNoted,
+    ApiRetried,
+    Event,
+    GarbageSeen,
+    LimitReported,
+    ResultReported,
+    Said,
+    SessionOpened,
+    TaskEnded,
+    TaskStarted,
+    Thought,
+    Told,
+    Tokens,
+    ToolAnswered,
+    ToolCalled,
+)
+from claude_iterate.sinks import blocks
+from claude_iterate.sinks.limits import CONSOLE
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "claude-2.1.197").glob("*.ndjson"))
+
+
+def events_of(data: bytes) -> list[Event]:
+    translator = Translator()
+    return [event for line in data.split(b"\n") for event in translator.translate(line)]
+
+
+def one(document: object) -> Event:
+    (event,) = Translator().translate(json.dumps(document).encode())
+    return event
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_every_block_of_every_recording_is_shown(path: Path) -> None:
+    """Text, thinking, tool calls and tool results: as many as the recording has, and each gives lines."""
+    wanted = {"text": 0, "thinking": 0, "tool_use": 0, "tool_result": 0}
+    for line in path.read_bytes().split(b"\n"):
+        try:
+            document = json.loads(line)
+        except ValueError:
+            continue
+        content = (document.get("message") or {}).get("content")
+        for block in content if isinstance(content, list) else ([{"type": "text"}] if isinstance(content, str) else []):
+            wanted[block["type"]] += 1
+    events = events_of(path.read_bytes())
+    count = {kind: sum(isinstance(event, kind) for event in events) for kind in (Said, Told, Thought, ToolCalled, ToolAnswered)}
+    assert count[Said] + count[Told] == wanted["text"]
+    assert (count[Thought], count[ToolCalled], count[ToolAnswered]) == (
+        wanted["thinking"],
+        wanted["tool_use"],
+        wanted["tool_result"],
+    )
+    for event in events:
+        if not (isinstance(event, LimitReported) and event.status == "allowed") and not (isinstance(event, Said) and not event.text):
+            assert blocks.lines(event, CONSOLE), event
+
+
+def test_a_result_knows_its_tool() -> None:
+    """Results are joined to their tools by id, also when two run at once."""
+    events = events_of(RECORDINGS[[path.stem for path in RECORDINGS].index("a4-all-tools")].read_bytes())
+    calls = {event.id: event.name for event in events if isinstance(event, ToolCalled)}
+    answers = [event for event in events if isinstance(event, ToolAnswered)]
+    assert answers
+    assert all(event.name == calls[event.id] for event in answers)
+
+
+def test_the_word_error_in_a_result_is_no_error() -> None:
+    """Only `is_error` is."""
+    answer = {"type": "tool_result", "tool_use_id": "1", "content": "no errors found; nothing failed"}
+    event = one({"type": "user", "message": {"content": [answer]}})
+    assert isinstance(event, ToolAnswered)
+    assert not event.is_error
+
+
+def test_the_sorts_of_events() -> None:
+    """Each documented line becomes the event that stands for it."""
+    system = {"type": "system"}
+    assert one(system | {"subtype": "init", "session_id": "s", "model": "m"}) == SessionOpened("s", "m")
+    assert one(system | {"subtype": "task_started", "task_id": "t", "description": "d"}) == TaskStarted("t", "", "d")
+    assert one(system | {"subtype": "task_updated", "task_id": "t", "patch": {"status": "killed"}}) == TaskEnded("t", "killed")
+    assert one(
+        system | {"subtype": "api_retry", "attempt": 2, "max_retries": 10, "retry_delay_ms": 500.5, "error_status": 529}
+    ) == ApiRetried(2, 10, 0.5005, 529)
+    assert one(system | {"subtype": "hook_started", "hook_name": "x"}) == AgentNoted("hook_started", "hook_name=x")
+    assert one({"type": "brand_new", "word": "w"}) == AgentNoted("brand_new", "word=w")
+    assert one({"type": "user", "message": {"content": "plain"}}) == Told("plain")
+    assert one({"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}]}, "error": "rate_limit"}) == Said(
+        "x", "", "rate_limit"
+    )
+    info = {"status": "rejected", "resetsAt": 5, "rateLimitType": "five_hour", "utilization": 1}
+    assert one({"type": "rate_limit_event", "rate_limit_info": info}) == LimitReported("rejected", "five_hour", 5.0, 1.0)
+
+
+def test_a_task_ends_once() -> None:
+    """Claude tells of it twice."""
+    update = {"type": "system", "subtype": "task_updated", "task_id": "t", "patch": {"status": "completed"}}
+    notice = {"type": "system", "subtype": "task_notification", "task_id": "t", "status": "completed"}
+    assert len(events_of(json.dumps(update).encode() + b"\n" + json.dumps(notice).encode())) == 1
+
+
+def test_money_and_tokens_come_from_the_complete_figures() -> None:
+    """`modelUsage` counts sub-agents, `usage` does not."""
+    models = {"a": {"inputTokens": 1, "outputTokens": 2}, "b": {"inputTokens": 3, "cacheReadInputTokens": 5}}
+    event = one({"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": 0.5, "modelUsage": models})
+    assert event == ResultReported("success", False, cost_usd=0.5, tokens=Tokens(4, 2, 5, 0))
+
+
+@pytest.mark.parametrize("cost", [-1, "0.5", None, True, float("nan"), float("inf"), [], 10**400])
+def test_an_odd_cost_is_no_cost(cost: object) -> None:
+    """Negative, text, not a number: 0."""
+    event = one({"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": cost})
+    assert isinstance(event, ResultReported)
+    assert event.cost_usd == 0.0
+
+
+@pytest.mark.parametrize(
+    "line", [b"hello", b"null", b"[]", b"12", b'"x"', b"\xff\xfe\x00", b"{", b'{"type"', b"[" * 100_000]
+)
+def test_what_is_no_event_is_kept_as_garbage(line: bytes) -> None:
+    """Shown, with its size; never fatal."""
+    (event,) = Translator().translate(line)
+    assert isinstance(event, GarbageSeen)
+    assert event.bytes == len(line)
+
+
+def test_broken_characters_cost_only_themselves() -> None:
+    """Invalid UTF-8 and lone surrogates within a line leave the rest readable, and the text can be encoded again."""
+    for line in (b'{"type":"user","message":{"content":"a\xffb"}}', b'{"type":"user","message":{"content":"a\\ud800b"}}'):
+        (event,) = Translator().translate(line)
+        assert isinstance(event, Told)
+        assert event.text.encode("utf-8")[:1] == b"a"
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_survived(line: bytes) -> None:
+    """Translating never raises."""
+    Translator().translate(line)
+
+
+KEYS = st.sampled_from(
+    ["type", "subtype", "message", "content", "text", "tool_use_id", "result", "modelUsage", "permission_denials"]
+    + ["rate_limit_info", "resetsAt", "usage", "mcp_servers", "patch", "errors", "is_error", "input", "name", "id"]
+)
+VALUES = st.sampled_from(["system", "assistant", "user", "result", "rate_limit_event", "init", "api_retry", "tool_result"])
+
+
+@given(
+    st.recursive(
+        VALUES | st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: st.dictionaries(KEYS, inner, max_size=6) | st.lists(inner, max_size=3),
+        max_leaves=15,
+    )
+)
+def test_any_json_is_survived(document: object) -> None:
+    """Whatever types stand where others were expected; and what comes out can be shown."""
+    for event in Translator().translate(json.dumps(document).encode()):
+        blocks.lines(event, CONSOLE)

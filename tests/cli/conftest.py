@@ -1,0 +1,93 @@
+"""A person at the keyboard: commands typed in a fresh project, with an environment made from nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from claude_iterate.cli.boundary import main
+from claude_iterate.workspace.repository import Project
+
+SOURCE = Path(__file__).parents[2]
+
+
+class Answer(NamedTuple):
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """Standard output as exactly one JSON document."""
+        return json.loads(self.out)
+
+
+Type = Callable[..., Answer]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The project's folder."""
+    made = tmp_path / "project"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """Nothing of the developer's own: no login, no settings."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return {"HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TMPDIR": str(home)}
+
+
+@pytest.fixture
+def typed(folder: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: Any) -> Type:
+    """Type a command line, within this process."""
+    for name in list(os.environ):
+        if not name.startswith(("PYTEST", "PYTHON", "COV")):
+            monkeypatch.delenv(name)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(folder)
+
+    def run(*words: str) -> Answer:
+        code = main(words)
+        out, err = capfd.readouterr()
+        return Answer(code, out, err)
+
+    return run
+
+
+@pytest.fixture
+def called(folder: Path, environ: dict[str, str]) -> Type:
+    """Call the program as a process of its own."""
+
+    def run(*words: str, stdin: bytes = b"", **more: str) -> Answer:
+        done = subprocess.run(
+            [sys.executable, "-m", "claude_iterate", *words],
+            cwd=folder,
+            env=environ | {"PYTHONPATH": str(SOURCE)} | more,
+            input=stdin,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def project(folder: Path, environ: dict[str, str]) -> Project:
+    """The project as the commands see it."""
+    return Project(folder, environ)

@@ -1,0 +1,162 @@
+"""Every way to go wrong is one line of what, one line of what to do, and a documented exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.cli import boundary, invocation
+from claude_iterate.cli.application import COMMANDS
+
+HEAVY = ("httpx", "jinja2", "rich", "watchdog", "tomlkit", "msgspec", "asyncio")
+
+
+def test_help_imports_no_command(environ: dict[str, str], folder: Path) -> None:
+    """`--help` needs click and the table, nothing else."""
+    script = (
+        "import sys, json\nfrom claude_iterate.cli.boundary import main\n"
+        "code = main(['--help'])\nprint(json.dumps([code, list(sys.modules)]), file=sys.stderr)"
+    )
+    source = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environ | {"PYTHONPATH": source}, cwd=folder, capture_output=True, check=True
+    )
+    code, modules = json.loads(done.stderr)
+    assert code == 0
+    assert not [name for name in modules if name.split(".")[0] in HEAVY]
+    assert not [name for name in modules if name in {f"claude_iterate.cli.{row.module}" for row in COMMANDS}]
+
+
+def test_help_names_every_command(typed: Any) -> None:
+    """The table is what the help shows; no command at all shows it too."""
+    for words in (["--help"], ["-h"], []):
+        answer = typed(*words)
+        assert answer.code == 0
+        for row in COMMANDS:
+            assert f"  {row.name} " in answer.out
+
+
+@pytest.mark.parametrize("row", COMMANDS, ids=lambda row: row.name)
+def test_every_command_has_help(typed: Any, row: Any) -> None:
+    """Each module in the table offers its command."""
+    answer = typed(row.name, "-h")
+    assert answer.code == 0
+    assert answer.out.startswith(f"Usage: claude-iterate {row.name} ")
+
+
+def test_version(typed: Any) -> None:
+    """One line with the number."""
+    answer = typed("--version")
+    assert answer.code == 0
+    assert answer.out.startswith("claude-iterate")
+
+
+def test_unknown_command_suggests_the_nearest(typed: Any) -> None:
+    """A typo costs one second."""
+    answer = typed("lsit")
+    assert answer.code == 2
+    assert "Did you mean 'list'?" in answer.err
+    assert answer.out == ""
+
+
+@pytest.mark.parametrize(
+    "words", [["init"], ["init", "a", "b"], ["list", "--nope"], ["init", "a", "-m", "abc"], ["-C", "/nowhere", "list"]]
+)
+def test_usage_errors_exit_2(typed: Any, folder: Path, words: list[str]) -> None:
+    """The usage line, what is wrong, where to look; nothing is made."""
+    answer = typed(*words)
+    assert answer.code == 2
+    assert answer.out == ""
+    usage, error, hint = answer.err.splitlines()
+    assert usage.startswith("Usage: claude-iterate")
+    assert error.startswith("Error: ")
+    assert hint.startswith("  ")
+    assert list(folder.iterdir()) == []
+
+
+def test_global_option_in_the_wrong_place_is_explained(typed: Any) -> None:
+    """`list --no-color` says where the option goes."""
+    assert "before the command" in typed("list", "--no-color").err
+
+
+def test_project_option_works_from_anywhere(typed: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """-C names the project, from a sub-directory of it too."""
+    typed("init", "w")
+    (folder / "deep").mkdir()
+    monkeypatch.chdir("/")
+    answer = typed("-C", str(folder / "deep"), "list", "--json")
+    assert [row["name"] for row in answer.document["workspaces"]] == ["w"]
+
+
+def test_gone_folder_is_no_crash(typed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A current folder that was deleted is told."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    answer = typed("list")
+    monkeypatch.chdir(tmp_path)
+    assert answer.code == 2
+    assert "no longer exists" in answer.err
+
+
+def test_bug_leaves_a_crash_report(typed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug exits 70 and names a file with the traceback, version and arguments; no traceback on the screen."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def broken(_self: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(invocation.Invocation, "project", property(broken))
+    answer = typed("list", "--json")
+    assert answer.code == 70
+    assert answer.out == ""
+    assert "Traceback" not in answer.err
+    (report,) = tmp_path.glob("claude-iterate-crash-*.txt")
+    assert str(report) in answer.err
+    text = report.read_text()
+    assert "ZeroDivisionError: oops" in text
+    assert "'list', '--json'" in text
+
+
+def test_interrupt_is_130(typed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is no bug."""
+
+    def interrupted(_self: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(invocation.Invocation, "project", property(interrupted))
+    answer = typed("list")
+    assert answer.code == boundary.INTERRUPTED == 130
+    assert "Traceback" not in answer.err
+
+
+def test_reader_that_leaves_is_no_error(environ: dict[str, str], folder: Path) -> None:
+    """`claude-iterate ... | head` prints nothing on stderr."""
+    read, write = os.pipe()
+    os.close(read)
+    source = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-m", "claude_iterate", "config", "--keys"],
+        env=environ | {"PYTHONPATH": source},
+        cwd=folder,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write)
+    assert done.stderr == b""
+    assert done.returncode == boundary.BROKEN_PIPE
+
+
+def test_poor_terminal_gets_plain_signs(called: Any) -> None:
+    """Where ✓ cannot be printed, something else is."""
+    answer = called("init", "w", PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert answer.code == 0
+    assert answer.out.startswith("[ok] Made")

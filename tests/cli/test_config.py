@@ -1,0 +1,137 @@
+"""`config` reads what counts and writes what it was told, where it was told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.core.settings import catalogue
+from claude_iterate.workspace.repository import Project
+
+
+def test_reading_prints_the_effective_value(typed: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """default, then user, project, workspace, environment; --origin says which."""
+    project.create("w")
+    assert typed("config", "delay").out == "2\n"
+    for scope, value in ((["--global"], "3"), ([], "4"), (["--workspace", "w"], "5")):
+        assert typed("config", "delay", value, *scope).code == 0
+    assert typed("config", "delay", "--global").out == "3\n"
+    assert typed("config", "delay").out == "4\n"
+    assert typed("config", "delay", "--workspace", "w").out == "5\n"
+    monkeypatch.setenv("CLAUDE_ITERATE_DELAY", "6")
+    assert typed("config", "delay", "-w", "w", "--origin").out == "6  (environment: CLAUDE_ITERATE_DELAY)\n"
+    assert typed("config", "delay", "--json").document == {
+        "key": "delay",
+        "value": 6,
+        "source": "environment",
+        "place": "environment",
+    }
+    answer = typed("config", "delay", "7")
+    assert "no effect" in answer.err
+
+
+def test_unset_takes_it_away(typed: Any, folder: Path) -> None:
+    """A setting that nobody sets is the default again."""
+    typed("config", "claude.model", "opus")
+    assert typed("config", "claude.model", "--unset").code == 0
+    answer = typed("config", "claude.model")
+    assert (answer.code, answer.out) == (0, "")
+    assert "not set" in answer.err
+    assert typed("config", "claude.model", "--unset", "--json").document["value"] is None
+
+
+def test_empty_text_can_be_set(typed: Any) -> None:
+    """An empty value is a value (defect 35)."""
+    assert typed("config", "claude.args", "").code == 0
+    assert typed("config", "claude.args").out == "[]\n"
+
+
+def test_keys_explains_every_setting(typed: Any) -> None:
+    """Kind, default, value, source and sentence of each; what is not used yet says so."""
+    typed("config", "delay", "9")
+    document = typed("config", "--keys", "--json").document
+    assert [item["key"] for item in document["keys"]] == list(catalogue())
+    delay = next(item for item in document["keys"] if item["key"] == "delay")
+    assert (delay["default"], delay["current"]["value"], delay["current"]["source"]) == (2, 9, "project")
+    text = typed("config", "--keys").out
+    assert "(read, not used yet)" in text
+    for setting in catalogue().values():
+        assert setting.sentence in text
+
+
+def test_list_prints_every_value(typed: Any) -> None:
+    """--list and a group's name print `key = value`."""
+    assert len(typed("config", "--list").out.splitlines()) == len(catalogue())
+    assert typed("config", "timeouts", "--origin").out.startswith("timeouts.iteration = 3600  (default)\n")
+    assert typed("config", "statusWatch").code == 1
+    assert len(typed("config", "notification.statusWatch").out.splitlines()) == 3
+
+
+@pytest.mark.parametrize("spelled", ["max_iteration", "maxIteration", "defaultMaxIteration"])
+def test_misspelt_key_names_the_right_one(typed: Any, folder: Path, spelled: str) -> None:
+    """Reading and writing alike; nothing is stored (defect 35)."""
+    for words in ([], ["5"], ["--unset"]):
+        answer = typed("config", spelled, *words)
+        assert answer.code == 1
+        assert "Did you mean" in answer.err
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["delay", "3", "--unset"],
+        ["delay", "--add", "1", "--remove", "2"],
+        ["--unset"],
+        ["--list", "delay"],
+        ["delay", "3", "--global", "--workspace", "w"],
+    ],
+)
+def test_contradictions_are_usage_errors(typed: Any, folder: Path, words: list[str]) -> None:
+    """Exit 2 and nothing written."""
+    assert typed("config", *words).code == 2
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("scope", [[], ["--global"], ["--workspace", "w"]])
+def test_dangerous_argument_is_warned_of_in_every_scope(typed: Any, project: Project, scope: list[str]) -> None:
+    """Whoever allows everything is told so."""
+    project.create("w")
+    answer = typed("config", "claude.args", "--add", "--dangerously-skip-permissions", *scope)
+    assert answer.code == 0
+    assert "unasked" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [(".claude-iterate.toml", "delay = = 1"), (".claude-iterate.json", '{"delay": 1')]
+)
+def test_torn_project_file_is_told_by_every_command(typed: Any, folder: Path, name: str, content: str) -> None:
+    """File and line, exit 1, and the file stays as it is."""
+    (folder / name).write_text(content)
+    for words in (["list"], ["init", "w"], ["config", "delay"], ["config", "delay", "3"]):
+        answer = typed(*words)
+        assert answer.code == 1
+        assert f"{name}, line 1" in answer.err
+    assert (folder / name).read_text() == content
+    assert [path.name for path in folder.iterdir()] == [name]
+
+
+def test_bad_value_in_the_file_can_be_mended_with_config(typed: Any, folder: Path) -> None:
+    """The command that the error points to works."""
+    (folder / ".claude-iterate.toml").write_text('delay = "soon"  # mine\n')
+    broken = typed("list")
+    assert broken.code == 1
+    assert "delay" in broken.err
+    assert typed("config", "delay", "3").code == 0
+    assert (folder / ".claude-iterate.toml").read_text() == "delay = 3  # mine\n"
+    assert typed("list").code == 0
+
+
+def test_bad_variable_is_named(typed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`CLAUDE_ITERATE_DELAY=banana` is the variable's fault, not a file's."""
+    monkeypatch.setenv("CLAUDE_ITERATE_DELAY", "banana")
+    answer = typed("list")
+    assert answer.code == 1
+    assert answer.err.startswith("Error: CLAUDE_ITERATE_DELAY is 'banana'.\n  Expected a duration")

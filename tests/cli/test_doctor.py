@@ -1,0 +1,106 @@
+"""`doctor` finds what is wrong and says how to mend it; it never prints a secret."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.workspace.repository import Project
+
+RUN = "20260101-000000-aaaaaa"
+
+
+@pytest.fixture
+def claude(environ: dict[str, str], tmp_path: Path) -> Path:
+    """A program called claude that knows its version."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "claude"
+    program.write_text("#!/bin/sh\necho 9.9.9 '(Claude Code)'\n")
+    program.chmod(0o755)
+    environ["PATH"] = f"{folder}:{environ['PATH']}"
+    return program
+
+
+def findings(answer: Any) -> dict[str, dict[str, str]]:
+    return {finding["check"]: finding for finding in answer.document["checks"]}
+
+
+def test_all_is_well(claude: Path, typed: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit 0, the version shown, the credential named but not printed."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
+    project.create("w")
+    answer = typed("doctor", "--json")
+    assert answer.code == 0
+    assert answer.document["ok"] is True
+    assert "9.9.9" in findings(answer)["claude"]["message"]
+    assert findings(answer)["login"]["state"] == "ok"
+    text = typed("doctor")
+    assert text.code == 0
+    assert "sk-very-secret" not in answer.out + text.out + text.err
+
+
+def test_missing_claude_counts(typed: Any) -> None:
+    """Exit 1 and how to get it."""
+    answer = typed("doctor")
+    assert answer.code == 1
+    assert "✗ claude: Claude CLI not found." in answer.out
+    assert "npm install" in answer.out
+
+
+def test_settings_problems_come_first(claude: Path, typed: Any, folder: Path) -> None:
+    """A torn settings file is a finding, not a failure of doctor."""
+    (folder / ".claude-iterate.toml").write_text("delay =")
+    answer = typed("doctor", "--json")
+    assert answer.code == 1
+    assert "line 1" in findings(answer)["settings"]["message"]
+
+
+def test_unknown_variables_are_told(claude: Path, typed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misspelt variable would otherwise do nothing, silently."""
+    monkeypatch.setenv("CLAUDE_ITERATE_DELLAY", "3")
+    answer = typed("doctor", "--json")
+    assert answer.code == 0
+    assert "CLAUDE_ITERATE_DELLAY" in findings(answer)["environment"]["message"]
+
+
+def test_sick_workspaces_are_found(claude: Path, typed: Any, project: Project) -> None:
+    """Torn metadata, a killed run, bad settings, an unusable name: each with its remedy."""
+    for name in ("torn", "killed", "odd"):
+        project.create(name)
+    project.layout("torn").metadata.write_text("{")
+    killed = project.layout("killed").metadata
+    killed.write_text(json.dumps(json.loads(killed.read_text()) | {"run": {"id": RUN, "state": "running"}}))
+    odd = project.layout("odd").metadata
+    odd.write_text(json.dumps(json.loads(odd.read_text()) | {"config": {"delay": "soon"}}))
+    project.create("x").folder.rename(project.workspaces_folder / "_x")
+    answer = typed("doctor", "--json")
+    assert answer.code == 1
+    found = findings(answer)
+    assert "init torn --force" in found["workspace torn"]["mend"]
+    assert "claude-iterate run killed" in found["workspace killed"]["mend"]
+    assert "delay" in found["workspace odd"]["message"]
+    assert "_x" in found["workspaces"]["message"]
+
+
+def test_leftover_processes_are_found(claude: Path, typed: Any, project: Project) -> None:
+    """What a killed run left running is named by pid."""
+    layout = project.create("w")
+    layout.journal(RUN).parent.mkdir(parents=True)
+    with subprocess.Popen(
+        [sys.executable, "-c", "print(flush=True); input()"],
+        env={"CLAUDE_ITERATE_RUN": RUN},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as left:
+        assert left.stdout is not None
+        left.stdout.readline()
+        answer = typed("doctor")
+        left.kill()
+    assert f"kill {left.pid}" in answer.out
+    assert answer.code == 1

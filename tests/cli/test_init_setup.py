@@ -1,0 +1,127 @@
+"""Making workspaces and their instructions: whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.workspace import lock
+from claude_iterate.workspace.repository import Project
+
+
+@pytest.fixture
+def stdin(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def give(data: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    return give
+
+
+def test_init_writes_what_was_given(typed: Any, project: Project) -> None:
+    """--delay 0 is 0 (defect 31), not the default."""
+    words = ["--delay", "0", "-m", "7", "--mode", "iterative", "--notify-events", "completion,error"]
+    answer = typed("init", "w", *words, "--json")
+    assert answer.code == 0
+    assert answer.document["path"] == str(project.layout("w").folder)
+    settings = project.settings_for(project.layout("w")).settings
+    assert (settings.delay, settings.max_iterations, settings.notify.events) == (0, 7, ("completion", "error"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["-m", "abc"], ["-d", "soon"], ["--notify-events", "nonsense"], ["--mode", "yolo"], ["-m", "-3"]],
+)
+def test_bad_option_makes_nothing(typed: Any, folder: Path, words: list[str]) -> None:
+    """A refused init leaves no folder that can be neither used nor cleaned (defect 33)."""
+    assert typed("init", "w", *words).code == 2
+    assert list(folder.iterdir()) == []
+
+
+def test_init_twice_is_an_error(typed: Any) -> None:
+    """The second one says what to do instead."""
+    assert typed("init", "w").code == 0
+    answer = typed("init", "w")
+    assert answer.code == 1
+    assert "already exists" in answer.err
+
+
+def test_force_mends(typed: Any, project: Project) -> None:
+    """The way out that the error message names works."""
+    typed("init", "w")
+    layout = project.layout("w")
+    layout.metadata.write_text("{torn")
+    broken = typed("show", "w")
+    assert broken.code == 1
+    assert "claude-iterate init w --force" in broken.err
+    assert typed("init", "w", "--force").code == 0
+    assert typed("show", "w").code == 0
+
+
+@pytest.mark.parametrize("source", ["file", "-", None])
+def test_text_arrives_byte_for_byte(
+    typed: Any, project: Project, tmp_path: Path, stdin: Any, source: str | None
+) -> None:
+    """Line ends, braces, dollars and the missing last line break are the user's."""
+    text = "# T\r\n{{ x }} $& %s \u2028 ünï".encode()
+    (tmp_path / "file").write_bytes(text)
+    stdin(text)
+    words = [] if source is None else ["--from", str(tmp_path / "file") if source == "file" else "-"]
+    assert typed("setup", "w", *words).code == 0
+    layout = project.layout("w")
+    assert layout.instructions.read_bytes() == text
+    document = json.loads(layout.metadata.read_text())
+    assert (document["setupIterations"], document["totalIterations"]) == (1, 1)
+
+
+@pytest.mark.parametrize("data", [b"", b" \n\t", b"\xef\xbb\xbf\n", b"ok\n\xff\xfe"])
+def test_bad_text_makes_nothing(typed: Any, folder: Path, tmp_path: Path, stdin: Any, data: bytes) -> None:
+    """Empty or not UTF-8: exit 2, no workspace."""
+    (tmp_path / "file").write_bytes(data)
+    stdin(data)
+    for words in (["--from", str(tmp_path / "file")], ["--from", "-"]):
+        answer = typed("setup", "w", *words)
+        assert answer.code == 2
+        assert len(answer.err.splitlines()) == 2
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("source", ["missing.md", "."])
+def test_bad_source_makes_nothing(typed: Any, folder: Path, source: str) -> None:
+    """A missing file and a folder are told."""
+    answer = typed("setup", "w", "--from", source)
+    assert answer.code == 2
+    assert source in answer.err
+    assert list(folder.iterdir()) == []
+
+
+def test_instructions_are_replaced_only_with_force(typed: Any, project: Project, tmp_path: Path) -> None:
+    """The old ones are kept beside the new ones."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_text("old")
+    new.write_text("new")
+    typed("setup", "w", "--from", str(old))
+    answer = typed("setup", "w", "--from", str(new))
+    layout = project.layout("w")
+    assert answer.code == 1
+    assert layout.instructions.read_text() == "old"
+    answer = typed("setup", "w", "--from", str(new), "--force", "--mode", "iterative", "--json")
+    assert answer.document["made"] is False
+    assert layout.instructions.read_text() == "new"
+    assert (layout.folder / "INSTRUCTIONS.md.bak").read_text() == "old"
+    assert json.loads(layout.metadata.read_text())["mode"] == "iterative"
+
+
+def test_setup_is_refused_while_running(typed: Any, project: Project, tmp_path: Path) -> None:
+    """Counters of a running workspace have one writer."""
+    (tmp_path / "text").write_text("new")
+    layout = project.create("w", instructions=b"old")
+    with lock.hold(layout.lock, "w", "run"):
+        answer = typed("setup", "w", "--from", str(tmp_path / "text"), "--force")
+    assert answer.code == 1
+    assert "already running" in answer.err
+    assert layout.instructions.read_text() == "old"

@@ -1,0 +1,169 @@
+"""Looking at workspaces: of every condition, of the original's making, a thousand of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted
+from claude_iterate.core.state import fold
+from claude_iterate.workspace import lock
+from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.repository import Project
+
+RUN = "20260101-000000-aaaaaa"
+ORIGINAL = {
+    "name": "old",
+    "created": "2025-10-28T12:00:00.000Z",
+    "lastRun": "2025-10-29T12:00:00.000Z",
+    "status": "completed",
+    "mode": "iterative",
+    "totalIterations": 14,
+    "setupIterations": 2,
+    "executionIterations": 12,
+    "maxIterations": 50,
+    "delay": 2,
+    "stagnationThreshold": 4,
+    "notifyEvents": ["all"],
+    "verification": {"verificationAttempts": 1, "lastVerificationStatus": "pass", "verifyResumeCycles": 0},
+    "config": {"outputLevel": "verbose", "claude": {"command": "mine", "args": ["--debug"]}},
+}
+
+
+def record(project: Project, layout: Layout, running: bool) -> None:
+    events = [
+        RunStarted(RUN, layout.name, "loop", 50, 1, "h", "0", ("claude",), "iterate-20260101-000000.log"),
+        IterationStarted(1),
+        IterationFinished(1, Outcome("crash", "it fell over"), cost_usd=0.25),
+        *([] if running else [RunFinished("agent_failed", "exit code 3", "Look at the log.")]),
+    ]
+    entries = [Entry(seq, 1_767_225_600.0 + seq, float(seq), event) for seq, event in enumerate(events, 1)]
+    writer = JournalWriter(layout.journal(RUN), pytest.fail)
+    for entry in entries:
+        writer.append(entry)
+    writer.close()
+    project.record_run(layout, fold(entries), RUN, running)
+
+
+def statuses(answer: Any) -> dict[str, str]:
+    return {row["name"]: row["status"] for row in answer.document["workspaces"]}
+
+
+def test_every_condition_is_told_apart(typed: Any, project: Project) -> None:
+    """running needs a lock holder; without one it was a crash; torn metadata is not invisible (defect 4)."""
+    for name in ("fresh", "failed", "killed", "busy", "torn", "empty"):
+        project.create(name)
+    record(project, project.layout("failed"), running=False)
+    record(project, project.layout("killed"), running=True)
+    record(project, project.layout("busy"), running=True)
+    project.layout("torn").metadata.write_text('{"name"')
+    project.layout("empty").metadata.unlink()
+    with lock.hold(project.layout("busy").lock, "busy", RUN):
+        answer = typed("list", "--json")
+        assert "running now" in typed("show", "busy").out
+    assert statuses(answer) == {
+        "fresh": "in_progress",
+        "failed": "error",
+        "killed": "interrupted",
+        "busy": "running",
+        "torn": "damaged",
+        "empty": "damaged",
+    }
+    assert statuses(typed("ls", "--status", "error", "--json")) == {"failed": "error"}
+    assert typed("list", "--status", "nonsense").code == 2
+    text = typed("list")
+    assert "interrupted" in text.out
+    assert "--force" in text.err
+
+
+def test_empty_project_is_an_empty_list(typed: Any) -> None:
+    """Nothing on stdout but an answer; advice on stderr."""
+    answer = typed("list")
+    assert (answer.code, answer.out) == (0, "")
+    assert "claude-iterate init" in answer.err
+    assert typed("list", "--json").document["workspaces"] == []
+
+
+def test_show_tells_the_last_runs_story(typed: Any, project: Project) -> None:
+    """Reason, evidence, advice, cost and files, for people and for programs."""
+    layout = project.create("w", instructions=b"do it")
+    record(project, layout, running=False)
+    layout.status.write_text('{"complete": false, "progress": {"completed": 3, "total": 2}, "summary": 5}')
+    answer = typed("show", "w")
+    for words in ("agent_failed", "exit code 3", "Look at the log.", "it fell over", "$0.25", "✓ INSTRUCTIONS.md"):
+        assert words in answer.out
+    assert "✗ .status.json" not in answer.out
+    assert "⚠ .status.json: " in answer.out
+    view = typed("show", "w", "--json").document
+    assert view["lastRun"]["reason"] == "agent_failed"
+    assert view["counters"]["execution"] == 1
+    assert len(view["report"]["problems"]) == 2
+
+
+def test_missing_files_are_marked(typed: Any, project: Project) -> None:
+    """Instructions that are not there are not ticked off (defect 18)."""
+    project.create("w")
+    answer = typed("show", "w")
+    assert "✗ INSTRUCTIONS.md" in answer.out
+    assert "claude-iterate setup w" in answer.err
+
+
+def test_settings_are_shown_with_origin_and_without_secrets(typed: Any, project: Project, folder: Path) -> None:
+    """User, password and query of the URL, and secret-looking variables, stay covered."""
+    (folder / ".claude-iterate.toml").write_text(
+        '[notify]\nurl = "https://me:hunter2@ntfy.sh/t?auth=tk_1"\n'
+        '[claude.env]\nMY_API_TOKEN = "tk_2"\nEDITOR = "vi"\n'
+    )
+    project.create("w", settings={"delay": 0.0})
+    for answer in (typed("show", "w"), typed("show", "w", "--json"), typed("config", "--list"), typed("config", "-k")):
+        assert answer.code == 0
+        for secret in ("hunter2", "tk_1", "tk_2"):
+            assert secret not in answer.out
+        assert "ntfy.sh/t" in answer.out
+    shown = {item["key"]: item for item in typed("show", "w", "--json").document["settings"]}
+    assert shown["delay"] == {"key": "delay", "value": 0, "origin": "workspace"}
+    assert shown["claude.env"]["value"] == {"MY_API_TOKEN": "***", "EDITOR": "vi"}
+    assert shown["notify.url"]["origin"].startswith("project: ")
+
+
+def test_originals_workspace_is_read_as_it_is(typed: Any, project: Project, folder: Path) -> None:
+    """A user switches by installing this: list, show and config understand the old files and do not rewrite them."""
+    place = folder / "claude-iterate" / "workspaces" / "old"
+    (place / "working").mkdir(parents=True)
+    text = json.dumps(ORIGINAL, indent=2) + "\n"
+    (place / ".metadata.json").write_text(text)
+    (place / "INSTRUCTIONS.md").write_text("old task")
+    (place / "iterate-2025-10-29T12-00-00.log").write_text("old log\n")
+    (place / ".status.json").write_text('{"complete": true, "worked": true, "lastUpdated": "2025-10-29T12:00:00+02:00"}')
+    (folder / ".claude-iterate.json").write_text('{"defaultMaxIterations": 30, "outputLevel": "quiet"}')
+    (row,) = typed("list", "--json").document["workspaces"]
+    assert (row["status"], row["mode"], row["iterations"]) == ("completed", "iterative", 12)
+    view = typed("show", "old", "--json").document
+    assert {item["key"]: item["value"] for item in view["settings"]} == {
+        "max_iterations": 30,
+        "stagnation_threshold": 4,
+        "output": "verbose",
+        "claude.command": ["mine"],
+        "claude.args": ["--debug"],
+    }
+    assert view["report"]["complete"] is True
+    assert typed("logs", "old").out == "old log\n"
+    assert typed("logs", "old", "-f").out == "old log\n"
+    assert typed("logs", "old", "--list", "--json").document["runs"] == []
+    assert typed("show", "old").code == 0
+    assert (place / ".metadata.json").read_text() == text
+
+
+def test_thousand_workspaces(typed: Any, folder: Path) -> None:
+    """A long list is a list."""
+    base = folder / "claude-iterate" / "workspaces"
+    for number in range(1000):
+        place = base / f"w{number:04d}"
+        place.mkdir(parents=True)
+        (place / ".metadata.json").write_text(json.dumps(ORIGINAL | {"name": place.name}))
+    assert len(statuses(typed("list", "--json"))) == 1000
+    assert len(typed("list").out.splitlines()) == 1001

@@ -1,0 +1,139 @@
+"""Logs are printed, listed, cut and followed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from claude_iterate.core.events import Entry, Event, RunFinished, RunStarted, Said
+from claude_iterate.workspace import lock
+from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.repository import Project
+
+FIRST, SECOND = "20260101-000000-aaaaaa", "20260102-000000-bbbbbb"
+
+
+class Run:
+    """A run that writes its journal when told to."""
+
+    def __init__(self, layout: Layout, run: str) -> None:
+        self.layout, self.run, self.seq = layout, run, 0
+        self.log = layout.folder / f"iterate-{run[:15]}.log"
+        self.writer = JournalWriter(layout.journal(run), pytest.fail)
+
+    def begin(self) -> None:
+        self.add(RunStarted(self.run, "w", "loop", 5, 1, "h", "0", ("claude",), str(self.log)))
+
+    def add(self, event: Event) -> None:
+        self.seq += 1
+        self.writer.append(Entry(self.seq, 1_767_225_600.0 + self.seq, 0.0, event))
+        self.writer.write_out()
+
+
+@pytest.fixture
+def layout(project: Project) -> Layout:
+    return project.create("w")
+
+
+def finished(layout: Layout, run: str, text: str) -> None:
+    made = Run(layout, run)
+    made.begin()
+    made.add(Said("a\u2028b"))
+    made.add(RunFinished("completed"))
+    made.log.write_text(text)
+
+
+def test_last_runs_log_is_printed(typed: Any, layout: Layout) -> None:
+    """Text as it is; -n cuts; --run chooses."""
+    finished(layout, FIRST, "one\n")
+    finished(layout, SECOND, "two\nthree\u2028x\nfour")
+    assert typed("logs", "w").out == "two\nthree\u2028x\nfour"
+    assert typed("logs", "w", "-n", "2").out == "three\u2028x\nfour"
+    assert typed("logs", "w", "-n", "0").out == ""
+    assert typed("logs", "w", "--run", FIRST).out == "one\n"
+    assert typed("logs", "w", "-f").out == "two\nthree\u2028x\nfour"
+    assert typed("logs", "w", "-f", "-n", "1").out == "four"
+
+
+def test_journal_is_one_document(typed: Any, layout: Layout) -> None:
+    """--json holds the entries, a torn last line passed over; -f --json is one entry per line."""
+    finished(layout, FIRST, "one\n")
+    with layout.journal(FIRST).open("ab") as file:
+        file.write(b'{"seq": 4, "at"')
+    document = typed("logs", "w", "--json").document
+    assert (document["workspace"], document["run"]) == ("w", FIRST)
+    assert document["log"].endswith(".log")
+    assert [entry["event"]["event"] for entry in document["entries"]] == ["RunStarted", "Said", "RunFinished"]
+    lines = typed("logs", "w", "-f", "--json").out.split("\n")
+    assert [json.loads(line)["seq"] for line in lines if line] == [1, 2, 3]
+
+
+def test_runs_are_listed(typed: Any, layout: Layout) -> None:
+    """With their reason; the ids are what --run takes."""
+    finished(layout, FIRST, "one\n")
+    rows = typed("logs", "w", "--list", "--json").document["runs"]
+    assert [(row["id"], row["reason"]) for row in rows] == [(FIRST, "completed")]
+    assert FIRST in typed("logs", "w", "--list").out
+    assert typed("logs", "w", "--run", "../..").code == 2
+
+
+def test_no_log_is_told(typed: Any, layout: Layout) -> None:
+    """Exit 1 and what to do."""
+    for words in ([], ["--json"]):
+        answer = typed("logs", "w", *words)
+        assert answer.code == 1
+        assert answer.out == ""
+        assert "claude-iterate run w" in answer.err
+
+
+def follow(folder: Path, environ: dict[str, str], *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "claude_iterate", "logs", "w", "-f", *words],
+        cwd=folder,
+        env=environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def lines(stream: IO[str] | None) -> IO[str]:
+    assert stream is not None
+    return stream
+
+
+def test_following_ends_with_the_run(layout: Layout, folder: Path, environ: dict[str, str]) -> None:
+    """A run that has not begun, a log that is not there yet, growth, and the end: nothing is missed."""
+    with follow(folder, environ) as process:
+        # Its note is the handshake: it looks, and there is nothing yet.
+        assert "Waiting" in lines(process.stderr).readline()
+        with lock.hold(layout.lock, "w", FIRST):
+            run = Run(layout, FIRST)
+            run.begin()
+            with run.log.open("w", encoding="utf-8") as log:
+                log.write("first\nsec")
+                log.flush()
+                assert lines(process.stdout).readline() == "first\n"
+                log.write("ond\nlast words")
+        assert lines(process.stdout).read() == "second\nlast words"
+        assert process.wait(30) == 0
+
+
+def test_following_the_journal(layout: Layout, folder: Path, environ: dict[str, str]) -> None:
+    """-f --json prints each entry as it comes."""
+    with lock.hold(layout.lock, "w", FIRST):
+        run = Run(layout, FIRST)
+        run.begin()
+        with follow(folder, environ, "--json") as process:
+            assert json.loads(lines(process.stdout).readline())["event"]["event"] == "RunStarted"
+            run.add(Said("hello"))
+            assert json.loads(lines(process.stdout).readline())["event"]["text"] == "hello"
+            run.add(RunFinished("completed"))
+            assert json.loads(lines(process.stdout).readline())["seq"] == 3
+            process.kill()

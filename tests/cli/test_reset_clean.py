@@ -1,0 +1,85 @@
+"""Starting over and cleaning up: never while running, never without being asked, never half."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.workspace import lock
+from claude_iterate.workspace.repository import Project
+
+
+def test_reset_says_what_it_did(typed: Any, project: Project) -> None:
+    """A stale claim of completion is set aside (defect 14)."""
+    layout = project.create("w")
+    layout.status.write_text('{"complete": true}')
+    answer = typed("reset", "w", "--json")
+    assert answer.code == 0
+    assert len(answer.document["done"]) == 2
+    assert not layout.status.exists()
+    assert typed("reset", "w").code == 0
+
+
+@pytest.mark.parametrize("words", [["reset", "w"], ["clean", "w", "--force"], ["config", "delay", "1", "-w", "w"]])
+def test_refused_while_running(typed: Any, project: Project, words: list[str]) -> None:
+    """The holder is named, the workspace untouched."""
+    layout = project.create("w")
+    before = layout.metadata.read_bytes()
+    with lock.hold(layout.lock, "w", "run"):
+        answer = typed(*words)
+    assert answer.code == 1
+    assert "already running: pid" in answer.err
+    assert layout.metadata.read_bytes() == before
+    assert not project.archive_folder.exists()
+
+
+def test_clean_archives_then_deletes(typed: Any, project: Project) -> None:
+    """What is gone is in the archive."""
+    layout = project.create("w", instructions=b"do it")
+    answer = typed("clean", "w", "--force", "--json")
+    assert answer.code == 0
+    assert not layout.folder.exists()
+    assert list(project.workspaces_folder.iterdir()) == []
+    with tarfile.open(answer.document["archive"]) as archive:
+        assert "w/INSTRUCTIONS.md" in archive.getnames()
+
+
+def test_clean_needs_a_yes(typed: Any, project: Project) -> None:
+    """Without a terminal and without --force nothing is deleted."""
+    layout = project.create("w")
+    answer = typed("clean", "w")
+    assert answer.code == 2
+    assert "--force" in answer.err
+    assert layout.metadata.exists()
+    assert not project.archive_folder.exists()
+
+
+def test_clean_takes_damaged_workspaces_too(typed: Any, project: Project) -> None:
+    """What cannot be read can still be cleaned away (defect 33)."""
+    project.create("w").metadata.write_text("{torn")
+    answer = typed("clean", "w", "--force", "--no-archive", "--json")
+    assert answer.code == 0
+    assert answer.document["archive"] is None
+    assert project.workspaces() == []
+
+
+def test_failed_archive_deletes_nothing(typed: Any, project: Project, folder: Path) -> None:
+    """No archive, no deletion."""
+    layout = project.create("w")
+    (folder / "claude-iterate" / "archive").write_text("a file in the way")
+    answer = typed("clean", "w", "--force")
+    assert answer.code == 1
+    assert "could not be archived" in answer.err
+    assert layout.metadata.exists()
+
+
+def test_symlinked_workspace_loses_the_link_only(typed: Any, project: Project, tmp_path: Path) -> None:
+    """What lies outside our folder is never deleted."""
+    real = project.create("w").folder.rename(tmp_path / "real")
+    (project.workspaces_folder / "w").symlink_to(real)
+    assert typed("clean", "w", "--force").code == 0
+    assert (real / ".metadata.json").exists()
+    assert project.workspaces() == []

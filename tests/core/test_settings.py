@@ -1,0 +1,137 @@
+"""Settings: declared once, accepted or refused with the words a person needs, united layer by layer."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_iterate.core import durations
+from claude_iterate.core.layers import (
+    Layer,
+    layer_from_document,
+    layer_from_environment,
+    resolve,
+    unknown_variables,
+)
+from claude_iterate.core.settings import Settings, build, canonical, catalogue
+from claude_iterate.errors import SettingsProblem
+
+
+def test_every_default_is_acceptable_to_its_own_kind() -> None:
+    """A default that its kind refuses could not be written down in a file."""
+    for setting in catalogue().values():
+        if setting.default is not None:
+            value = list(setting.default) if isinstance(setting.default, tuple) else setting.default
+            assert setting.kind.accept(value) == setting.default, setting.key
+
+
+def test_every_setting_has_a_sentence() -> None:
+    """The reference page has nothing else to say."""
+    assert all(setting.sentence.endswith(".") for setting in catalogue().values())
+
+
+def test_a_layer_touches_only_what_it_sets() -> None:
+    """A project file with one key leaves the user's other settings alone."""
+    user = layer_from_document("user", "u", {"delay": 9, "claude": {"model": "opus", "args": ["-x"]}})
+    project = layer_from_document("project", "p", {"claude": {"model": "haiku"}})
+    found = resolve([user, project])
+    assert (found.settings.delay, found.settings.claude.model, found.settings.claude.args) == (9.0, "haiku", ("-x",))
+    assert found.origin("claude.model").kind == "project"
+    assert found.origin("delay").kind == "user"
+    assert found.origin("output").kind == "default"
+
+
+@pytest.mark.parametrize(
+    ("spelled", "key"),
+    [
+        ("max_iterations", "max_iterations"),
+        ("maxIterations", "max_iterations"),
+        ("defaultMaxIterations", "max_iterations"),
+        ("outputLevel", "output"),
+        ("notifyUrl", "notify.url"),
+        ("notification.statusWatch.debounceMs", "notification.status_watch.debounce_ms"),
+        ("claude.args", "claude.args"),
+        ("verification.depth", "verification.depth"),
+        ("workspacesDir", "paths.workspaces_dir"),
+        ("nonsense", None),
+    ],
+)
+def test_all_spellings_are_understood(spelled: str, key: str | None) -> None:
+    """snake_case, camelCase and the original's names."""
+    assert canonical(spelled) == key
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"max_iteration": 3}, "`max_iterations`"),
+        ({"claude": {"modle": "x"}}, "`claude.model`"),
+        ({"delay": "banana"}, "duration"),
+        ({"delay": -1}, "duration"),
+        ({"max_iterations": "many"}, "whole number"),
+        ({"max_iterations": True}, "whole number"),
+        ({"output": "loud"}, "quiet, progress, verbose"),
+        ({"claude": {"args": "x"}}, "list"),
+        ({"claude": {"env": {"A": 1}}}, "table"),
+        ({"notification": {"statusWatch": {"debounceMs": 100}}}, "500 to 10000"),
+        ({"timeouts": {"idle": 0}}, "above 0"),
+        ({"limits": {"max_cost_usd": 0}}, "above 0"),
+        ({"claude": {"command": []}}, "program"),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_was_expected(document: dict[str, object], words: str) -> None:
+    """File, key, expectation or the nearest name."""
+    with pytest.raises(SettingsProblem) as caught:
+        layer_from_document("project", "the-file.toml", document)
+    assert "the-file.toml" in caught.value.message
+    assert words in caught.value.hint
+
+
+def test_the_environment_is_a_layer_and_names_its_variables() -> None:
+    """Dots become double underscores; a bad value names the variable."""
+    layer = layer_from_environment({"CLAUDE_ITERATE_TIMEOUTS__IDLE": "1h30m", "CLAUDE_ITERATE_CLAUDE__ARGS": "a, b"})
+    assert layer.values == {"timeouts.idle": 5400.0, "claude.args": ("a", "b")}
+    with pytest.raises(SettingsProblem, match="CLAUDE_ITERATE_DELAY"):
+        layer_from_environment({"CLAUDE_ITERATE_DELAY": "banana"})
+    assert unknown_variables({"CLAUDE_ITERATE_DELAI": "1", "CLAUDE_ITERATE_RUN": "x", "PATH": "y"}) == [
+        "CLAUDE_ITERATE_DELAI"
+    ]
+
+
+def test_flags_beat_everything() -> None:
+    """The last layer wins."""
+    layers = [Layer("environment", "", {"delay": 3.0}), Layer("flag", "", {"delay": 0.0})]
+    assert resolve(layers).settings.delay == 0.0
+
+
+def test_building_with_nothing_gives_the_defaults() -> None:
+    """And the whole catalogue can be set at once."""
+    assert build({}) == Settings()
+    everything = {key: setting.default for key, setting in catalogue().items()}
+    assert build(everything) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("90s", 90), ("1h30m", 5400), ("1.5h", 5400), ("2d", 172800), ("500ms", 0.5), ("0", 0)]
+)
+def test_durations_as_people_write_them(text: str, seconds: float) -> None:
+    """Numbers are seconds; units add up."""
+    assert durations.parse(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "h", "1x", "1e9x", "nan", "inf", "1h-3m", "--"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    """With ValueError, never something else."""
+    with pytest.raises(ValueError, match="duration"):
+        durations.parse(text)
+
+
+@given(st.text(max_size=20))
+def test_any_text_is_accepted_or_refused_by_every_kind(text: str) -> None:
+    """No kind raises anything but ValueError."""
+    for setting in catalogue().values():
+        try:
+            setting.kind.from_text(text)
+        except ValueError:
+            continue

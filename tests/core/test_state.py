@@ -1,0 +1,137 @@
+"""State is a fold: of the whole, or of the parts one after the other; and it survives the journal's form."""
+
+from __future__ import annotations
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_iterate.core.abridge import abridged
+from claude_iterate.core.events import (
+    AgentExited,
+    Carried,
+    CutStarted,
+    Entry,
+    ErrorPrinted,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    LimitReported,
+    Outcome,
+    ResultReported,
+    RunFinished,
+    RunStarted,
+    Said,
+    SessionOpened,
+    StatusChanged,
+    StopRequested,
+    TaskEnded,
+    TaskStarted,
+    Tokens,
+    ToolAnswered,
+    ToolCalled,
+    Warned,
+)
+from claude_iterate.core.state import RunState, fold, fold_from, handed_on
+from claude_iterate.core.status import Change, Status
+
+STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",), carried=Carried(7, 1.5, 2))
+WORDS = st.text(max_size=12)
+EVENTS: st.SearchStrategy[Event] = st.one_of(
+    st.just(STARTED),
+    st.builds(IterationStarted, st.integers(1, 5), WORDS, WORDS, WORDS),
+    st.builds(ToolCalled, WORDS, WORDS, st.dictionaries(WORDS, WORDS, max_size=2)),
+    st.builds(ToolAnswered, WORDS, WORDS, WORDS, st.booleans()),
+    st.builds(Said, WORDS, WORDS, WORDS),
+    st.builds(SessionOpened, WORDS),
+    st.builds(TaskStarted, WORDS),
+    st.builds(TaskEnded, WORDS),
+    st.builds(ResultReported, WORDS, st.booleans(), WORDS, cost_usd=st.floats(0, 9)),
+    st.builds(LimitReported, st.sampled_from(["allowed", "rejected"])),
+    st.builds(ErrorPrinted, WORDS),
+    st.builds(CutStarted, st.sampled_from(["idle", "lingering"])),
+    st.builds(AgentExited, st.integers(-9, 9)),
+    st.builds(StatusChanged, st.builds(Status, st.booleans()), st.just(Change())),
+    st.builds(
+        IterationFinished,
+        st.integers(1, 5),
+        st.builds(Outcome, st.sampled_from(["ok", "crash"])),
+        st.none() | st.builds(Status, st.booleans(), worked=st.booleans()),
+        cost_usd=st.floats(0, 9),
+    ),
+    st.builds(StopRequested, WORDS, st.booleans()),
+    st.builds(Warned, WORDS),
+    st.builds(RunFinished, st.just("completed")),
+)
+ENTRIES = st.lists(EVENTS, max_size=30).map(
+    lambda events: [Entry(number, float(number), number / 2, event) for number, event in enumerate(events, 1)]
+)
+
+
+@given(ENTRIES, st.integers(0, 30))
+def test_folding_in_parts_is_folding_at_once(entries: list[Entry], cut: int) -> None:
+    """A run picked up from its journal is in the state it would be in had it never been put down."""
+    assert fold_from(fold(entries[:cut]), entries[cut:]) == fold(entries)
+
+
+@given(ENTRIES)
+def test_entries_survive_the_journal(entries: list[Entry]) -> None:
+    """Encoded and decoded an entry is the same entry."""
+    for entry in entries:
+        assert msgspec.json.decode(msgspec.json.encode(entry), type=Entry) == entry
+
+
+@given(ENTRIES)
+def test_the_abridged_journal_decides_the_same(entries: list[Entry]) -> None:
+    """Shortening texts for the journal changes no counter and no verdict."""
+    whole, short = fold(entries), fold(abridged(entry) for entry in entries)
+    assert (whole.iterations, whole.failures, whole.idle_iterations, whole.cost_usd, whole.last_outcome) == (
+        short.iterations,
+        short.failures,
+        short.idle_iterations,
+        short.cost_usd,
+        short.last_outcome,
+    )
+
+
+def finished(kind: str = "ok", worked: bool | None = None, cost: float = 0.0) -> IterationFinished:
+    status = None if worked is None else Status(False, worked=worked)
+    return IterationFinished(1, Outcome(kind), status, cost_usd=cost, tokens=Tokens(1, 2, 3, 4))
+
+
+def after(*events: Event) -> RunState:
+    return fold(Entry(number, 0.0, float(number), event) for number, event in enumerate(events, 1))
+
+
+def test_idleness_and_failures_count_only_in_a_row() -> None:
+    """One good iteration forgives; silence about work is no idleness."""
+    assert after(finished(worked=False), finished(worked=False)).idle_iterations == 2
+    assert after(finished(worked=False), finished(worked=True)).idle_iterations == 0
+    assert after(finished(worked=False), finished()).idle_iterations == 0
+    assert after(finished("crash"), finished("idle"), finished("timeout")).failures == 3
+    assert after(finished("crash"), finished("max_turns")).failures == 0
+
+
+def test_totals_reach_over_runs() -> None:
+    """A run carries what came before; one that was killed in mid-iteration hands that on too."""
+    state = after(STARTED, IterationStarted(1), finished(cost=0.5), IterationStarted(2))
+    assert (state.total_iterations, state.total_cost_usd) == (9, 2.0)
+    assert handed_on(state) == Carried(9, 2.0, 3)
+
+
+def test_a_result_before_our_cut_stands() -> None:
+    """What Claude prints when we end it does not unsay its result."""
+    good, bad = ResultReported("success", cost_usd=1.0), ResultReported("error", True, cost_usd=1.2)
+    state = after(IterationStarted(1), good, CutStarted("lingering"), bad)
+    assert state.iteration is not None
+    assert state.iteration.result == ResultReported("success", cost_usd=1.2)
+
+
+def test_an_open_task_and_a_new_session_take_the_end_back() -> None:
+    """The grace after a result starts when nothing is open any more."""
+    state = after(IterationStarted(1), TaskStarted("t"), ResultReported(), TaskEnded("t"))
+    assert state.iteration is not None
+    assert state.iteration.result_at == 4.0
+    again = after(IterationStarted(1), ResultReported(), SessionOpened("s"))
+    assert again.iteration is not None
+    assert again.iteration.result_at is None

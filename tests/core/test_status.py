@@ -1,0 +1,108 @@
+"""What the agent reports, read leniently and compared by meaning."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_iterate.core.status import LARGEST, Change, Status, compare, describe, parse
+
+
+def test_a_full_report_is_read() -> None:
+    """Every documented field arrives; unknown ones do no harm."""
+    document = {
+        "complete": False,
+        "progress": {"completed": 35, "total": 60},
+        "worked": True,
+        "summary": "Migrated",
+        "phase": "two",
+        "blockers": ["a", "b"],
+        "notes": "n",
+        "lastUpdated": "2025-10-16T14:30:00+02:00",
+        "mood": "good",
+    }
+    reading = parse(json.dumps(document).encode())
+    assert reading.problems == ()
+    assert reading.status == Status(
+        False, 35, 60, True, "Migrated", "two", None, ("a", "b"), "n", "2025-10-16T14:30:00+02:00"
+    )
+    assert reading.status.remaining == 25
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"progress": "35/60"},
+        {"progress": {"completed": -1, "total": 3}},
+        {"progress": {"completed": True, "total": 3}},
+        {"summary": 3},
+        {"worked": "yes"},
+        {"blockers": {"a": 1}},
+        {"blocked": 3},
+        {"lastUpdated": 12},
+    ],
+)
+def test_a_wrong_optional_field_is_a_problem_and_never_hides_completion(odd: dict[str, object]) -> None:
+    """`complete` counts, and the oddity is told."""
+    reading = parse(json.dumps({"complete": True} | odd).encode())
+    assert reading.status is not None
+    assert reading.status.complete
+    assert len(reading.problems) == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"{}", b'{"complete": "true"}', b'{"complete": 1}', b"\xff"])
+def test_what_is_no_report_is_refused(data: bytes) -> None:
+    """Without a boolean `complete` there is no status."""
+    assert parse(data).status is None
+
+
+def test_a_huge_report_is_refused() -> None:
+    """More than 1 MiB is not read, whatever it says."""
+    assert parse(b'{"complete": true, "notes": "' + b"x" * LARGEST + b'"}').status is None
+
+
+def test_a_byte_order_mark_is_forgiven() -> None:
+    """Editors on Windows write one."""
+    assert parse(b'\xef\xbb\xbf{"complete": true}').status == Status(True)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_survived(data: bytes) -> None:
+    """Parsing never raises."""
+    parse(data)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda inner: st.dictionaries(st.sampled_from(["complete", "progress", "completed", "total", "summary", "blocked", "blockers", "worked"]), inner) | st.lists(inner), max_leaves=8))
+def test_any_json_is_survived(document: object) -> None:
+    """Whatever types stand in the fields."""
+    parse(json.dumps(document).encode())
+
+
+def test_a_new_timestamp_alone_is_no_news() -> None:
+    """Only meaning counts."""
+    before = Status(False, 1, 2, summary="s", last_updated="a")
+    assert compare(before, Status(False, 1, 2, summary="s", last_updated="b")) is None
+
+
+def test_a_change_is_measured_against_the_report_before() -> None:
+    """Items, total and completion each have their delta."""
+    assert compare(Status(False, 30, 60), Status(True, 35, 61)) == Change(5, 1, True, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "words"),
+    [
+        (Status(False, 30, 60), Status(False, 35, 60, summary="Migrated 35"), "35/60 items (+5) - Migrated 35"),
+        (Status(False, 5, 6), Status(True, 6, 6), "6/6 items (+1) - ✅ Complete!"),
+        (None, Status(False, 2, 6), "2/6 items (+2)"),
+        (Status(False, 3, 6), Status(False, 2, 6), "2/6 items (-1)"),
+        (None, Status(False, worked=True, summary="two\nlines"), "two lines"),
+        (None, Status(False), "no details"),
+    ],
+)
+def test_a_change_in_words(before: Status | None, now: Status, words: str) -> None:
+    """The seed's form: items, delta, summary, completion."""
+    assert describe(now, compare(before, now)) == words

@@ -1,0 +1,173 @@
+"""Whatever is wrong is said in one line with the way on, before anything is written."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+def untouched(loop: Any, act: Callable[[], Any]) -> Any:
+    """The act's outcome, having made no file."""
+    before = sorted(str(path) for path in loop.root.rglob("*"))
+    done = act()
+    assert sorted(str(path) for path in loop.root.rglob("*")) == before
+    assert "Traceback" not in done.err
+    return done
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "-x", "x" * 300, ".hidden", "", "a b"])
+def test_bad_names_are_refused(loop: Any, name: str) -> None:
+    """In `run` as everywhere, exit 2."""
+    loop.make()
+    assert untouched(loop, lambda: loop.call("run", "--", name)).code == 2
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["-m", "abc"],
+        ["-m", "-1"],
+        ["-d", "1e9x"],
+        ["-d", "-5"],
+        ["--output", "loud"],
+        ["-v", "-q"],
+        ["-v", "--output", "quiet"],
+        ["--delay", "3", "--no-delay"],
+        ["--max-cost", "free"],
+        ["--permission-mode", "yolo"],
+        ["--nonsense"],
+    ],
+)
+def test_bad_flags_are_refused(loop: Any, flags: list[str]) -> None:
+    """Exit 2, and the message names the flag."""
+    loop.make()
+    done = untouched(loop, lambda: loop.run(*flags))
+    assert done.code == 2
+    assert flags[0] in done.err or "--verbose" in done.err
+
+
+def test_no_workspace(loop: Any) -> None:
+    """Says so, and how to make one."""
+    done = untouched(loop, lambda: loop.run())
+    assert (done.code, done.err.splitlines()[0]) == (1, "Error: Workspace not found: my-task")
+
+
+def test_no_instructions(loop: Any) -> None:
+    """The seed's words."""
+    loop.make()
+    (loop.workspace / "INSTRUCTIONS.md").unlink()
+    done = untouched(loop, loop.run)
+    assert done.code == 1
+    assert "Instructions not found. Run setup first: claude-iterate setup my-task" in done.err
+
+
+@pytest.mark.parametrize(("content", "words"), [(b"", "is empty"), (b" \n\t", "is empty"), (b"caf\xe9", "not valid UTF-8")])
+def test_useless_instructions(loop: Any, content: bytes, words: str) -> None:
+    """Empty, or not text."""
+    loop.make(content)
+    done = untouched(loop, loop.run)
+    assert (done.code, words in done.err) == (1, True)
+
+
+def test_instructions_that_are_a_folder(loop: Any) -> None:
+    """A folder is not a task."""
+    loop.make()
+    (loop.workspace / "INSTRUCTIONS.md").unlink()
+    (loop.workspace / "INSTRUCTIONS.md").mkdir()
+    done = untouched(loop, loop.run)
+    assert (done.code, "is a folder" in done.err) == (1, True)
+
+
+def test_torn_metadata(loop: Any) -> None:
+    """Named, with the command that mends it."""
+    loop.make()
+    (loop.workspace / ".metadata.json").write_text('{"name": "my-ta')
+    done = untouched(loop, loop.run)
+    assert (done.code, "init my-task --force" in done.err) == (1, True)
+
+
+def test_a_torn_settings_file(loop: Any) -> None:
+    """File and line."""
+    loop.make()
+    (loop.root / ".claude-iterate.toml").write_text("delay = 3\nclaude = [\n")
+    done = untouched(loop, loop.run)
+    assert (done.code, ".claude-iterate.toml" in done.err) == (1, True)
+
+
+def test_a_bad_variable_is_named(loop: Any) -> None:
+    """`CLAUDE_ITERATE_DELAY=banana`."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_DELAY"] = "banana"
+    done = untouched(loop, loop.run)
+    assert (done.code, "CLAUDE_ITERATE_DELAY" in done.err) == (1, True)
+
+
+def test_no_claude(loop: Any) -> None:
+    """The seed's words, before anything is written."""
+    loop.make()
+    loop.env |= {"CLAUDE_ITERATE_CLAUDE__COMMAND": "claude", "PATH": str(loop.folder)}
+    done = untouched(loop, loop.run)
+    assert done.code == 1
+    assert "Claude CLI not found. Make sure 'claude' is installed and in PATH." in done.err
+
+
+def program(loop: Any, text: str, mode: int) -> None:
+    path = loop.folder / "claude"
+    path.write_text(text)
+    path.chmod(mode)
+    loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = str(path)
+
+
+def test_a_claude_that_is_not_executable(loop: Any) -> None:
+    """Says how to make it so."""
+    loop.make()
+    program(loop, "#!/bin/sh\n", stat.S_IRUSR)
+    done = untouched(loop, loop.run)
+    assert (done.code, "chmod +x" in done.err) == (1, True)
+
+
+def test_a_claude_whose_version_fails(loop: Any) -> None:
+    """Its words are shown."""
+    loop.make()
+    program(loop, "#!/bin/sh\necho 'no node' >&2; exit 3\n", 0o755)
+    done = untouched(loop, loop.run)
+    assert (done.code, "no node" in done.err) == (1, True)
+
+
+def test_a_claude_that_is_removed_in_mid_run(loop: Any) -> None:
+    """The iteration fails with a clear outcome; the run ends, nothing hangs."""
+    loop.make()
+    body = 'case "$1" in --version) echo 1; exit;; esac\nrm "$0"\necho \'{"type":"result","subtype":"success","is_error":false}\'\n'
+    program(loop, "#!/bin/sh\n" + body, 0o755)
+    done = loop.run()
+    assert (done.code, "Claude CLI not found" in done.err) == (1, True)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_workspace(loop: Any) -> None:
+    """Said before Claude is called."""
+    loop.make()
+    loop.workspace.chmod(0o555)
+    done = untouched(loop, loop.run)
+    loop.workspace.chmod(0o755)
+    assert (done.code, "cannot be written" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize("kind", ["folder", "link to nowhere", "huge", "torn"])
+def test_an_odd_status_file_is_survived(loop: Any, kind: str) -> None:
+    """A folder, a dead link, a megabyte, half of JSON: told as a problem, never a crash."""
+    loop.make()
+    status = loop.workspace / ".status.json"
+    if kind == "folder":
+        status.mkdir()
+    elif kind == "link to nowhere":
+        status.symlink_to("nowhere")
+    step = {"write": {"path": ".status.json", "text": "{" * 2_000_000 if kind == "huge" else '{"complete": tr', "in_place": True}}
+    steps = [step] if kind in {"huge", "torn"} else []
+    loop.script([{"init": {}}, *steps, {"result": {}}])
+    done = loop.run("-m", "1")
+    assert (done.code, "Reached maximum" in done.out) == (0, True)

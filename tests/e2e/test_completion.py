@@ -1,0 +1,125 @@
+"""A run ends when the work is done, when it stands still, or when its bounds are reached; never for a stale word."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+DONE = {"complete": True, "progress": {"completed": 2, "total": 2}, "summary": "all done"}
+IDLE = [{"init": {}}, {"status": {"complete": False, "worked": False}}, {"result": {}}]
+BUSY = [{"init": {}}, {"status": {"complete": False, "worked": True}}, {"result": {}}]
+
+
+def test_a_task_is_worked_through_to_its_end(loop: Any) -> None:
+    """The fake does one item per iteration; the run says how many it took and exits 0."""
+    loop.make("- one\n- two\n- three\n")
+    done = loop.run()
+    assert (done.code, done.out.splitlines()[0]) == (0, "✓ Task completed successfully after 3 iterations")
+    assert [line for line in done.err.splitlines() if line.startswith("Running")] == [
+        "Running iteration 1...",
+        "Running iteration 2...",
+        "Running iteration 3...",
+    ]
+    assert "✓ Iteration 1 complete (2 items remaining)" in done.err
+
+
+def test_list_show_and_logs_tell_the_same_story(loop: Any) -> None:
+    """What `run` said is what the other commands say, for people and as one JSON document each."""
+    loop.make()
+    told = json.loads(loop.run("--json").out)
+    assert (told["reason"], told["iterations"], told["exitCode"]) == ("completed", 2, 0)
+    assert "completed" in loop.call("list").out
+    assert "completed" in loop.call("show", "my-task").out
+    assert "Reason: completed" in loop.call("logs", "my-task").out
+    for command in (["list"], ["show", "my-task"], ["logs", "my-task"]):
+        assert json.loads(loop.call(*command, "--json").out)
+
+
+def test_quiet_prints_nothing_when_all_is_well(loop: Any) -> None:
+    """Not one byte on either stream."""
+    loop.make()
+    assert loop.run("--quiet") == (0, "", "")
+
+
+def test_idle_iterations_end_iterative_mode(loop: Any) -> None:
+    """Two reports of no work in a row: the seed's words, exit 0, and 4 with detailed codes."""
+    loop.make(mode="iterative")
+    loop.script(BUSY, IDLE, IDLE)
+    done = loop.run("--detailed-exit-code")
+    assert "⚠️ Stagnation detected: 2 consecutive iterations with no work" in done.out
+    assert (done.code, len(loop.events("IterationFinished"))) == (4, 3)
+
+
+def test_threshold_0_never_stagnates(loop: Any) -> None:
+    """Only the iteration limit ends such a run."""
+    loop.make(mode="iterative")
+    loop.script(IDLE)
+    done = loop.run("--stagnation-threshold", "0", "-m", "4")
+    assert (done.code, done.out.splitlines()[0]) == (0, "⚠️ Reached maximum iterations (4)")
+
+
+def test_the_iteration_limit_ends_the_run(loop: Any) -> None:
+    """`-m 3` allows exactly three calls of Claude."""
+    loop.make()
+    loop.script(BUSY)
+    done = loop.run("-m", "3")
+    assert done.out.splitlines()[0] == "⚠️ Reached maximum iterations (3)"
+    assert len(list(loop.state.glob("call-*.json"))) == 3
+
+
+def test_a_stale_completion_does_not_end_a_new_run(loop: Any) -> None:
+    """`complete: true` that was there before the iteration is no report of it."""
+    loop.make()
+    (loop.workspace / ".status.json").write_text(json.dumps(DONE))
+    loop.script([{"init": {}}, {"say": "I did not write a report."}, {"result": {}}])
+    done = loop.run("-m", "2")
+    assert "Reached maximum iterations (2)" in done.out
+
+
+def test_the_same_completion_written_again_counts(loop: Any) -> None:
+    """A report is new when it was written in this iteration, even if its words are the old ones."""
+    loop.make()
+    (loop.workspace / ".status.json").write_text(json.dumps(DONE))
+    loop.script([{"init": {}}, {"status": DONE}, {"result": {}}])
+    assert "after 1 iteration" in loop.run().out
+
+
+@pytest.mark.parametrize("stamp", ["2026-11-16T03:00:00+02:00", "2026-11-16 03:00:00", "yesterday", 17])
+def test_no_timestamp_hides_a_completion(loop: Any, stamp: object) -> None:
+    """`lastUpdated` in any form, even a wrong one, leaves `complete` valid."""
+    loop.make()
+    loop.script([{"init": {}}, {"status": DONE | {"lastUpdated": stamp}}, {"result": {}}])
+    assert "✓ Task completed successfully after 1 iteration" in loop.run().out
+
+
+def test_a_blocked_agent_ends_the_run_with_its_reason(loop: Any) -> None:
+    """What the agent needs from a person is the message; exit 1."""
+    loop.make()
+    loop.script([{"init": {}}, {"status": {"complete": False, "blocked": "I need the database password"}}, {"result": {}}])
+    done = loop.run()
+    assert (done.code, "I need the database password" in done.err) == (1, True)
+
+
+def test_the_next_run_counts_on(loop: Any) -> None:
+    """Totals are those of the workspace, iteration numbers those of the run."""
+    loop.make()
+    loop.script(BUSY)
+    loop.run("-m", "2")
+    loop.run("-m", "3")
+    about = json.loads((loop.workspace / ".metadata.json").read_text())
+    assert (about["executionIterations"], loop.events("RunStarted")[-1]["carried"]["iterations"]) == (5, 2)
+    assert [event["number"] for event in loop.events("IterationStarted")] == [1, 2, 1, 2, 3]
+
+
+def test_money_bounds_hold_over_runs(loop: Any) -> None:
+    """`--max-cost` counts what earlier runs spent, and passes what is left to Claude."""
+    loop.make()
+    loop.script([{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.02}}])
+    loop.run("-m", "1")
+    done = loop.run("--max-cost", "0.05")
+    assert (done.code, len(loop.events("IterationFinished"))) == (1, 3)
+    assert "$0.06 of $0.05 spent" in done.err
+    argv = loop.record(2)["argv"]
+    assert argv[argv.index("--max-budget-usd") + 1] == "0.0300"

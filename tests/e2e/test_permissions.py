@@ -1,0 +1,106 @@
+"""How much Claude may do is asked once, on a terminal; without one it is one line of warning."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from typing import Any
+
+WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+
+
+def on_terminal(loop: Any, answers: list[str], *arguments: str) -> tuple[int, str]:
+    """Run on a pseudo-terminal and answer each question when it is asked."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "claude_iterate", *arguments], cwd=loop.root, env=loop.env, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    loop.started.append(process)
+    os.close(theirs)
+    seen, deadline = "", time.monotonic() + 60
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([ours], [], [], 0.2)
+        if ready:
+            try:
+                part = os.read(ours, 65536).decode("utf-8", "replace")
+            except OSError:
+                break
+            if not part:
+                break
+            seen += part
+            if answers and part.rstrip(" ").endswith(":"):
+                os.write(ours, (answers.pop(0) + "\n").encode())
+        elif process.poll() is not None:
+            break
+    process.wait(timeout=60)
+    os.close(ours)
+    return process.returncode, seen
+
+
+def prepared(loop: Any) -> None:
+    loop.make()
+    loop.script(WORK)
+    del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
+
+
+def saved(loop: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((loop.workspace / ".metadata.json").read_text()).get("config", {})
+    return found
+
+
+def test_the_first_run_asks_and_the_second_does_not(loop: Any) -> None:
+    """The answer is saved in the workspace and reaches Claude's command line."""
+    prepared(loop)
+    code, seen = on_terminal(loop, ["2", "npm test, git commit"], "run", "my-task")
+    assert code == 0, seen
+    assert "How much may Claude do" in seen
+    assert saved(loop)["claude"] == {
+        "permission_mode": "acceptEdits",
+        "allowed_tools": ["Bash(npm test:*)", "Bash(git commit:*)"],
+    }
+    argv = loop.record(1)["argv"]
+    assert argv[argv.index("--permission-mode") + 1] == "acceptEdits"
+    assert "Bash(git commit:*)" in argv
+    code, seen = on_terminal(loop, [], "run", "my-task")
+    assert code == 0
+    assert "How much" not in seen
+
+
+def test_without_a_terminal_it_warns_once_and_goes_on(loop: Any) -> None:
+    """One warning with the flags that change it."""
+    prepared(loop)
+    done = loop.run()
+    assert done.code == 0
+    assert done.err.count("⚠") == 1
+    assert "--permission-mode" in done.err
+    assert saved(loop) == {}
+
+
+def test_nothing_is_asked_when_claudes_own_settings_decide(loop: Any) -> None:
+    """A project's `.claude/settings.json` with permissions is a decision."""
+    prepared(loop)
+    (loop.root / ".claude").mkdir()
+    (loop.root / ".claude" / "settings.json").write_text(json.dumps({"permissions": {"allow": ["Write"]}}))
+    code, seen = on_terminal(loop, [], "run", "my-task")
+    assert (code, "How much" in seen) == (0, False)
+
+
+def test_skipping_permissions_warns_and_is_not_saved(loop: Any) -> None:
+    """The flag reaches Claude for this run only."""
+    prepared(loop)
+    done = loop.run("--dangerously-skip-permissions")
+    assert "--dangerously-skip-permissions" in loop.record(1)["argv"]
+    assert "⚠" in done.err
+    assert saved(loop) == {}
+
+
+def test_a_dry_run_asks_nothing(loop: Any) -> None:
+    """The fake needs no permission."""
+    prepared(loop)
+    code, seen = on_terminal(loop, [], "run", "my-task", "--dry-run")
+    assert (code, "How much" in seen) == (0, False)

@@ -1,0 +1,104 @@
+"""What reaches Claude: the prompt on stdin byte for byte, the flags of one iteration, an environment with our mark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+
+
+def stdin_of(loop: Any, number: int) -> bytes:
+    return Path(loop.record(number)["stdin"]).read_bytes()
+
+
+def test_a_megabyte_of_odd_instructions_arrives_byte_for_byte(loop: Any) -> None:
+    """Template syntax, replacement patterns, quotes and emoji in the instructions are data."""
+    odd = "- {{ x }} {% if %} $& $$ %s %(a)s \"'` \\n 🦄 é\r\n{{ instructions }}\n"
+    text = odd + "x" * 80 + "\n" + "long line of text, repeated\n" * 38_000
+    loop.make(text)
+    loop.script(WORK)
+    assert loop.run().code == 0
+    sent = stdin_of(loop, 1)
+    assert len(text) > 1_000_000
+    assert text.strip().encode() in sent
+    assert sent[:1] not in {b"/", b"-"}
+
+
+def test_the_command_line_is_the_documented_one(loop: Any) -> None:
+    """Stream output, the system prompt, model, turns, permissions; nothing of the prompt in argv."""
+    loop.make("- secret-word-of-the-task\n")
+    loop.script(WORK)
+    loop.run("--model", "opus", "--max-turns", "7", "--allow", "Bash(npm test:*)")
+    argv = loop.record(1)["argv"]
+    for flags in (
+        ["-p"],
+        ["--output-format", "stream-json"],
+        ["--verbose"],
+        ["--model", "opus"],
+        ["--max-turns", "7"],
+        ["--permission-mode", "acceptEdits"],
+        ["--allowedTools", "Bash(npm test:*)"],
+        ["--no-session-persistence"],
+    ):
+        at = argv.index(flags[0])
+        assert argv[at : at + len(flags)] == flags
+    system = argv[argv.index("--append-system-prompt") + 1]
+    assert str(loop.workspace) in system
+    assert "secret-word-of-the-task" not in " ".join(argv)
+
+
+def test_every_output_level_makes_the_same_call(loop: Any) -> None:
+    """A level changes what is shown, never what is done."""
+    loop.make()
+    loop.script(WORK)
+    for level in ("quiet", "progress", "verbose"):
+        loop.run("--output", level)
+    first, second, third = (loop.record(number)["argv"] for number in (1, 2, 3))
+    assert first == second == third
+
+
+def test_the_environment_is_ours_less_what_stops_claude(loop: Any) -> None:
+    """`CLAUDECODE` and friends do not reach Claude; the run's mark and `claude.env` do."""
+    loop.make()
+    loop.script(WORK)
+    loop.env |= {"CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_ITERATE_CLAUDE__ENV": '{"COLOUR": "red"}'}
+    loop.run()
+    env = loop.record(1)["env"]
+    assert "CLAUDECODE" not in env
+    assert "CLAUDE_CODE_ENTRYPOINT" not in env
+    assert env["COLOUR"] == "red"
+    assert env["CLAUDE_ITERATE_RUN"] == loop.events("RunStarted")[0]["run"]
+    assert loop.record(1)["cwd"] == str(loop.root)
+
+
+def test_instructions_edited_during_a_run_reach_the_next_iteration(loop: Any) -> None:
+    """INSTRUCTIONS.md is read at the start of each iteration, and the log shows the change."""
+    loop.make("- the first version\n")
+    loop.script(
+        [{"init": {}}, {"write": {"path": "INSTRUCTIONS.md", "text": "- the second version\n"}}, {"result": {}}],
+        WORK,
+    )
+    loop.run()
+    assert b"the first version" in stdin_of(loop, 1)
+    assert b"the second version" in stdin_of(loop, 2)
+    assert "INSTRUCTIONS (changed)" in loop.log()
+
+
+def test_a_long_system_prompt_goes_through_a_file(loop: Any) -> None:
+    """Above 100 KB the `-file` form is used, and the file is gone afterwards."""
+    loop.make()
+    loop.script(WORK)
+    (loop.root / "AGENTS.md").write_text("be careful\n" * 20_000)
+    loop.env["CLAUDE_ITERATE_CLAUDE__AGENTS_FILE"] = "AGENTS.md"
+    assert loop.run().code == 0
+    argv = loop.record(1)["argv"]
+    assert not Path(argv[argv.index("--append-system-prompt-file") + 1]).exists()
+
+
+def test_what_failed_is_told_to_the_next_iteration(loop: Any) -> None:
+    """Claude's own words about a crash reach the next prompt."""
+    loop.make()
+    loop.script([{"init": {}}, {"stderr": "the disk caught fire\n"}, {"exit": 3}], WORK)
+    assert loop.run().code == 0
+    assert b"the disk caught fire" in stdin_of(loop, 2)

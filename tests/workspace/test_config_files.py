@@ -1,0 +1,123 @@
+"""Settings files become layers; what cannot be read says where and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.core.layers import resolve
+from claude_iterate.errors import SettingsProblem
+from claude_iterate.workspace import config_files
+from claude_iterate.workspace.metadata import Metadata
+
+
+def environ(tmp_path: Path, **more: str) -> dict[str, str]:
+    return {"CLAUDE_ITERATE_CONFIG_DIR": str(tmp_path / "user"), **more}
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Path:
+    folder = tmp_path / "user"
+    folder.mkdir()
+    return folder
+
+
+def test_project_key_leaves_the_users_other_keys_alone(tmp_path: Path, user: Path) -> None:
+    """A project file with one key changes that key and nothing else (defect 30)."""
+    (user / "config.toml").write_text('delay = 7\n[claude]\ncommand = "mine"\nmodel = "opus"\n')
+    (tmp_path / ".claude-iterate.toml").write_text('[claude]\nmodel = "haiku"\n')
+    resolved = resolve(config_files.layers(tmp_path, environ(tmp_path)))
+    assert resolved.settings.delay == 7
+    assert resolved.settings.claude.command == ("mine",)
+    assert resolved.settings.claude.model == "haiku"
+    assert resolved.origin("delay").kind == "user"
+    assert resolved.origin("claude.model").kind == "project"
+    assert resolved.origin("stagnation_threshold").kind == "default"
+
+
+def test_layers_stand_in_the_order_of_their_strength(tmp_path: Path, user: Path) -> None:
+    """user < project < workspace < environment."""
+    (user / "config.toml").write_text("delay = 1\nmax_iterations = 1\nstagnation_threshold = 1\noutput = 'quiet'")
+    (tmp_path / ".claude-iterate.json").write_text(
+        '{"defaultDelay": 2, "defaultMaxIterations": 2, "defaultStagnationThreshold": 2}'
+    )
+    about = Metadata({"format": 3, "config": {"delay": 3, "max_iterations": 3}})
+    found = config_files.layers(tmp_path, environ(tmp_path, CLAUDE_ITERATE_DELAY="4"), about)
+    settings = resolve(found).settings
+    assert (settings.output, settings.stagnation_threshold, settings.max_iterations, settings.delay) == (
+        "quiet",
+        2,
+        3,
+        4,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line", "word"),
+    [
+        (".claude-iterate.toml", b'delay = 1\n[claude\nmodel = "x"', 2, "TOML"),
+        (".claude-iterate.toml", b'delay = 1\nmodel = """', 2, "TOML"),
+        (".claude-iterate.toml", b"delay = 1\n# \xff\n", 2, "UTF-8"),
+        (".claude-iterate.json", b'{\n"delay": 1,\n', 3, "JSON"),
+        (".claude-iterate.json", b"[1]", 1, "JSON"),
+        (".claude-iterate.json", b"[" * 100_000, 1, "JSON"),
+        (".claude-iterate.json", b"", 1, "JSON"),
+    ],
+)
+def test_torn_file_names_file_and_line(tmp_path: Path, name: str, content: bytes, line: int, word: str) -> None:
+    """A damaged settings file is an expected error with file, line and a way out."""
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(SettingsProblem) as raised:
+        config_files.layers(tmp_path, environ(tmp_path))
+    assert str(tmp_path / name) in raised.value.message
+    assert f"line {line}" in raised.value.message
+    assert word in raised.value.message
+    assert raised.value.hint
+
+
+def test_two_files_in_one_scope_are_an_error(tmp_path: Path) -> None:
+    """Nobody has to guess which of two files counts."""
+    (tmp_path / ".claude-iterate.toml").touch()
+    (tmp_path / ".claude-iterate.json").write_text("{}")
+    with pytest.raises(SettingsProblem, match="two settings files"):
+        config_files.layers(tmp_path, environ(tmp_path))
+
+
+def test_folder_instead_of_a_file_is_told(tmp_path: Path) -> None:
+    """A folder with a settings file's name is not silently ignored."""
+    (tmp_path / ".claude-iterate.toml").mkdir()
+    with pytest.raises(SettingsProblem, match="cannot be read"):
+        config_files.layers(tmp_path, environ(tmp_path))
+
+
+def test_byte_order_mark_is_no_content(tmp_path: Path) -> None:
+    """Files saved by Windows editors are read."""
+    (tmp_path / ".claude-iterate.toml").write_bytes(b"\xef\xbb\xbfdelay = 9\n")
+    assert resolve(config_files.layers(tmp_path, environ(tmp_path))).settings.delay == 9
+
+
+def test_bad_variable_is_named(tmp_path: Path) -> None:
+    """`CLAUDE_ITERATE_DELAY=banana` names the variable and what is expected."""
+    with pytest.raises(SettingsProblem) as raised:
+        config_files.layers(tmp_path, environ(tmp_path, CLAUDE_ITERATE_DELAY="banana"))
+    assert "CLAUDE_ITERATE_DELAY" in raised.value.message
+    assert "duration" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "expected"),
+    [
+        ("linux", {"HOME": "/h"}, "/h/.config/claude-iterate"),
+        ("linux", {"HOME": "/h", "XDG_CONFIG_HOME": "/x"}, "/x/claude-iterate"),
+        ("linux", {"HOME": "/h", "XDG_CONFIG_HOME": ""}, "/h/.config/claude-iterate"),
+        ("darwin", {"HOME": "/h", "XDG_CONFIG_HOME": "/x"}, "/h/Library/Application Support/claude-iterate"),
+        ("win32", {"HOME": "/h", "APPDATA": "/a"}, "/a/claude-iterate"),
+        ("linux", {"HOME": "/h", "CLAUDE_ITERATE_CONFIG_DIR": "~/mine"}, "/h/mine"),
+    ],
+)
+def test_user_folder_is_where_the_platform_keeps_settings(
+    platform: str, variables: dict[str, str], expected: str
+) -> None:
+    """Each platform's custom is followed; one variable overrides it."""
+    assert config_files.user_folder(variables, platform) == Path(expected)

@@ -1,0 +1,165 @@
+"""One setting is changed, everything else in the file stays; a bad value changes nothing."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.errors import SettingsProblem, UsageProblem, WorkspaceProblem
+from claude_iterate.workspace import config_writing
+
+COMMENTED = """\
+# why we are slow
+delay = 5  # seconds
+
+[claude]
+# the good one
+model = "opus"
+"""
+
+
+@pytest.fixture
+def toml(tmp_path: Path) -> Path:
+    path = tmp_path / ".claude-iterate.toml"
+    path.write_text(COMMENTED)
+    return path
+
+
+def test_comments_survive(toml: Path) -> None:
+    """A TOML file keeps its comments, order and blank lines."""
+    config_writing.set_text(toml, "delay", "1h30m")
+    config_writing.set_text(toml, "claude.model", "haiku")
+    assert toml.read_text() == COMMENTED.replace("delay = 5", 'delay = "1h30m"').replace("opus", "haiku")
+
+
+def test_new_keys_land_where_they_belong(toml: Path) -> None:
+    """A new top-level key goes above the tables, a new table's key into its table."""
+    config_writing.set_text(toml, "max_iterations", "9")
+    config_writing.set_text(toml, "notification.status_watch.debounce_ms", "700")
+    config_writing.set_text(toml, "claude.env", '{"A": "b"}')
+    document = tomllib.loads(toml.read_text())
+    assert document["max_iterations"] == 9
+    assert document["notification"] == {"status_watch": {"debounce_ms": 700}}
+    assert document["claude"] == {"model": "opus", "env": {"A": "b"}}
+    assert "# why we are slow" in toml.read_text()
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("delay", "banana"),
+        ("max_iterations", "-1"),
+        ("claude.permission_mode", "everything"),
+        ("notify.events", "completion,nonsense"),
+        ("claude.env", "[1]"),
+    ],
+)
+def test_bad_value_changes_nothing(toml: Path, key: str, text: str) -> None:
+    """The value is judged before anything is written."""
+    with pytest.raises(SettingsProblem) as raised:
+        config_writing.set_text(toml, key, text)
+    assert key in raised.value.message
+    assert raised.value.hint.startswith("Expected ")
+    assert toml.read_text() == COMMENTED
+
+
+def test_missing_file_is_not_made_for_a_bad_value(tmp_path: Path) -> None:
+    """Nothing half-made: not even the folder."""
+    path = tmp_path / "new" / "config.toml"
+    with pytest.raises(SettingsProblem):
+        config_writing.set_text(path, "delay", "banana")
+    assert not path.parent.exists()
+
+
+def test_misspelt_key_names_the_right_one(toml: Path) -> None:
+    """`max_iteration` is answered with `max_iterations`."""
+    with pytest.raises(SettingsProblem) as raised:
+        config_writing.set_text(toml, "max_iteration", "3")
+    assert "max_iterations" in raised.value.hint
+
+
+def test_json_file_stays_json_and_keeps_its_spelling(tmp_path: Path) -> None:
+    """The original's file is changed in the original's words, so that both tools read it."""
+    path = tmp_path / ".claude-iterate.json"
+    path.write_text('{"defaultDelay": 3, "notification": {"statusWatch": {"debounceMs": 900}}}')
+    config_writing.set_text(path, "delay", "4")
+    config_writing.set_text(path, "max_iterations", "8")
+    config_writing.set_text(path, "notification.status_watch.enabled", "false")
+    config_writing.set_text(path, "claude.max_turns", "5")
+    assert json.loads(path.read_text()) == {
+        "defaultDelay": 4,
+        "notification": {"statusWatch": {"debounceMs": 900, "enabled": False}},
+        "defaultMaxIterations": 8,
+        "claude": {"maxTurns": 5},
+    }
+
+
+def metadata_file(tmp_path: Path, **more: Any) -> Path:
+    path = tmp_path / ".metadata.json"
+    path.write_text(json.dumps({"name": "w", "status": "in_progress", "unknown": [1], **more}))
+    return path
+
+
+def test_workspace_setting_goes_under_config(tmp_path: Path) -> None:
+    """Other keys of the metadata, unknown ones too, survive."""
+    path = metadata_file(tmp_path)
+    config_writing.set_text(path, "claude.model", "opus")
+    assert json.loads(path.read_text()) == {
+        "name": "w",
+        "status": "in_progress",
+        "unknown": [1],
+        "config": {"claude": {"model": "opus"}},
+    }
+
+
+def test_originals_top_level_setting_gives_way(tmp_path: Path) -> None:
+    """A workspace made by the original has `maxIterations` beside `config`; setting and unsetting reach it."""
+    path = metadata_file(tmp_path, maxIterations=7)
+    config_writing.set_text(path, "max_iterations", "9")
+    document = json.loads(path.read_text())
+    assert "maxIterations" not in document
+    assert document["config"] == {"max_iterations": 9}
+    assert config_writing.unset(path, "maxIterations")
+    assert json.loads(path.read_text())["config"] == {}
+
+
+def test_damaged_metadata_is_left_alone(tmp_path: Path) -> None:
+    """A torn file is not replaced by a fresh one behind the user's back."""
+    path = tmp_path / ".metadata.json"
+    path.write_text('{"name": ')
+    with pytest.raises(WorkspaceProblem):
+        config_writing.set_text(path, "delay", "1")
+    assert path.read_text() == '{"name": '
+
+
+def test_lists_grow_and_shrink(toml: Path) -> None:
+    """--add puts a word in once, --remove takes it out, a word that is not there is told."""
+    assert config_writing.add(toml, "claude.args", "--debug") == ["--debug"]
+    assert config_writing.add(toml, "claude.args", "--debug") == ["--debug"]
+    assert config_writing.add(toml, "claude.args", "a,b") == ["--debug", "a,b"]
+    assert config_writing.remove(toml, "claude.args", "--debug") == ["a,b"]
+    with pytest.raises(SettingsProblem, match="is not in"):
+        config_writing.remove(toml, "claude.args", "--debug")
+    with pytest.raises(UsageProblem, match="no list"):
+        config_writing.add(toml, "delay", "3")
+
+
+def test_unset_removes_every_spelling(tmp_path: Path) -> None:
+    """Two spellings of one key in a file are one setting."""
+    path = tmp_path / "config.toml"
+    path.write_text("delay = 3\ndefaultDelay = 4\noutput = 'quiet'\n")
+    assert config_writing.unset(path, "delay")
+    assert tomllib.loads(path.read_text()) == {"output": "quiet"}
+    assert not config_writing.unset(path, "delay")
+
+
+def test_torn_file_is_not_overwritten(toml: Path) -> None:
+    """A file we cannot read is a file we do not write."""
+    toml.write_text("delay = = 3")
+    with pytest.raises(SettingsProblem, match="line 1"):
+        config_writing.set_text(toml, "delay", "4")
+    assert toml.read_text() == "delay = = 3"

@@ -1,0 +1,148 @@
+"""A run's projection: what metadata tells after it, what the next run is handed, what a reset forgets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.core.events import (
+    Carried,
+    Entry,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    RunFinished,
+    RunStarted,
+)
+from claude_iterate.core.reasons import Reason
+from claude_iterate.core.state import RunState, fold
+from claude_iterate.core.status import Status
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.workspace import lock
+from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.repository import Project
+
+RUN = "20260101-000000-aaaaaa"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path, {"HOME": str(tmp_path / "home")})
+
+
+def played(
+    reason: Reason | None, iterations: int = 2, dry_run: bool = False, carried: Carried | None = None
+) -> list[Entry]:
+    events: list[Event] = [
+        RunStarted(RUN, "w", "loop", 50, 1, "h", "0", ("claude",), "x.log", dry_run=dry_run, carried=carried or Carried())
+    ]
+    for number in range(1, iterations + 1):
+        done = Status(complete=False, completed=number, total=5)
+        events += [IterationStarted(number), IterationFinished(number, Outcome("ok"), done, cost_usd=0.5)]
+    if reason:
+        events.append(RunFinished(reason, "because"))
+    return [Entry(seq, 1_767_225_600.0 + seq, float(seq), event) for seq, event in enumerate(events, 1)]
+
+
+def write_journal(layout: Layout, entries: list[Entry], run: str = RUN) -> RunState:
+    writer = JournalWriter(layout.journal(run), pytest.fail)
+    for entry in entries:
+        writer.append(entry)
+    writer.close()
+    return fold(entries)
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"),
+    [
+        ("completed", "completed"),
+        ("stagnation", "completed"),
+        ("agent_failed", "error"),
+        ("blocked", "error"),
+        ("max_iterations", "in_progress"),
+        ("interrupted", "in_progress"),
+        ("budget", "in_progress"),
+    ],
+)
+def test_finished_run_in_the_originals_words(project: Project, reason: Reason, status: str) -> None:
+    """The original's tools and scripts find their keys; unknown keys survive."""
+    layout = project.create("w")
+    layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | {"mine": 1, "setupIterations": 3}))
+    project.record_run(layout, fold(played(reason)), RUN, running=False)
+    document = json.loads(layout.metadata.read_text())
+    assert document["status"] == status
+    assert document["mine"] == 1
+    assert (document["executionIterations"], document["totalIterations"]) == (2, 5)
+    assert document["lastRun"].startswith("2026-01-01T00:00:")
+    assert document["run"] == {
+        "id": RUN,
+        "state": "finished",
+        "started": "2026-01-01T00:00:01Z",
+        "finished": "2026-01-01T00:00:06Z",
+        "reason": reason,
+        "detail": "because",
+        "iterations": 2,
+        "costUsd": 1.0,
+        "dryRun": False,
+        "log": "x.log",
+        "progress": {"completed": 2, "total": 5},
+    }
+
+
+def test_running_is_in_progress(project: Project) -> None:
+    """A completed workspace that runs again is not completed."""
+    layout = project.create("w")
+    project.record_run(layout, fold(played("completed")), RUN, running=False)
+    project.record_run(layout, fold(played(None)), RUN, running=True)
+    document = json.loads(layout.metadata.read_text())
+    assert document["status"] == "in_progress"
+    assert document["run"]["state"] == "running"
+    assert document["run"]["finished"] is None
+
+
+def test_next_run_is_handed_the_journals_totals(project: Project) -> None:
+    """Counters come from the journal, not from a file that a crash may have left behind."""
+    layout = project.create("w")
+    write_journal(layout, played("completed", carried=Carried(3, 1.5, 1)))
+    assert project.carried(layout) == Carried(5, 2.5, 2)
+
+
+def test_originals_counters_are_handed_on(project: Project) -> None:
+    """A workspace of the original has no journal; its counter is the start."""
+    layout = project.create("w")
+    layout.metadata.write_text('{"name": "w", "executionIterations": 12}')
+    assert project.carried(layout).iterations == 12
+
+
+def test_rehearsal_costs_nothing(project: Project) -> None:
+    """The fake's money is not counted against a budget."""
+    layout = project.create("w")
+    write_journal(layout, played("completed", dry_run=True, carried=Carried(0, 1.5, 1)))
+    assert project.carried(layout).cost_usd == 1.5
+
+
+def test_reset_forgets_iterations_not_money(project: Project) -> None:
+    """After a reset the next run counts from 0, though the journal is still there; spent is spent."""
+    layout = project.create("w")
+    project.record_run(layout, write_journal(layout, played("agent_failed")), RUN, running=False)
+    layout.status.write_text('{"complete": true}')
+    project.reset(layout)
+    document = json.loads(layout.metadata.read_text())
+    assert document["status"] == "in_progress"
+    assert (document["totalIterations"], document["setupIterations"], document["executionIterations"]) == (0, 0, 0)
+    assert not layout.status.exists()
+    assert (layout.folder / ".status.json.bak").read_text() == '{"complete": true}'
+    assert project.carried(layout) == Carried(0, 1.0, 1)
+
+
+def test_reset_is_refused_while_running(project: Project) -> None:
+    """Nobody pulls the rug from under a run."""
+    layout = project.create("w")
+    before = layout.metadata.read_bytes()
+    with lock.hold(layout.lock, "w", RUN), pytest.raises(WorkspaceProblem, match="already running"):
+        project.reset(layout)
+    assert layout.metadata.read_bytes() == before

@@ -1,0 +1,159 @@
+"""A project finds, makes and names its workspaces; nothing is ever half-made."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.core.layers import Layer
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.layout import project_root
+from claude_iterate.workspace.repository import Project
+
+BAD_NAMES = ["..", ".", "a/b", "-x", "", "a" * 300, "a\\b", "a b", "a\n", ".hidden", "/etc"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path, {"HOME": str(tmp_path / "home")})
+
+
+def test_new_workspace_holds_only_what_was_given(project: Project) -> None:
+    """Settings that nobody gave are not written down, so that user and project settings reach the workspace."""
+    layout = project.create("w", "iterative", {"delay": 0.0, "notify.events": ("all",)})
+    document = json.loads(layout.metadata.read_text())
+    assert document["config"] == {"delay": 0, "notify": {"events": ["all"]}}
+    assert document["format"] == 3
+    assert document["mode"] == "iterative"
+    assert document["created"].endswith("Z")
+    assert (document["totalIterations"], document["setupIterations"], document["executionIterations"]) == (0, 0, 0)
+    assert layout.todo.is_file()
+    assert layout.working.is_dir()
+    assert not layout.status.exists()
+    assert sorted(path.name for path in project.workspaces_folder.iterdir()) == ["w"]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_bad_names_are_refused(project: Project, name: str) -> None:
+    """No name leads out of the workspaces folder."""
+    with pytest.raises(UsageProblem):
+        project.layout(name)
+    with pytest.raises(UsageProblem):
+        project.create(name)
+    assert not project.workspaces_folder.exists()
+
+
+def test_missing_workspace_names_near_ones(project: Project) -> None:
+    """A typo is answered with what was probably meant."""
+    project.create("my-task")
+    with pytest.raises(WorkspaceProblem) as raised:
+        project.layout("my-tsak")
+    assert raised.value.message == "Workspace not found: my-tsak"
+    assert "my-task" in raised.value.hint
+    assert "claude-iterate init my-tsak" in raised.value.hint
+
+
+def test_existing_workspace_is_not_made_again(project: Project) -> None:
+    """init twice is an error and changes nothing."""
+    layout = project.create("w")
+    before = layout.metadata.read_bytes()
+    with pytest.raises(WorkspaceProblem, match="already exists"):
+        project.create("w", "iterative")
+    assert layout.metadata.read_bytes() == before
+
+
+def test_failure_leaves_nothing(project: Project) -> None:
+    """When the disk says no in the middle, no folder stays behind."""
+    project.workspaces_folder.mkdir(parents=True)
+    (project.workspaces_folder / "w").write_text("a file in the way")
+    with pytest.raises(WorkspaceProblem):
+        project.create("w", force=True)
+    assert [path.name for path in project.workspaces_folder.iterdir()] == ["w"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_read_only_folder_is_told(project: Project) -> None:
+    """A folder that cannot be written is an expected error."""
+    project.workspaces_folder.mkdir(parents=True)
+    project.workspaces_folder.chmod(0o500)
+    try:
+        with pytest.raises(WorkspaceProblem, match="cannot be written"):
+            project.create("w")
+    finally:
+        project.workspaces_folder.chmod(0o700)
+
+
+def test_unwritable_place_is_told_even_to_root(project: Project, tmp_path: Path) -> None:
+    """A file where a folder should be cannot be written by anybody."""
+    (tmp_path / "claude-iterate").write_text("")
+    with pytest.raises(WorkspaceProblem, match="cannot be written"):
+        project.create("w")
+
+
+def test_force_mends_damaged_metadata_and_keeps_the_files(project: Project) -> None:
+    """The torn file is kept beside the new one."""
+    layout = project.create("w", instructions=b"do it")
+    layout.metadata.write_text('{"name": "w", ')
+    with pytest.raises(WorkspaceProblem) as raised:
+        metadata.read(layout.metadata)
+    assert "--force" in raised.value.hint
+    project.create("w", force=True)
+    assert metadata.read(layout.metadata).status == "in_progress"
+    assert layout.instructions.read_bytes() == b"do it"
+    assert (layout.folder / ".metadata.json.bak").read_text() == '{"name": "w", '
+
+
+def test_force_on_a_healthy_workspace_loses_nothing(project: Project) -> None:
+    """Counters, unknown keys and settings survive a needless repair."""
+    layout = project.create("w", "iterative", {"delay": 1.0})
+    document = json.loads(layout.metadata.read_text()) | {"executionIterations": 4, "mine": True}
+    layout.metadata.write_text(json.dumps(document))
+    project.create("w", settings={"max_iterations": 3}, force=True)
+    assert json.loads(layout.metadata.read_text()) == document | {"config": {"delay": 1, "max_iterations": 3}}
+
+
+def test_names_are_sorted_folders_only(project: Project) -> None:
+    """Files, hidden folders and unusable names are no workspaces."""
+    for name in ("b", "a", "c.d"):
+        project.create(name)
+    (project.workspaces_folder / "file").touch()
+    (project.workspaces_folder / ".hidden").mkdir()
+    (project.workspaces_folder / "_odd").mkdir()
+    assert project.workspaces() == ["a", "b", "c.d"]
+
+
+def test_folders_follow_the_settings(tmp_path: Path) -> None:
+    """workspaces_dir is relative to the root, and `~` is the user's home."""
+    (tmp_path / ".claude-iterate.toml").write_text('[paths]\nworkspaces_dir = "tasks"\narchive_dir = "~/attic"\n')
+    project = Project(tmp_path, {"HOME": "/somewhere"})
+    assert project.workspaces_folder == tmp_path / "tasks"
+    assert project.archive_folder == Path("/somewhere/attic")
+
+
+def test_flags_win_over_everything(project: Project) -> None:
+    """The command line is the strongest layer."""
+    layout = project.create("w", settings={"delay": 3.0})
+    resolved = project.settings_for(layout, Layer("flag", "command line", {"delay": 4.0}))
+    assert resolved.settings.delay == 4
+    assert resolved.origin("delay").kind == "flag"
+
+
+@pytest.mark.parametrize("inner", ["workspaces", "templates", "archive", "hooks"])
+def test_root_is_found_from_below(tmp_path: Path, inner: str) -> None:
+    """Every command works from a sub-directory (defect 37)."""
+    (tmp_path / "claude-iterate" / inner).mkdir(parents=True)
+    deep = tmp_path / "src" / "deep"
+    deep.mkdir(parents=True)
+    assert project_root(deep) == tmp_path
+
+
+def test_checkout_of_the_tool_is_no_project(tmp_path: Path) -> None:
+    """A folder called claude-iterate that holds this tool's sources does not mark its parent as a project."""
+    checkout = tmp_path / "claude-iterate"
+    (checkout / "templates").mkdir(parents=True)
+    (checkout / "pyproject.toml").touch()
+    assert project_root(checkout) == checkout
