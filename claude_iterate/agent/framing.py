@@ -25,6 +25,8 @@ class LineFramer:
             return []
         lines = head.split(b"\n")
         lines[0] = self._release(lines[0])
+        if len(head) > self._longest:
+            lines = [line if len(line) <= self._longest else line[: self._kept] for line in lines]
         self._hold(tail)
         return lines
 

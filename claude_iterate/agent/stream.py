@@ -109,7 +109,6 @@ class Translator:
                 found.append(Told(text_of([block]), parent))
         return found
 
-
     def _system(self, document: dict[str, Any]) -> list[StreamEvent]:
         subtype = word(document.get("subtype"))
         read = _SYSTEM.get(subtype)

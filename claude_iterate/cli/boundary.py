@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,16 @@ from claude_iterate.errors import ExpectedError
 BUG = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+_REFUSALS = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENOMEM,
+}
 _GLOBAL = {"-C", "--project", "--no-color", "--no-colors"}
 
 
@@ -36,7 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print("Interrupted.")
         return INTERRUPTED
     except BrokenPipeError:
-        return _reader_left()
+        _let_go_of_stdout()
+        return BROKEN_PIPE
+    except OSError as error:
+        return _refused(error, arguments)
     except Exception as bug:  # noqa: BLE001 - this is the boundary
         return _crashed(bug, arguments)
     return code
@@ -74,11 +88,21 @@ def _tell(code: int, message: str, hint: str) -> int:
     return code
 
 
-def _reader_left() -> int:
+def _refused(error: OSError, arguments: list[str]) -> int:
+    """A full disk or a missing permission may strike anywhere, and is nobody's bug."""
+    if error.errno not in _REFUSALS:
+        return _crashed(error, arguments)
+    _let_go_of_stdout()
+    where = f": {error.filename}" if error.filename else ""
+    return _tell(
+        1, f"The system refuses: {error.strerror}{where}.", "Check permissions and free space, then try again."
+    )
+
+
+def _let_go_of_stdout() -> None:
     # Python flushes stdout once more at exit; into the void, so that nobody complains a second time.
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return BROKEN_PIPE
 
 
 def _crashed(bug: Exception, arguments: list[str]) -> int:

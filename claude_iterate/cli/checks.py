@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from claude_iterate.cli.workspace_checks import workspace_findings
@@ -108,6 +107,5 @@ def _workspaces(project: Project) -> Iterator[Finding]:
     try:
         for check, message, mend in workspace_findings(project):
             yield Finding(check, "problem", message, mend)
-    except OSError as error:
-        where = Path(error.filename) if error.filename else project.workspaces_folder
-        yield Finding("workspaces", "problem", f"{where} cannot be read: {error.strerror}", "Check its permissions.")
+    except ExpectedError as problem:
+        yield Finding("workspaces", "problem", problem.message, problem.hint)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-import tempfile
 from pathlib import Path
 
 import click
@@ -59,15 +59,17 @@ def _agreed(layout: Layout, no_archive: bool) -> bool:
 
 def _delete(layout: Layout) -> None:
     """Out of sight in one step, then away: a failure half-way leaves no half workspace in the list."""
+    here = layout.folder
+    # Renamed within its folder: a read-only folder may not be moved into another one.
+    doomed = here.with_name(f".{layout.name}.deleted.{os.getpid()}")
     try:
-        if layout.folder.is_symlink():
-            layout.folder.unlink()
+        if here.is_symlink():
+            here.unlink()
             return
-        doomed = Path(tempfile.mkdtemp(prefix=f".{layout.name}.deleted.", dir=layout.folder.parent))
-        layout.folder.rename(doomed / layout.name)
+        here = here.rename(doomed)
         shutil.rmtree(doomed)
     except OSError as error:
         raise WorkspaceProblem(
-            f"{layout.folder} could not be deleted entirely: {error.strerror}.",
-            f"Check the permissions of {layout.folder.parent} and delete the rest by hand.",
+            f"{here} could not be deleted: {error.strerror}.",
+            f"Check the permissions of {here.parent} and what is in it, then delete {here} by hand.",
         ) from None

@@ -72,7 +72,12 @@ def _good(data: bytes, where: str) -> bytes:
 
 def _from_editor(before: bytes | None) -> bytes | None:
     start = before.decode("utf-8", "replace") if before is not None else _START
-    edited = click.edit(start + _ADVICE, extension=".md")
+    try:
+        edited = click.edit(start + _ADVICE, extension=".md")
+    except click.ClickException as problem:
+        raise UsageProblem(
+            f"No editor could be used: {problem.format_message()}", "Set $EDITOR, or give a file with --from FILE."
+        ) from None
     if edited is None:
         return None
     text = edited.partition(_SCISSORS)[0].rstrip() + "\n"

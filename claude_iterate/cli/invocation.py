@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
+
+from claude_iterate.errors import ExpectedError
 
 if TYPE_CHECKING:
     from claude_iterate.workspace.repository import Project
@@ -27,9 +32,20 @@ class Invocation:
         # Imported here: `--help` makes an Invocation too.
         from claude_iterate.workspace.repository import Project
 
-        return Project.find(self.folder, self.environ)
+        project = Project.find(self.folder, self.environ)
+        if sys.stdout.isatty() or sys.stderr.isatty():
+            _heed_colors(project)
+        return project
 
 
 def on_terminal() -> bool:
     """True when a person can be asked: both the question and the answer need a terminal."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+
+
+def _heed_colors(project: Project) -> None:
+    """The setting `colors` may take colour away; it cannot force it on what is no terminal."""
+    with contextlib.suppress(ExpectedError):  # the command itself tells of bad settings, unless it mends them
+        context = click.get_current_context(silent=True)
+        if context is not None and not project.resolved.settings.colors:
+            context.color = False

@@ -48,7 +48,9 @@ def _left_behind(layout: Layout, check: str, last_run: dict[str, object]) -> Ite
     killed |= _named_in_lock(layout)
     if killed:
         yield check, "its last run was killed", f"Go on: claude-iterate run {layout.name}"
-    for run in sorted({*killed, *layout.run_ids()[-1:]} - {""}):
+    # A run that ended well swept up after itself; looking through all processes for each of them takes long.
+    suspects = killed or set(layout.run_ids()[-1:] if not last_run else [])
+    for run in sorted(suspects - {""}):
         alive = leftovers(run)
         if alive:
             yield check, f"processes of run {run} still live", f"End them: kill {' '.join(map(str, alive))}"

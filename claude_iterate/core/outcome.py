@@ -62,8 +62,8 @@ def _says(pattern: str) -> Callable[[Evidence], bool]:
 
 
 _usage_words = _says(
-    r"hit your .{0,30}limit|(?<!not your )usage limit|spend limit|\blimit reached\b|out of extra usage|usage allocation"
-    r"|usage limits\. you will regain access"
+    r"hit your .{0,30}limit|(?<!not your )usage limit|spend limit|\blimit reached\b|out of extra usage"
+    r"|usage allocation|usage limits\. you will regain access"
 )
 _auth_words = _says(
     r"not logged in|please run /login|invalid api key|failed to authenticate|oauth (token|session).{0,20}expired"

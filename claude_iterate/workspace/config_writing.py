@@ -115,16 +115,10 @@ def _stored(kind: Kind, text: str, accepted: Any) -> Any:
 
 
 def _rewrite(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
-    if path.name == ".metadata.json":
-        about = metadata.read(path)
-        own = about.document.get("config")
-        about.document["config"] = own if isinstance(own, dict) else {}
-        # The original kept these settings beside `config`; the new value must be the only one.
-        _drop(about.document, setting.key)
-        change(about.document["config"], "snake")
-        metadata.write(path, about)
-        return
     try:
+        if path.name == ".metadata.json":
+            _rewrite_metadata(path, setting, change)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".json":
             document = config_files.read_document(path)
@@ -133,24 +127,41 @@ def _rewrite(path: Path, setting: Setting, change: Callable[[Document, str], Non
         else:
             _rewrite_toml(path, setting, change)
     except OSError as error:
-        raise SettingsProblem(f"{path} cannot be written: {error.strerror}.", "Check its permissions.") from None
+        raise SettingsProblem(
+            f"{path} cannot be written: {error.strerror}.", f"Check the permissions and free space of {path.parent}"
+        ) from None
+
+
+def _rewrite_metadata(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
+    about = metadata.read(path)
+    own = about.document.get("config")
+    about.document["config"] = own if isinstance(own, dict) else {}
+    # The original kept these settings beside `config`; the new value must be the only one.
+    _drop(about.document, setting.key)
+    change(about.document["config"], "snake")
+    metadata.write(path, about)
 
 
 def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
     import tomllib
 
     import tomlkit
+    from tomlkit.exceptions import TOMLKitError
 
     text = ""
     if path.exists():
         config_files.read_document(path)  # says what is wrong better than tomlkit does
         text = config_files.read_text(path)
-    document = tomlkit.parse(text)
-    change(document, "snake")
-    written = tomlkit.dumps(document)
     expected: dict[str, Any] = tomllib.loads(text)
     change(expected, "snake")
-    if tomllib.loads(written) != expected:
+    try:
+        document = tomlkit.parse(text)
+        change(document, "snake")
+        written = tomlkit.dumps(document)
+        as_meant = tomllib.loads(written) == expected
+    except (TOMLKitError, tomllib.TOMLDecodeError):
+        as_meant = False
+    if not as_meant:
         raise SettingsProblem(
             f"{path} is too unusual to be changed by this command.", f"Set `{setting.key}` with an editor."
         )

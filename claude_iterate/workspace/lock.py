@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 from claude_iterate import operating_system
 from claude_iterate.errors import WorkspaceProblem
+
+_ASKING = 0.5
 
 
 @contextlib.contextmanager
@@ -25,14 +28,17 @@ def hold(path: Path, name: str, run: str) -> Iterator[None]:
             f"The workspace {name!r} cannot be written: {error.strerror}.", f"Check the permissions of {path.parent}"
         ) from None
     try:
-        if not operating_system.try_lock(handle):
+        if not _taken(handle, path):
             raise _busy(path, name)
         me = {"pid": os.getpid(), "host": socket.gethostname(), "run": run, "started": _now()}
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps(me).encode(), 0)
-        yield
-        with contextlib.suppress(OSError):
+        try:
             os.ftruncate(handle, 0)
+            os.pwrite(handle, json.dumps(me).encode(), 0)
+            yield
+        finally:
+            # An empty file says that nobody was killed here; one with a name in it makes `doctor` look closer.
+            with contextlib.suppress(OSError):
+                os.ftruncate(handle, 0)
     finally:
         os.close(handle)
 
@@ -49,6 +55,17 @@ def holder(path: Path) -> dict[str, Any] | None:
         return _who(path)
     finally:
         os.close(handle)
+
+
+def _taken(handle: int, path: Path) -> bool:
+    """Take the lock. Somebody who only asks `holder` has it for an instant and leaves no name: he is waited for."""
+    deadline = time.monotonic() + _ASKING
+    while not operating_system.try_lock(handle):
+        pid = _who(path).get("pid")
+        if (isinstance(pid, int) and operating_system.is_alive(pid)) or time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def _who(path: Path) -> dict[str, Any]:

@@ -17,7 +17,12 @@ from claude_iterate.workspace import atomic
 FORMAT = 3
 """Ours. The original wrote no format number."""
 
-_ORIGINAL_DEFAULTS = {"maxIterations": (50, 20), "delay": (2,), "stagnationThreshold": (2,), "notifyEvents": (["all"],)}
+_ORIGINAL_DEFAULTS = {
+    "maxIterations": (50, 20),
+    "delay": (2,),
+    "stagnationThreshold": (2,),
+    "notifyEvents": (["all"],),
+}
 _ORIGINAL_SETTINGS = ("maxIterations", "delay", "stagnationThreshold", "notifyUrl", "notifyEvents")
 
 
@@ -31,7 +36,7 @@ class Metadata:
     def mode(self) -> str:
         """loop or iterative."""
         mode = self.document.get("mode", "loop")
-        return mode if mode in MODES else "loop"
+        return mode if isinstance(mode, str) and mode in MODES else "loop"
 
     @property
     def status(self) -> str:

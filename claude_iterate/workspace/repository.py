@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
 from collections.abc import Mapping
@@ -51,18 +50,25 @@ class Project:
 
     def workspaces(self) -> list[str]:
         """The names there are, sorted. A folder whose name no command would accept is none of ours."""
-        with contextlib.suppress(FileNotFoundError), os.scandir(self.workspaces_folder) as entries:
-            return sorted(entry.name for entry in entries if _acceptable(entry.name) and entry.is_dir())
-        return []
+        try:
+            with os.scandir(self.workspaces_folder) as entries:
+                return sorted(entry.name for entry in entries if _acceptable(entry.name) and entry.is_dir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise WorkspaceProblem(
+                f"The workspaces in {self.workspaces_folder} cannot be listed: {error.strerror}.",
+                "Check that it is a folder, and its permissions.",
+            ) from None
 
     def exists(self, name: str) -> bool:
         """True when there is a folder of this name, damaged or not."""
-        return (self.workspaces_folder / names.checked(name)).is_dir()
+        return os.path.isdir(self.workspaces_folder / names.checked(name))  # noqa: PTH112 - Path.is_dir may raise
 
     def layout(self, name: str) -> Layout:
         """The paths of a workspace that exists."""
         folder = self.workspaces_folder / names.checked(name)
-        if not folder.is_dir():
+        if not self.exists(name):
             close = difflib.get_close_matches(name, self.workspaces(), n=3, cutoff=0.6)
             meant = f"Did you mean {' or '.join(close)}? " if close else ""
             raise WorkspaceProblem(f"Workspace not found: {name}", f"{meant}Make it: claude-iterate init {name}")

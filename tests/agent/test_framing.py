@@ -25,7 +25,9 @@ def test_any_chunking_gives_the_same_lines(chunks: list[bytes]) -> None:
 
 
 @given(CHUNKS, st.integers(1, 8))
-def test_a_long_line_is_cut_the_same_in_any_chunking_and_the_next_ones_are_whole(chunks: list[bytes], longest: int) -> None:
+def test_a_long_line_is_cut_the_same_in_any_chunking_and_the_next_ones_are_whole(
+    chunks: list[bytes], longest: int
+) -> None:
     """A line over the bound keeps its beginning; the lines after it are not touched."""
     data = b"".join(chunks)
     single = [data[index : index + 1] for index in range(len(data))]

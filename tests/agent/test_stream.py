@@ -22,8 +22,8 @@ from claude_iterate.core.events import (
     TaskEnded,
     TaskStarted,
     Thought,
-    Told,
     Tokens,
+    Told,
     ToolAnswered,
     ToolCalled,
 )
@@ -53,10 +53,15 @@ def test_every_block_of_every_recording_is_shown(path: Path) -> None:
         except ValueError:
             continue
         content = (document.get("message") or {}).get("content")
-        for block in content if isinstance(content, list) else ([{"type": "text"}] if isinstance(content, str) else []):
+        for block in (
+            content if isinstance(content, list) else ([{"type": "text"}] if isinstance(content, str) else [])
+        ):
             wanted[block["type"]] += 1
     events = events_of(path.read_bytes())
-    count = {kind: sum(isinstance(event, kind) for event in events) for kind in (Said, Told, Thought, ToolCalled, ToolAnswered)}
+    count = {
+        kind: sum(isinstance(event, kind) for event in events)
+        for kind in (Said, Told, Thought, ToolCalled, ToolAnswered)
+    }
     assert count[Said] + count[Told] == wanted["text"]
     assert (count[Thought], count[ToolCalled], count[ToolAnswered]) == (
         wanted["thinking"],
@@ -64,7 +69,9 @@ def test_every_block_of_every_recording_is_shown(path: Path) -> None:
         wanted["tool_result"],
     )
     for event in events:
-        if not (isinstance(event, LimitReported) and event.status == "allowed") and not (isinstance(event, Said) and not event.text):
+        if not (isinstance(event, LimitReported) and event.status == "allowed") and not (
+            isinstance(event, Said) and not event.text
+        ):
             assert blocks.lines(event, CONSOLE), event
 
 
@@ -90,18 +97,23 @@ def test_the_sorts_of_events() -> None:
     system = {"type": "system"}
     assert one(system | {"subtype": "init", "session_id": "s", "model": "m"}) == SessionOpened("s", "m")
     assert one(system | {"subtype": "task_started", "task_id": "t", "description": "d"}) == TaskStarted("t", "", "d")
-    assert one(system | {"subtype": "task_updated", "task_id": "t", "patch": {"status": "killed"}}) == TaskEnded("t", "killed")
+    assert one(system | {"subtype": "task_updated", "task_id": "t", "patch": {"status": "killed"}}) == TaskEnded(
+        "t", "killed"
+    )
     assert one(
-        system | {"subtype": "api_retry", "attempt": 2, "max_retries": 10, "retry_delay_ms": 500.5, "error_status": 529}
+        system
+        | {"subtype": "api_retry", "attempt": 2, "max_retries": 10, "retry_delay_ms": 500.5, "error_status": 529}
     ) == ApiRetried(2, 10, 0.5005, 529)
     assert one(system | {"subtype": "hook_started", "hook_name": "x"}) == AgentNoted("hook_started", "hook_name=x")
     assert one({"type": "brand_new", "word": "w"}) == AgentNoted("brand_new", "word=w")
     assert one({"type": "user", "message": {"content": "plain"}}) == Told("plain")
-    assert one({"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}]}, "error": "rate_limit"}) == Said(
-        "x", "", "rate_limit"
-    )
+    assert one(
+        {"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}]}, "error": "rate_limit"}
+    ) == Said("x", "", "rate_limit")
     info = {"status": "rejected", "resetsAt": 5, "rateLimitType": "five_hour", "utilization": 1}
-    assert one({"type": "rate_limit_event", "rate_limit_info": info}) == LimitReported("rejected", "five_hour", 5.0, 1.0)
+    assert one({"type": "rate_limit_event", "rate_limit_info": info}) == LimitReported(
+        "rejected", "five_hour", 5.0, 1.0
+    )
 
 
 def test_a_task_ends_once() -> None:
@@ -114,7 +126,9 @@ def test_a_task_ends_once() -> None:
 def test_money_and_tokens_come_from_the_complete_figures() -> None:
     """`modelUsage` counts sub-agents, `usage` does not."""
     models = {"a": {"inputTokens": 1, "outputTokens": 2}, "b": {"inputTokens": 3, "cacheReadInputTokens": 5}}
-    event = one({"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": 0.5, "modelUsage": models})
+    event = one(
+        {"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": 0.5, "modelUsage": models}
+    )
     assert event == ResultReported("success", False, cost_usd=0.5, tokens=Tokens(4, 2, 5, 0))
 
 
@@ -138,7 +152,10 @@ def test_what_is_no_event_is_kept_as_garbage(line: bytes) -> None:
 
 def test_broken_characters_cost_only_themselves() -> None:
     """Invalid UTF-8 and lone surrogates within a line leave the rest readable, and the text can be encoded again."""
-    for line in (b'{"type":"user","message":{"content":"a\xffb"}}', b'{"type":"user","message":{"content":"a\\ud800b"}}'):
+    for line in (
+        b'{"type":"user","message":{"content":"a\xffb"}}',
+        b'{"type":"user","message":{"content":"a\\ud800b"}}',
+    ):
         (event,) = Translator().translate(line)
         assert isinstance(event, Told)
         assert event.text.encode("utf-8")[:1] == b"a"
@@ -151,10 +168,31 @@ def test_any_bytes_are_survived(line: bytes) -> None:
 
 
 KEYS = st.sampled_from(
-    ["type", "subtype", "message", "content", "text", "tool_use_id", "result", "modelUsage", "permission_denials"]
-    + ["rate_limit_info", "resetsAt", "usage", "mcp_servers", "patch", "errors", "is_error", "input", "name", "id"]
+    [
+        "type",
+        "subtype",
+        "message",
+        "content",
+        "text",
+        "tool_use_id",
+        "result",
+        "modelUsage",
+        "permission_denials",
+        "rate_limit_info",
+        "resetsAt",
+        "usage",
+        "mcp_servers",
+        "patch",
+        "errors",
+        "is_error",
+        "input",
+        "name",
+        "id",
+    ]
 )
-VALUES = st.sampled_from(["system", "assistant", "user", "result", "rate_limit_event", "init", "api_retry", "tool_result"])
+VALUES = st.sampled_from(
+    ["system", "assistant", "user", "result", "rate_limit_event", "init", "api_retry", "tool_result"]
+)
 
 
 @given(

@@ -47,7 +47,13 @@ def environ(tmp_path: Path) -> dict[str, str]:
     """Nothing of the developer's own: no login, no settings."""
     home = tmp_path / "home"
     home.mkdir()
-    return {"HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TMPDIR": str(home)}
+    return {
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "TMPDIR": str(home),
+        "CLAUDE_ITERATE_MOCK_LOG": str(home / "mock.log"),
+    }
 
 
 @pytest.fixture

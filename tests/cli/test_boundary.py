@@ -25,7 +25,11 @@ def test_help_imports_no_command(environ: dict[str, str], folder: Path) -> None:
     )
     source = str(Path(__file__).parents[2])
     done = subprocess.run(
-        [sys.executable, "-c", script], env=environ | {"PYTHONPATH": source}, cwd=folder, capture_output=True, check=True
+        [sys.executable, "-c", script],
+        env=environ | {"PYTHONPATH": source},
+        cwd=folder,
+        capture_output=True,
+        check=True,
     )
     code, modules = json.loads(done.stderr)
     assert code == 0
@@ -66,7 +70,8 @@ def test_unknown_command_suggests_the_nearest(typed: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["init"], ["init", "a", "b"], ["list", "--nope"], ["init", "a", "-m", "abc"], ["-C", "/nowhere", "list"]]
+    "words",
+    [["init"], ["init", "a", "b"], ["list", "--nope"], ["init", "a", "-m", "abc"], ["-C", "/nowhere", "list"]],
 )
 def test_usage_errors_exit_2(typed: Any, folder: Path, words: list[str]) -> None:
     """The usage line, what is wrong, where to look; nothing is made."""
@@ -160,3 +165,21 @@ def test_poor_terminal_gets_plain_signs(called: Any) -> None:
     answer = called("init", "w", PYTHONIOENCODING="ascii", LC_ALL="C")
     assert answer.code == 0
     assert answer.out.startswith("[ok] Made")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_full_disk_is_no_bug(environ: dict[str, str], folder: Path) -> None:
+    """When the answer cannot be written, that is said in one line, with exit 1."""
+    source = str(Path(__file__).parents[2])
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "claude_iterate", "list", "--json"],
+            env=environ | {"PYTHONPATH": source},
+            cwd=folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("Error: The system refuses: No space left on device")
+    assert len(done.stderr.splitlines()) == 2

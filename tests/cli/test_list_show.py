@@ -119,7 +119,12 @@ def test_settings_are_shown_with_origin_and_without_secrets(typed: Any, project:
         '[claude.env]\nMY_API_TOKEN = "tk_2"\nEDITOR = "vi"\n'
     )
     project.create("w", settings={"delay": 0.0})
-    for answer in (typed("show", "w"), typed("show", "w", "--json"), typed("config", "--list"), typed("config", "-k")):
+    for answer in (
+        typed("show", "w"),
+        typed("show", "w", "--json"),
+        typed("config", "--list"),
+        typed("config", "-k"),
+    ):
         assert answer.code == 0
         for secret in ("hunter2", "tk_1", "tk_2"):
             assert secret not in answer.out
@@ -138,7 +143,9 @@ def test_originals_workspace_is_read_as_it_is(typed: Any, project: Project, fold
     (place / ".metadata.json").write_text(text)
     (place / "INSTRUCTIONS.md").write_text("old task")
     (place / "iterate-2025-10-29T12-00-00.log").write_text("old log\n")
-    (place / ".status.json").write_text('{"complete": true, "worked": true, "lastUpdated": "2025-10-29T12:00:00+02:00"}')
+    (place / ".status.json").write_text(
+        '{"complete": true, "worked": true, "lastUpdated": "2025-10-29T12:00:00+02:00"}'
+    )
     (folder / ".claude-iterate.json").write_text('{"defaultMaxIterations": 30, "outputLevel": "quiet"}')
     (row,) = typed("list", "--json").document["workspaces"]
     assert (row["status"], row["mode"], row["iterations"]) == ("completed", "iterative", 12)
@@ -156,6 +163,16 @@ def test_originals_workspace_is_read_as_it_is(typed: Any, project: Project, fold
     assert typed("logs", "old", "--list", "--json").document["runs"] == []
     assert typed("show", "old").code == 0
     assert (place / ".metadata.json").read_text() == text
+
+
+def test_unlistable_folder_is_told(typed: Any, folder: Path) -> None:
+    """A file where the workspaces should be is one clear line, not a bug."""
+    (folder / "claude-iterate").mkdir()
+    (folder / "claude-iterate" / "workspaces").write_text("")
+    for words in (["list"], ["show", "w"]):
+        answer = typed(*words)
+        assert answer.code == 1
+        assert "cannot be listed" in answer.err
 
 
 def test_thousand_workspaces(typed: Any, folder: Path) -> None:

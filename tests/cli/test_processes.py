@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -107,11 +108,12 @@ def test_setup_without_saving_makes_nothing(folder: Path, environ: dict[str, str
 def test_colour_only_where_it_is_welcome(
     project: Project, folder: Path, environ: dict[str, str], without: list[str]
 ) -> None:
-    """A terminal gets colour; --no-color and NO_COLOR take it away."""
+    """A terminal gets colour; --no-color, NO_COLOR and the setting take it away."""
     project.create("w")
     _code, shown = on_terminal(folder, environ, "", *without, "show", "w")
     assert ("\x1b[" in shown) is (not without)
-    assert "\x1b[" not in on_terminal(folder, environ | {"NO_COLOR": "1"}, "", "show", "w")[1]
+    for variable, value in (("NO_COLOR", "1"), ("CLAUDE_ITERATE_COLORS", "false")):
+        assert "\x1b[" not in on_terminal(folder, environ | {variable: value}, "", "show", "w")[1]
 
 
 def test_unknown_keys_survive_a_run(called: Any, project: Project) -> None:
@@ -122,3 +124,53 @@ def test_unknown_keys_survive_a_run(called: Any, project: Project) -> None:
     document = json.loads(layout.metadata.read_text())
     assert document["mine"] == {"a": 1}
     assert document["run"]["state"] == "finished"
+
+
+def powerless() -> list[str]:
+    """What makes permissions count for root as well."""
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        pytest.skip("root may write anywhere")
+    return ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+
+
+def test_read_only_workspace_is_told_by_every_command(
+    project: Project, folder: Path, environ: dict[str, str], tmp_path: Path
+) -> None:
+    """Looking works; whatever would write says in two lines why it cannot, and leaves everything as it was."""
+    layout = project.create("w", instructions=b"old")
+    (tmp_path / "new").write_text("new")
+    before = sorted(path.name for path in folder.rglob("*"))
+    places = (layout.folder, project.workspaces_folder, folder / "claude-iterate", folder)
+    commands = (
+        (0, "list"),
+        (0, "show w"),
+        (1, "init x"),
+        (1, "init w --force"),
+        (1, f"setup w --force --from {tmp_path / 'new'}"),
+        (1, "reset w"),
+        (1, "clean w --force"),
+        (1, "clean w --force --no-archive"),
+        (1, "config delay 3"),
+        (1, "config delay 3 --workspace w"),
+    )
+    for place in places:
+        place.chmod(0o500)
+    try:
+        for code, words in commands:
+            done = subprocess.run(
+                [*powerless(), sys.executable, "-m", "claude_iterate", *words.split()],
+                cwd=folder,
+                env=environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == code, (words, done.stderr)
+            assert code == 0 or (len(done.stderr.splitlines()) == 2 and "Permission denied" in done.stderr), words
+    finally:
+        for place in reversed(places):
+            place.chmod(0o700)
+    assert sorted(path.name for path in folder.rglob("*")) == before
+    assert layout.instructions.read_text() == "old"

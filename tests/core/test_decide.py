@@ -51,7 +51,9 @@ def test_each_reason_to_finish(state: RunState, facts: Facts, reason: str) -> No
 
 def test_completion_beats_every_other_reason() -> None:
     """Work that is done is done, even if the money is spent and somebody pressed Ctrl-C."""
-    state = RunState(last_status=Status(True), stop=StopRequested("SIGINT"), iterations=9, last_outcome=Outcome("auth"))
+    state = RunState(
+        last_status=Status(True), stop=StopRequested("SIGINT"), iterations=9, last_outcome=Outcome("auth")
+    )
     assert decide(state, Facts(99, max_iterations=1, max_duration=1)) == Finish("completed", "")
 
 
@@ -88,7 +90,9 @@ def test_while_claude_works_the_earliest_limit_is_awaited() -> None:
 def test_lingering_is_counted_from_the_result_and_only_without_open_tasks() -> None:
     """An open background task holds the grace back."""
     lingering = Iteration(1, 0.0, result=ResultReported(), result_at=3.0)
-    assert decide_running(RunState(iteration=lingering), Facts(8, result_grace=5, last_heard=3)) == Cut("lingering", 5)
+    assert decide_running(RunState(iteration=lingering), Facts(8, result_grace=5, last_heard=3)) == Cut(
+        "lingering", 5
+    )
     busy = Iteration(1, 0.0, result=ResultReported(), result_at=3.0, open_tasks=frozenset({"t"}))
     assert isinstance(decide_running(RunState(iteration=busy), Facts(8, result_grace=5, last_heard=3)), Wait)
 

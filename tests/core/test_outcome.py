@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.agent.stream import Translator
-from claude_iterate.core.events import AgentExited, CutStarted, Denial, Entry, IterationStarted, LimitReported, ResultReported
+from claude_iterate.core.events import (
+    AgentExited,
+    CutStarted,
+    Denial,
+    Entry,
+    IterationStarted,
+    LimitReported,
+    ResultReported,
+)
 from claude_iterate.core.outcome import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, Evidence, allow_rules, classify
 from claude_iterate.core.state import RunState, fold_from, reduce
 

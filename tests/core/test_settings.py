@@ -113,7 +113,8 @@ def test_building_with_nothing_gives_the_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90), ("90s", 90), ("1h30m", 5400), ("1.5h", 5400), ("2d", 172800), ("500ms", 0.5), ("0", 0)]
+    ("text", "seconds"),
+    [("90", 90), ("90s", 90), ("1h30m", 5400), ("1.5h", 5400), ("2d", 172800), ("500ms", 0.5), ("0", 0)],
 )
 def test_durations_as_people_write_them(text: str, seconds: float) -> None:
     """Numbers are seconds; units add up."""

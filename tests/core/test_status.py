@@ -53,7 +53,9 @@ def test_a_wrong_optional_field_is_a_problem_and_never_hides_completion(odd: dic
     assert len(reading.problems) == 1
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"{}", b'{"complete": "true"}', b'{"complete": 1}', b"\xff"])
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b"null", b"{}", b'{"complete": "true"}', b'{"complete": 1}', b"\xff"]
+)
 def test_what_is_no_report_is_refused(data: bytes) -> None:
     """Without a boolean `complete` there is no status."""
     assert parse(data).status is None
@@ -75,7 +77,21 @@ def test_any_bytes_are_survived(data: bytes) -> None:
     parse(data)
 
 
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda inner: st.dictionaries(st.sampled_from(["complete", "progress", "completed", "total", "summary", "blocked", "blockers", "worked"]), inner) | st.lists(inner), max_leaves=8))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda inner: (
+            st.dictionaries(
+                st.sampled_from(
+                    ["complete", "progress", "completed", "total", "summary", "blocked", "blockers", "worked"]
+                ),
+                inner,
+            )
+            | st.lists(inner)
+        ),
+        max_leaves=8,
+    )
+)
 def test_any_json_is_survived(document: object) -> None:
     """Whatever types stand in the fields."""
     parse(json.dumps(document).encode())

@@ -52,7 +52,7 @@ def test_bad_flags_are_refused(loop: Any, flags: list[str]) -> None:
 
 def test_no_workspace(loop: Any) -> None:
     """Says so, and how to make one."""
-    done = untouched(loop, lambda: loop.run())
+    done = untouched(loop, loop.run)
     assert (done.code, done.err.splitlines()[0]) == (1, "Error: Workspace not found: my-task")
 
 
@@ -65,7 +65,9 @@ def test_no_instructions(loop: Any) -> None:
     assert "Instructions not found. Run setup first: claude-iterate setup my-task" in done.err
 
 
-@pytest.mark.parametrize(("content", "words"), [(b"", "is empty"), (b" \n\t", "is empty"), (b"caf\xe9", "not valid UTF-8")])
+@pytest.mark.parametrize(
+    ("content", "words"), [(b"", "is empty"), (b" \n\t", "is empty"), (b"caf\xe9", "not valid UTF-8")]
+)
 def test_useless_instructions(loop: Any, content: bytes, words: str) -> None:
     """Empty, or not text."""
     loop.make(content)
@@ -141,7 +143,8 @@ def test_a_claude_whose_version_fails(loop: Any) -> None:
 def test_a_claude_that_is_removed_in_mid_run(loop: Any) -> None:
     """The iteration fails with a clear outcome; the run ends, nothing hangs."""
     loop.make()
-    body = 'case "$1" in --version) echo 1; exit;; esac\nrm "$0"\necho \'{"type":"result","subtype":"success","is_error":false}\'\n'
+    result = '{"type":"result","subtype":"success","is_error":false}'
+    body = f"case $1 in --version) echo 1; exit;; esac\nrm $0\necho '{result}'\n"
     program(loop, "#!/bin/sh\n" + body, 0o755)
     done = loop.run()
     assert (done.code, "Claude CLI not found" in done.err) == (1, True)
@@ -166,7 +169,13 @@ def test_an_odd_status_file_is_survived(loop: Any, kind: str) -> None:
         status.mkdir()
     elif kind == "link to nowhere":
         status.symlink_to("nowhere")
-    step = {"write": {"path": ".status.json", "text": "{" * 2_000_000 if kind == "huge" else '{"complete": tr', "in_place": True}}
+    step = {
+        "write": {
+            "path": ".status.json",
+            "text": "{" * 2_000_000 if kind == "huge" else '{"complete": tr',
+            "in_place": True,
+        }
+    }
     steps = [step] if kind in {"huge", "torn"} else []
     loop.script([{"init": {}}, *steps, {"result": {}}])
     done = loop.run("-m", "1")

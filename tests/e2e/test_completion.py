@@ -97,7 +97,9 @@ def test_no_timestamp_hides_a_completion(loop: Any, stamp: object) -> None:
 def test_a_blocked_agent_ends_the_run_with_its_reason(loop: Any) -> None:
     """What the agent needs from a person is the message; exit 1."""
     loop.make()
-    loop.script([{"init": {}}, {"status": {"complete": False, "blocked": "I need the database password"}}, {"result": {}}])
+    loop.script(
+        [{"init": {}}, {"status": {"complete": False, "blocked": "I need the database password"}}, {"result": {}}]
+    )
     done = loop.run()
     assert (done.code, "I need the database password" in done.err) == (1, True)
 

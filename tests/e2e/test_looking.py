@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.e2e.conftest import until
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
@@ -59,7 +60,10 @@ def test_the_log_has_the_documented_structure(loop: Any) -> None:
 def test_the_log_of_a_flood_has_every_line_once_in_order(loop: Any) -> None:
     """Twenty thousand events: nothing lost, nothing twice, nothing exchanged; and the raw file is the stream."""
     loop.make()
-    lines = [{"type": "assistant", "message": {"content": [{"type": "text", "text": f"line {n:06d}"}]}} for n in range(20_000)]
+    lines = [
+        {"type": "assistant", "message": {"content": [{"type": "text", "text": f"line {n:06d}"}]}}
+        for n in range(20_000)
+    ]
     stream = loop.folder / "stream.ndjson"
     stream.write_text("".join(json.dumps(line) + "\n" for line in lines))
     loop.script([{"fixture": str(stream)}, *WORK[1:]])
@@ -160,7 +164,9 @@ def test_denied_tools_end_the_run_with_the_rule_to_add(loop: Any) -> None:
         ("d07-529", 6, "529"),
     ],
 )
-def test_a_failure_ends_the_run_with_claudes_words_and_what_to_do(loop: Any, name: str, code: int, words: str) -> None:
+def test_a_failure_ends_the_run_with_claudes_words_and_what_to_do(
+    loop: Any, name: str, code: int, words: str
+) -> None:
     """One call is enough to know; the reason has its own exit code."""
     loop.make()
     loop.script([{"fixture": str(FIXTURES / f"{name}.ndjson")}, {"exit": 1}])

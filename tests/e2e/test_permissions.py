@@ -18,7 +18,12 @@ def on_terminal(loop: Any, answers: list[str], *arguments: str) -> tuple[int, st
     """Run on a pseudo-terminal and answer each question when it is asked."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "claude_iterate", *arguments], cwd=loop.root, env=loop.env, stdin=theirs, stdout=theirs, stderr=theirs
+        [sys.executable, "-m", "claude_iterate", *arguments],
+        cwd=loop.root,
+        env=loop.env,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
     )
     loop.started.append(process)
     os.close(theirs)

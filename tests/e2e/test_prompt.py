@@ -1,4 +1,4 @@
-"""What reaches Claude: the prompt on stdin byte for byte, the flags of one iteration, an environment with our mark."""
+"""What reaches Claude: the prompt on stdin byte for byte, the flags of one iteration, our mark in its environment."""
 
 from __future__ import annotations
 
@@ -62,7 +62,11 @@ def test_the_environment_is_ours_less_what_stops_claude(loop: Any) -> None:
     """`CLAUDECODE` and friends do not reach Claude; the run's mark and `claude.env` do."""
     loop.make()
     loop.script(WORK)
-    loop.env |= {"CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_ITERATE_CLAUDE__ENV": '{"COLOUR": "red"}'}
+    loop.env |= {
+        "CLAUDECODE": "1",
+        "CLAUDE_CODE_ENTRYPOINT": "cli",
+        "CLAUDE_ITERATE_CLAUDE__ENV": '{"COLOUR": "red"}',
+    }
     loop.run()
     env = loop.record(1)["env"]
     assert "CLAUDECODE" not in env

@@ -38,7 +38,9 @@ def played(
     reason: Reason | None, iterations: int = 2, dry_run: bool = False, carried: Carried | None = None
 ) -> list[Entry]:
     events: list[Event] = [
-        RunStarted(RUN, "w", "loop", 50, 1, "h", "0", ("claude",), "x.log", dry_run=dry_run, carried=carried or Carried())
+        RunStarted(
+            RUN, "w", "loop", 50, 1, "h", "0", ("claude",), "x.log", dry_run=dry_run, carried=carried or Carried()
+        )
     ]
     for number in range(1, iterations + 1):
         done = Status(complete=False, completed=number, total=5)
@@ -71,7 +73,9 @@ def write_journal(layout: Layout, entries: list[Entry], run: str = RUN) -> RunSt
 def test_finished_run_in_the_originals_words(project: Project, reason: Reason, status: str) -> None:
     """The original's tools and scripts find their keys; unknown keys survive."""
     layout = project.create("w")
-    layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | {"mine": 1, "setupIterations": 3}))
+    layout.metadata.write_text(
+        json.dumps(json.loads(layout.metadata.read_text()) | {"mine": 1, "setupIterations": 3})
+    )
     project.record_run(layout, fold(played(reason)), RUN, running=False)
     document = json.loads(layout.metadata.read_text())
     assert document["status"] == status

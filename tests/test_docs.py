@@ -1,0 +1,173 @@
+"""The documentation tells the truth: pages match the code, links lead somewhere, transcripts are real."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple, get_args
+
+import pytest
+
+from claude_iterate.cli.application import COMMANDS
+from claude_iterate.core.decide import BETWEEN_RULES, RUNNING_RULES
+from claude_iterate.core.events import Event
+from claude_iterate.core.outcome import CLASSES
+from claude_iterate.core.reasons import ENDINGS
+from claude_iterate.core.settings import catalogue
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+TRANSCRIPTS = [ROOT / "README.md", ROOT / "docs" / "tutorial.md"]
+SHOWN_PROJECT = "/home/you/project"
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    """`docs/generate.py`, which is a script and no part of the package."""
+    specification = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_reference_is_up_to_date(generate: ModuleType) -> None:
+    """Every page in docs/reference is what docs/generate.py would write."""
+    assert [path.name for path in generate.out_of_date()] == [], "run: python docs/generate.py"
+
+
+def test_check_tells_of_a_stale_page(
+    generate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--check` fails, names the page and writes nothing; without it the page is written."""
+    monkeypatch.setattr(generate, "REFERENCE", tmp_path)
+    assert generate.main(["--check"]) == 1
+    assert "rules.md is out of date" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    assert generate.main([]) == 0
+    assert generate.main(["--check"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("commands", [f"## {row.name}\n" for row in COMMANDS]),
+        ("settings", [f"| `{key}` |" for key in catalogue()]),
+        ("settings", [setting.variable for setting in catalogue().values()]),
+        ("events", [f"### {kind.__name__}\n" for kind in get_args(Event)]),
+        ("exit-codes", [f"| `{why}` | {end.simple} | {end.detailed} |" for why, end in ENDINGS.items()]),
+        ("rules", [f"`{rule.__name__}`" for rule in (*BETWEEN_RULES, *RUNNING_RULES)]),
+        ("outcomes", [f"| `{row.kind}` |" for row in CLASSES]),
+    ],
+)
+def test_reference_is_complete(page: str, words: list[str]) -> None:
+    """Every command, setting, event, exit code, rule and outcome has its place."""
+    text = (REFERENCE / f"{page}.md").read_text(encoding="utf-8")
+    assert [word for word in words if word not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_resolve(page: Path) -> None:
+    """Every relative link leads to a file, and its fragment to a heading in it."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        place, _, fragment = link.partition("#")
+        target = page.parent / place if place else page
+        if not target.exists() or (fragment and fragment not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments that a page's headings can be reached by."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+class Step(NamedTuple):
+    """One command of a transcript and what the page says that it prints."""
+
+    command: str
+    shown: str
+
+
+def steps(text: str) -> list[Step]:
+    """The commands in blocks marked `console`, in order."""
+    found = []
+    for block in re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = part.partition("\n")
+            found.append(Step(command, shown))
+    return found
+
+
+def same_shape(text: str, project: Path) -> str:
+    """The text with everything that differs from run to run made equal."""
+    text = text.replace(str(project), SHOWN_PROJECT).replace(str(project.parent / "tmp"), "/tmp")
+    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "MOMENT", text)
+    text = re.sub(r"\b\d{8}-\d{6}(-[0-9a-f]{6})?", "RUN", text)
+    text = re.sub(r"\$\d+\.\d+", "COST", text)
+    return re.sub(r"\b\d+\.\ds", "TIME", text)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """An environment from nothing, in which `claude-iterate` is this checkout."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    program = programs / "claude-iterate"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m claude_iterate "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / "tmp").mkdir()
+    return {
+        "PATH": f"{programs}{os.pathsep}/usr/bin{os.pathsep}/bin",
+        "HOME": str(tmp_path / "home"),
+        "TMPDIR": str(tmp_path / "tmp"),
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(ROOT),
+        "PYTHONUTF8": "1",
+        "CLAUDE_ITERATE_MOCK_LOG": str(tmp_path / "mock.log"),
+    }
+
+
+@pytest.mark.parametrize("page", TRANSCRIPTS, ids=lambda path: path.name)
+def test_transcripts_are_real(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:
+    """Every command of a transcript exits with 0 and prints what the page shows; `...` stands for anything."""
+    text = page.read_text(encoding="utf-8")
+    project = tmp_path / "project"
+    project.mkdir()
+    for name, content in re.findall(r"```\w+ (\S+)\n(.*?)```", text, flags=re.DOTALL):
+        (project / name).write_text(content, encoding="utf-8")
+    checker = doctest.OutputChecker()
+    found = steps(text)
+    assert found
+    for step in found:
+        # The script prepares an environment and then does just this.
+        command = step.command.replace("scripts/demo", "claude-iterate demo")
+        answer = subprocess.run(
+            ["bash", "-c", command],
+            cwd=project,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=60,
+            check=False,
+        )
+        printed = answer.stdout.decode("utf-8")
+        assert answer.returncode == 0, f"$ {command}\n{printed}"
+        want, got = same_shape(step.shown, project), same_shape(printed, project)
+        assert checker.check_output(want, got, doctest.ELLIPSIS), (
+            f"$ {command}\n{printed}\n--- shown ---\n{step.shown}"
+        )

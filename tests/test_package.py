@@ -1,0 +1,94 @@
+"""The wheel that people install: what is in it, what is not, and that it works on its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ("claude_iterate", "templates", "tests", "docs", "scripts", "pyproject.toml", "README.md", "LICENSE")
+HEAVY = ("httpx", "jinja2", "rich", "watchdog", "tomlkit", "msgspec")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built by the project's own backend from a copy of the checkout, without network."""
+    pytest.importorskip("hatchling", reason="the build backend is not installed; scripts/test installs it")
+    copy = tmp_path_factory.mktemp("checkout")
+    for name in SOURCES:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, copy / name)
+    built = tmp_path_factory.mktemp("built")
+    code = f"from hatchling.build import build_wheel; build_wheel({str(built)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=copy, check=True, timeout=60, capture_output=True)
+    (path,) = built.glob("*.whl")
+    return path
+
+
+def test_wheel_holds_what_it_needs(wheel: Path) -> None:
+    """All modules, all prompts, the mark for type checkers, the licence, the command."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        command = next(name for name in names if name.endswith("entry_points.txt"))
+        assert "claude-iterate = claude_iterate.cli:main" in archive.read(command).decode()
+    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "claude_iterate").rglob("*.py")}
+    prompts = {f"claude_iterate/{path.relative_to(ROOT)}" for path in (ROOT / "templates").rglob("*.md")}
+    assert prompts
+    assert {*modules, *prompts, "claude_iterate/py.typed"} - names == set()
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_wheel_holds_nothing_else(wheel: Path) -> None:
+    """No tests, no documentation, no compiled leftovers: only the package and its metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    foreign = [name for name in names if not name.startswith(("claude_iterate/", "claude_iterate-"))]
+    assert foreign == []
+    assert [name for name in names if "test" in Path(name).name or name.endswith(".pyc")] == []
+
+
+def test_wheel_works_alone(wheel: Path, tmp_path: Path) -> None:
+    """With nothing but the wheel's files a rehearsal runs to its end: the prompts are found inside the package."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(tmp_path / "installed"),
+        "TMPDIR": str(tmp_path),
+        "CLAUDE_ITERATE_MOCK_LOG": str(tmp_path / "mock.log"),
+    }
+    answer = subprocess.run(
+        [sys.executable, "-P", "-m", "claude_iterate", "demo"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr.decode()
+    assert "Task completed successfully after 3 iterations" in answer.stdout.decode("utf-8", "replace")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """`--help` answers fast because it imports no library but click."""
+    code = (
+        "import sys\n"
+        "from claude_iterate.cli.boundary import main\n"
+        "assert main(['--help']) == 0\n"
+        f"print('imported:', [name for name in {HEAVY!r} if name in sys.modules])\n"
+    )
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    answer = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, timeout=30, check=True
+    )
+    assert answer.stdout.decode().endswith("imported: []\n")

@@ -1,0 +1,54 @@
+"""One holder at a time; a crash frees the lock; the holder can be named."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.workspace import lock
+
+ROOT = Path(__file__).parents[2]
+HOLD = """
+import sys, pathlib
+from claude_iterate.workspace import lock
+with lock.hold(pathlib.Path(sys.argv[1]), "w", "run-1"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_second_holder_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
+    """pid, host and start; and after a kill the lock is free."""
+    path = tmp_path / ".lock"
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        with pytest.raises(WorkspaceProblem, match=f"pid {process.pid} on .+, started 20"), lock.hold(path, "w", "r"):
+            pass
+        holder = lock.holder(path)
+        assert holder is not None
+        assert (holder["pid"], holder["run"]) == (process.pid, "run-1")
+        process.kill()
+    with lock.hold(path, "w", "r"):
+        pass
+    assert lock.holder(path) is None
+
+
+def test_nobody_holds_a_lock_that_was_never_taken(tmp_path: Path) -> None:
+    """And asking makes no file."""
+    assert lock.holder(tmp_path / ".lock") is None
+    assert not (tmp_path / ".lock").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_a_clear_problem(tmp_path: Path) -> None:
+    """Not a traceback."""
+    with pytest.raises(WorkspaceProblem, match="cannot be written"), lock.hold(tmp_path / "no" / ".lock", "w", "r"):
+        pass

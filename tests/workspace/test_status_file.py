@@ -1,0 +1,56 @@
+"""Looking at the report: fresh is what differs in inode, time, size or content."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from claude_iterate.core.status import Status
+from claude_iterate.workspace.status_file import look
+
+
+def test_a_rewrite_with_the_same_words_is_seen(tmp_path: Path) -> None:
+    """The agent said it again: that is a report."""
+    path = tmp_path / ".status.json"
+    path.write_text('{"complete": true}')
+    before = look(path)
+    os.utime(path, ns=(1, 1))
+    assert look(path).fingerprint != before.fingerprint
+    assert look(path).reading == before.reading
+
+
+def test_an_untouched_file_has_the_same_fingerprint(tmp_path: Path) -> None:
+    """Reading does not change it."""
+    path = tmp_path / ".status.json"
+    path.write_text('{"complete": true}')
+    assert look(path) == look(path)
+
+
+def test_other_content_with_the_same_size_and_time_is_seen(tmp_path: Path) -> None:
+    """A clock that stands still hides nothing."""
+    path = tmp_path / ".status.json"
+    path.write_text('{"complete":false}')
+    os.utime(path, ns=(5, 5))
+    before = look(path)
+    path.write_text('{"complete": true}')
+    os.utime(path, ns=(5, 5))
+    assert look(path).fingerprint != before.fingerprint
+
+
+def test_what_is_no_file_is_a_problem_and_nothing_at_all_is_none(tmp_path: Path) -> None:
+    """A folder, a pipe; and no file."""
+    assert look(tmp_path / "none").reading is None
+    os.mkfifo(tmp_path / "pipe")
+    for odd in (tmp_path, tmp_path / "pipe"):
+        reading = look(odd).reading
+        assert reading is not None
+        assert reading.status is None
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    """The agent may keep its report elsewhere."""
+    (tmp_path / "real.json").write_text('{"complete": true}')
+    (tmp_path / ".status.json").symlink_to("real.json")
+    reading = look(tmp_path / ".status.json").reading
+    assert reading is not None
+    assert reading.status == Status(True)
