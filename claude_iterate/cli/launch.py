@@ -29,7 +29,7 @@ from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Fanout
 from claude_iterate.sinks.sink import Sink
 from claude_iterate.sinks.textlog import TextLog
-from claude_iterate.workspace import config_files, journal, lock, metadata, projection
+from claude_iterate.workspace import config_files, journal, lock, metadata, projection, rehearsal
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.repository import Project
 
@@ -62,6 +62,7 @@ def launch(project: Project, name: str, options: Options) -> int:
     warnings = _warnings(project, settings, options)
     run = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
     with lock.hold(layout.lock, layout.name, run):
+        _rehearse(layout, options)
         plan = _plan(project, layout, settings, options, run, version)
         state = _run(plan, options, warnings)
     assert state.finished is not None
@@ -69,6 +70,17 @@ def launch(project: Project, name: str, options: Options) -> int:
     if options.as_json:
         output.document({"workspace": name, "exitCode": code, **projection.projected(state, run, running=False)})
     return code
+
+
+def _rehearse(layout: Layout, options: Options) -> None:
+    """A dry run leaves no trace for a real one."""
+    try:
+        if options.dry_run:
+            rehearsal.begin(layout)
+        else:
+            rehearsal.clear_away(layout)
+    except OSError as error:
+        raise _unwritable(layout, error) from None
 
 
 def _settings(project: Project, layout: Layout, options: Options) -> Settings:
@@ -160,12 +172,16 @@ def _make_room(plan: Plan) -> None:
     try:
         layout.raw(plan.run, 1).parent.mkdir(parents=True)
     except OSError as error:
-        raise WorkspaceProblem(
-            f"The workspace {layout.name!r} cannot be written: {error.strerror}.",
-            f"Check the permissions and free space of {layout.folder}",
-        ) from None
+        raise _unwritable(layout, error) from None
     for old in layout.run_ids()[: -plan.settings.keep_raw_runs]:
         shutil.rmtree(layout.runs / old / "raw", ignore_errors=True)
+
+
+def _unwritable(layout: Layout, error: OSError) -> WorkspaceProblem:
+    return WorkspaceProblem(
+        f"The workspace {layout.name!r} cannot be written: {error.strerror}.",
+        f"Check the permissions and free space of {layout.folder}",
+    )
 
 
 def _sinks(plan: Plan, options: Options, troubles: list[Warned]) -> list[Sink]:

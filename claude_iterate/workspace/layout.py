@@ -84,7 +84,9 @@ class Layout:
     def run_ids(self) -> list[str]:
         """The runs there are, oldest first (an id begins with its time in UTC)."""
         try:
-            return sorted(entry.name for entry in self.runs.iterdir() if entry.is_dir())
+            return sorted(
+                entry.name for entry in self.runs.iterdir() if entry.is_dir() and not entry.name.startswith(".")
+            )
         except OSError:
             return []
 

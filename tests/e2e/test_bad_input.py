@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Callable
 from typing import Any
@@ -148,16 +147,6 @@ def test_a_claude_that_is_removed_in_mid_run(loop: Any) -> None:
     program(loop, "#!/bin/sh\n" + body, 0o755)
     done = loop.run()
     assert (done.code, "Claude CLI not found" in done.err) == (1, True)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_workspace(loop: Any) -> None:
-    """Said before Claude is called."""
-    loop.make()
-    loop.workspace.chmod(0o555)
-    done = untouched(loop, loop.run)
-    loop.workspace.chmod(0o755)
-    assert (done.code, "cannot be written" in done.err) == (1, True)
 
 
 @pytest.mark.parametrize("kind", ["folder", "link to nowhere", "huge", "torn"])

@@ -104,6 +104,19 @@ def test_a_blocked_agent_ends_the_run_with_its_reason(loop: Any) -> None:
     assert (done.code, "I need the database password" in done.err) == (1, True)
 
 
+def test_a_dry_run_leaves_no_trace_for_a_real_one(loop: Any) -> None:
+    """The fake's ticked boxes and its claim are gone when Claude comes; a person's notes are back."""
+    loop.make()
+    (loop.workspace / "TODO.md").write_text("my notes\n")
+    assert loop.run("--dry-run").code == 0
+    assert loop.run("--dry-run").code == 0
+    assert "[x]" in (loop.workspace / "TODO.md").read_text()
+    loop.script([{"init": {}}, {"say": "hello"}, {"result": {}}])
+    loop.run("-m", "1")
+    assert (loop.workspace / "TODO.md").read_text() == "my notes\n"
+    assert not (loop.workspace / ".status.json").exists()
+
+
 def test_the_next_run_counts_on(loop: Any) -> None:
     """Totals are those of the workspace, iteration numbers those of the run."""
     loop.make()

@@ -1,0 +1,44 @@
+"""A dry run is a rehearsal: what it wrote is put back to how it was before the first real run.
+
+The fake works in the workspace as Claude would; real work must not find its ticked boxes and its claim.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+
+from claude_iterate.workspace.layout import Layout
+
+_KEPT = ("TODO.md", ".status.json")
+
+
+def _folder(layout: Layout) -> Path:
+    return layout.runs / ".before-rehearsal"
+
+
+def begin(layout: Layout) -> None:
+    """Before a dry run: keep how things are, unless an earlier rehearsal did."""
+    kept = _folder(layout)
+    if kept.exists():
+        return
+    kept.mkdir(parents=True)
+    for name in _KEPT:
+        if (layout.folder / name).is_file():
+            shutil.copy2(layout.folder / name, kept / name)
+
+
+def clear_away(layout: Layout) -> bool:
+    """Before a real run: put back what the rehearsal found; True when there was one."""
+    kept = _folder(layout)
+    if not kept.is_dir():
+        return False
+    for name in _KEPT:
+        if (kept / name).exists():
+            shutil.copy2(kept / name, layout.folder / name)
+        else:
+            with contextlib.suppress(OSError):
+                (layout.folder / name).unlink(missing_ok=True)
+    shutil.rmtree(kept)
+    return True
