@@ -64,6 +64,8 @@ class CommandTable(click.Group):
             return super().resolve_command(ctx, args)
         close = difflib.get_close_matches(args[0], known, n=1, cutoff=0.5)
         meant = f" Did you mean '{close[0]}'?" if close else ""
+        if args[0] == "help":
+            meant = " Did you mean 'claude-iterate --help'?"
         raise click.UsageError(f"No such command '{args[0]}'.{meant}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -78,6 +78,8 @@ def _usage(problem: click.UsageError) -> int:
     hint = f"See: {path} --help"
     if isinstance(problem, click.NoSuchOption) and problem.option_name in _GLOBAL and context and context.parent:
         hint = f"It goes before the command: claude-iterate {problem.option_name} ... {context.info_name}"
+        # The right one is known; what click guesses would contradict it.
+        return _tell(problem.exit_code, problem.message, hint)
     return _tell(problem.exit_code, problem.format_message(), hint)
 
 

@@ -11,7 +11,7 @@ import click
 from claude_iterate.cli import config_listing, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option
-from claude_iterate.cli.values import as_text
+from claude_iterate.cli.values import as_text, covered
 from claude_iterate.core.layers import Resolved, resolve
 from claude_iterate.core.settings import is_group
 from claude_iterate.errors import ExpectedError, UsageProblem
@@ -145,7 +145,8 @@ def _change(
     if as_json:
         output.document({"key": setting.key, "value": now, "scope": kind, "place": str(path)})
     else:
-        output.done(f"{setting.key} {f'= {as_text(now)}' if now is not None else 'is not set'}  ({path})")
+        shown = f"= {as_text(covered(setting.key, now))}" if now is not None else "is not set"
+        output.done(f"{setting.key} {shown}  ({path})")
     if setting.planned:
         output.note("(read, not used yet)")
     if setting.key == "claude.args" and any(_DANGEROUS in (word or "") for word in words[:2]):

@@ -43,7 +43,7 @@ def command(invocation: Invocation) -> int:
     output.note("\nThat was the real loop with a stand-in for Claude. Look around:")
     output.result(f"claude-iterate -C {where} show demo")
     output.result(f"claude-iterate -C {where} logs demo")
-    output.note("\nThen, in a project of your own:")
+    output.note("\nIt stays there until you delete it. Then, in a project of your own:")
     output.result("claude-iterate doctor")
     output.result("claude-iterate setup my-task")
     output.result("claude-iterate run my-task")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import secrets
 import shutil
@@ -65,6 +66,9 @@ def launch(project: Project, name: str, options: Options) -> int:
         _rehearse(layout, options)
         plan = _plan(project, layout, settings, options, run, version)
         state = _run(plan, options, warnings)
+        if options.dry_run:
+            with contextlib.suppress(OSError):
+                rehearsal.end(layout)
     assert state.finished is not None
     code = exit_code(state.finished.reason, options.detailed or settings.exit_codes == "detailed")
     if options.as_json:

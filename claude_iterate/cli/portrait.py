@@ -33,7 +33,7 @@ def portrait(project: Project, layout: Layout) -> dict[str, Any]:
             "total": about.count("totalIterations"),
             "setup": about.count("setupIterations"),
             "execution": about.count("executionIterations"),
-            "costUsd": found[1].total_cost_usd if found else 0.0,
+            "costUsd": _spent(found[1]) if found else 0.0,
         },
         "created": about.document.get("created"),
         "settings": changed_settings(project.settings_for(layout)),
@@ -60,6 +60,12 @@ def value_of(settings: Settings, key: str) -> Any:
     for name in key.split("."):
         value = getattr(value, name)
     return value
+
+
+def _spent(state: RunState) -> float:
+    """Over all runs; a rehearsal costs nothing."""
+    rehearsal = state.started is not None and state.started.dry_run
+    return state.carried.cost_usd if rehearsal else state.total_cost_usd
 
 
 def _origin(resolved: Resolved, key: str) -> str:

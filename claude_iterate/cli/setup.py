@@ -29,8 +29,11 @@ def command(
     """
     project = invocation.project
     layout = project.layout(name) if project.exists(name) else None
-    before = _before(layout, force)
+    before = _before(layout)
+    if source is None:
+        _refuse_to_replace(layout, before, force)
     text = instructions_input.obtain(name, source, before)
+    _refuse_to_replace(layout, before, force, f" --from {source}" if source else "")
     if text is None:
         output.note("Nothing was saved, so nothing was written.")
         return 1
@@ -48,25 +51,28 @@ def command(
     return 0
 
 
-def _before(layout: Layout | None, force: bool) -> bytes | None:
-    """The instructions there are; they stand in the way unless the user said otherwise."""
+def _before(layout: Layout | None) -> bytes | None:
+    """The instructions there are."""
     if layout is None:
         return None
     metadata.read(layout.metadata)  # a damaged workspace is mended first
     try:
-        before = layout.instructions.read_bytes()
+        return layout.instructions.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise WorkspaceProblem(
             f"{layout.instructions} cannot be read: {error.strerror}.", "Move it away, or check its permissions."
         ) from None
-    if not force:
+
+
+def _refuse_to_replace(layout: Layout | None, before: bytes | None, force: bool, how: str = "") -> None:
+    """Instructions that are there stand in the way unless the user said otherwise."""
+    if layout is not None and before is not None and not force:
         raise WorkspaceProblem(
             f"{layout.name} already has instructions: {layout.instructions}",
-            f"Edit that file, or replace it: claude-iterate setup {layout.name} --force",
+            f"Edit that file, or replace it: claude-iterate setup {layout.name}{how} --force",
         )
-    return before
 
 
 def _write(project: Project, layout: Layout | None, name: str, mode: str | None, text: bytes) -> Layout:

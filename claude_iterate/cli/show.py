@@ -64,12 +64,13 @@ def _print_run(run: dict[str, Any] | None) -> None:
         return
     rehearsal = " (dry run)" if run["dryRun"] else ""
     output.result(f"Last run: {run['id']}{rehearsal}, began {run['started']}")
-    cost = f", ${run['costUsd']:.2f}" if run["costUsd"] else ""
+    cost = f", ${run['costUsd']:.2f}" if run["costUsd"] and not run["dryRun"] else ""
     most = f" of at most {run['maxIterations']}" if run["maxIterations"] else ""
     output.result(f"  {run['iterations']}{most} iterations, {durations.describe(run['duration'])}{cost}")
     if run["reason"]:
         output.result(f"  Ended: {run['reason']}. {run['meaning']}")
-    for line in (run["detail"], run["advice"], run["lastError"]):
+    detail = run["detail"] if run["reason"] != "completed" else ""  # the report above says it already
+    for line in (detail, run["advice"], run["lastError"]):
         if line:
             output.result(f"  {line}")
 

@@ -11,6 +11,7 @@ from claude_iterate.workspace import lock, metadata
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.repository import Project
 
+KILLED = "its last run was killed"
 Trouble = tuple[str, str, str]
 
 
@@ -47,7 +48,7 @@ def _left_behind(layout: Layout, check: str, last_run: dict[str, object]) -> Ite
     killed = {str(last_run.get("id", ""))} if last_run.get("state") == "running" else set()
     killed |= _named_in_lock(layout)
     if killed:
-        yield check, "its last run was killed", f"Go on: claude-iterate run {layout.name}"
+        yield check, KILLED, f"Go on: claude-iterate run {layout.name}"
     # A run that ended well swept up after itself; looking through all processes for each of them takes long.
     suspects = killed or set(layout.run_ids()[-1:] if not last_run else [])
     for run in sorted(suspects - {""}):

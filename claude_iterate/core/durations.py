@@ -16,10 +16,10 @@ def parse(text: str) -> float:
         seconds = float(compact)
     except ValueError:
         if not re.fullmatch(rf"(?:{_PART.pattern})+", compact):
-            raise ValueError("a duration such as 90, 90s, 5m or 1h30m") from None
+            raise ValueError("a duration, such as 90, 90s, 5m or 1h30m") from None
         seconds = sum(float(number) * UNITS[unit] for number, unit in _PART.findall(compact))
     if not math.isfinite(seconds):
-        raise ValueError("a duration such as 90, 90s, 5m or 1h30m")
+        raise ValueError("a duration, such as 90, 90s, 5m or 1h30m")
     return seconds
 
 

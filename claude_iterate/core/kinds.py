@@ -112,7 +112,7 @@ class Duration(Kind):
 
     @property
     def expected(self) -> str:
-        return "a duration such as 90, 90s, 5m or 1h30m" + (" above 0" if self.above_zero else "")
+        return f"a duration{' above 0' if self.above_zero else ''}, such as 90, 90s, 5m or 1h30m"
 
     def accept(self, value: Any) -> float:
         if isinstance(value, str):

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 from claude_iterate.core.settings import Setting, Settings, build, canonical, catalogue, is_group
 from claude_iterate.errors import SettingsProblem
 
-NOT_SETTINGS = frozenset({"RUN", "WORKSPACE", "MOCK_LOG", "CONFIG_DIR", "FAKE_SCRIPT", "FAKE_STATE", "FAKE_PACE"})
+NOT_SETTINGS = frozenset(
+    {"RUN", "WORKSPACE", "MOCK_LOG", "CONFIG_DIR", "FAKE_SCRIPT", "FAKE_STATE", "FAKE_PACE", "TEST_CLAUDE"}
+)
 """What may follow `CLAUDE_ITERATE_` in the environment without being a setting."""
 
 
@@ -118,7 +120,7 @@ def _accepted(setting: Setting, value: Any, where: str) -> Any:
 def _bad_value(value: Any, where: str, refused: ValueError) -> SettingsProblem:
     shown = repr(value)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    return SettingsProblem(f"{where} is {shown}.", f"Expected {refused}.")
+    return SettingsProblem(f"{where} cannot be {shown}.", f"Expected {refused}.")
 
 
 def _flatten(document: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:

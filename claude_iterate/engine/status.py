@@ -20,7 +20,9 @@ class StatusDesk:
         self._settings = settings
         self._recorder = recorder
         self._last = status_file.look(path)
-        self._known: Status | None = self._last.reading.status if self._last.reading else None
+        found = self._last.reading.status if self._last.reading else None
+        # A finished report is the end of an earlier story; the deltas of a new one begin at nothing.
+        self._known: Status | None = found if found is not None and not found.complete else None
         self._before = self._last
         self.due = float("inf")
 

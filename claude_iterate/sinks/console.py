@@ -37,7 +37,6 @@ from claude_iterate.sinks.transcript import Transcript
 PLAIN: dict[type, Callable[[Any], list[str]]] = {
     RunStarted: run_lines.started,
     StatusChanged: run_lines.status_changed,
-    StopRequested: run_lines.stop_requested,
     CutStarted: run_lines.cut_started,
     LeftoversEnded: run_lines.leftovers_ended,
 }
@@ -115,6 +114,8 @@ class Console:
         elif isinstance(event, IterationFinished):
             mode = self._state.started.mode if self._state.started is not None else ""
             self._say([*self._gap(), *run_lines.iteration_finished(event, mode)])
+        elif isinstance(event, StopRequested):
+            self._say(run_lines.stop_requested(event, self._state.iteration is not None))
         elif type(event) in PLAIN:
             self._say(PLAIN[type(event)](event))
         elif self._level == "verbose":

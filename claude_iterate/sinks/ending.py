@@ -41,7 +41,9 @@ def ending(finished: RunFinished, state: RunState) -> list[str]:
 def totals(finished: RunFinished, state: RunState) -> list[str]:
     """The figures of the run and where its log is."""
     figures = f"Iterations: {finished.iterations} · Time: {describe(finished.duration)}"
-    return [f"{figures} · Cost: {money(finished.cost_usd)}", *log_place(state)]
+    rehearsal = state.started is not None and state.started.dry_run
+    cost = "nothing (dry run)" if rehearsal else money(finished.cost_usd)
+    return [f"{figures} · Cost: {cost}", *log_place(state)]
 
 
 def log_place(state: RunState) -> list[str]:

@@ -80,9 +80,9 @@ def warned(event: Warned) -> list[str]:
     return [f"⚠ {first}", *indented(rest, "  "), *hint]
 
 
-def stop_requested(event: StopRequested) -> list[str]:
+def stop_requested(event: StopRequested, in_iteration: bool = True) -> list[str]:
     """The answer to a signal."""
-    if event.now:
+    if event.now or not in_iteration:
         return ["Stopping now..."]
     return ["Stopping after this iteration; press Ctrl-C again to stop now."]
 

@@ -33,9 +33,12 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> dict[str, A
         return {"name": name, "status": "damaged", "path": folder}
     found = document.get("run")
     run: dict[str, Any] = found if isinstance(found, dict) else {}
+    state = condition(document, folder)
+    if state in {"running", "interrupted"}:
+        document, run = _from_journal(document, run, folder)
     return {
         "name": name,
-        "status": condition(document, folder),
+        "status": state,
         "mode": document.get("mode", "loop"),
         "iterations": document.get("executionIterations", 0),
         "progress": run.get("progress"),
@@ -45,6 +48,20 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> dict[str, A
         "lastRun": document.get("lastRun"),
         "path": folder,
     }
+
+
+def _from_journal(
+    document: dict[str, Any], run: dict[str, Any], folder: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The projection is as old as the start of the run; where it is under way, or was killed, the journal tells."""
+    from claude_iterate.workspace import journal, projection
+    from claude_iterate.workspace.layout import Layout
+
+    last = journal.last_run(Layout(Path(folder), Path(folder)))
+    if last is None or last[0] != run.get("id"):
+        return document, run
+    now = projection.projected(last[1], last[0], running=True)
+    return document | {"executionIterations": last[1].total_iterations}, now
 
 
 def _document(path: str) -> dict[str, Any] | None:

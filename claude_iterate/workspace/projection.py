@@ -44,7 +44,9 @@ def count_setup(layout: Layout, mode: str | None = None) -> None:
 
 
 def carried(layout: Layout) -> Carried:
-    """What earlier runs hand on. A reset forgets the iterations, never the money."""
+    """What earlier runs hand on; a rehearsal adds nothing. A reset forgets the iterations, never the money."""
+    from msgspec.structs import replace
+
     from claude_iterate.core.events import Carried
     from claude_iterate.core.state import handed_on
     from claude_iterate.workspace import journal
@@ -54,10 +56,9 @@ def carried(layout: Layout) -> Carried:
     if found is None:
         return Carried(iterations=about.count("executionIterations"))
     run, state = found
-    handed = handed_on(state)
-    iterations = 0 if about.document.get(_RESET) == run else handed.iterations
     rehearsed = state.started is not None and state.started.dry_run
-    return Carried(iterations, state.carried.cost_usd if rehearsed else handed.cost_usd, handed.runs)
+    handed = state.carried if rehearsed else handed_on(state)
+    return replace(handed, iterations=0) if about.document.get(_RESET) == run else handed
 
 
 def reset(layout: Layout) -> list[str]:

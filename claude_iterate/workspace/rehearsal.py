@@ -12,6 +12,14 @@ from pathlib import Path
 from claude_iterate.workspace.layout import Layout
 
 _KEPT = ("TODO.md", ".status.json")
+_LEFT = ".left"
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
 def _folder(layout: Layout) -> Path:
@@ -29,12 +37,21 @@ def begin(layout: Layout) -> None:
             shutil.copy2(layout.folder / name, kept / name)
 
 
+def end(layout: Layout) -> None:
+    """After a dry run: remember what it left, to tell it from what a person writes later."""
+    for name in _KEPT:
+        if (layout.folder / name).is_file():
+            shutil.copy2(layout.folder / name, _folder(layout) / (name + _LEFT))
+
+
 def clear_away(layout: Layout) -> bool:
-    """Before a real run: put back what the rehearsal found; True when there was one."""
+    """Before a real run: put back what the rehearsal found; True when there was one. A person's edits stay."""
     kept = _folder(layout)
     if not kept.is_dir():
         return False
     for name in _KEPT:
+        if _content(layout.folder / name) != _content(kept / (name + _LEFT)):
+            continue
         if (kept / name).exists():
             shutil.copy2(kept / name, layout.folder / name)
         else:

@@ -71,7 +71,7 @@ class Project:
         if not self.exists(name):
             close = difflib.get_close_matches(name, self.workspaces(), n=3, cutoff=0.6)
             meant = f"Did you mean {' or '.join(close)}? " if close else ""
-            raise WorkspaceProblem(f"Workspace not found: {name}", f"{meant}Make it: claude-iterate init {name}")
+            raise WorkspaceProblem(f"Workspace not found: {name}", f"{meant}Make it: claude-iterate setup {name}")
         return Layout(self.root, folder)
 
     def create(

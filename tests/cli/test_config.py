@@ -134,4 +134,4 @@ def test_bad_variable_is_named(typed: Any, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("CLAUDE_ITERATE_DELAY", "banana")
     answer = typed("list")
     assert answer.code == 1
-    assert answer.err.startswith("Error: CLAUDE_ITERATE_DELAY is 'banana'.\n  Expected a duration")
+    assert answer.err.startswith("Error: CLAUDE_ITERATE_DELAY cannot be 'banana'.\n  Expected a duration")

@@ -47,5 +47,5 @@ def test_missing_workspace_is_told(typed: Any, folder: Path, words: list[str]) -
     answer = typed(*words, "nothing")
     assert answer.code == 1
     assert answer.err.splitlines()[0] == "Error: Workspace not found: nothing"
-    assert "claude-iterate init nothing" in answer.err
+    assert "claude-iterate setup nothing" in answer.err
     assert list(folder.iterdir()) == []

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.conftest import until
+
 DONE = {"complete": True, "progress": {"completed": 2, "total": 2}, "summary": "all done"}
 IDLE = [{"init": {}}, {"status": {"complete": False, "worked": False}}, {"result": {}}]
 BUSY = [{"init": {}}, {"status": {"complete": False, "worked": True}}, {"result": {}}]
@@ -110,11 +112,34 @@ def test_a_dry_run_leaves_no_trace_for_a_real_one(loop: Any) -> None:
     (loop.workspace / "TODO.md").write_text("my notes\n")
     assert loop.run("--dry-run").code == 0
     assert loop.run("--dry-run").code == 0
+    assert json.loads((loop.workspace / ".metadata.json").read_text())["executionIterations"] == 2
     assert "[x]" in (loop.workspace / "TODO.md").read_text()
     loop.script([{"init": {}}, {"say": "hello"}, {"result": {}}])
     loop.run("-m", "1")
     assert (loop.workspace / "TODO.md").read_text() == "my notes\n"
     assert not (loop.workspace / ".status.json").exists()
+
+
+def test_what_a_person_wrote_after_a_dry_run_stays(loop: Any) -> None:
+    """Only what the fake left is put back."""
+    loop.make()
+    loop.run("--dry-run")
+    (loop.workspace / "TODO.md").write_text("my new notes\n")
+    loop.script([{"init": {}}, {"result": {}}])
+    loop.run("-m", "1")
+    assert (loop.workspace / "TODO.md").read_text() == "my new notes\n"
+
+
+def test_a_killed_run_is_listed_with_what_it_did(loop: Any) -> None:
+    """The journal knows how far it came, though nobody wrote a summary."""
+    loop.make()
+    loop.script(BUSY, [{"init": {}}, {"touch": "ready"}, {"hang": True}])
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    (row,) = json.loads(loop.call("list", "--json").out)["workspaces"]
+    assert (row["status"], row["iterations"]) == ("interrupted", 2)
 
 
 def test_the_next_run_counts_on(loop: Any) -> None:

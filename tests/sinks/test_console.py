@@ -94,6 +94,7 @@ def test_failed_iterations_and_interventions(play, started):
     """A failure has its message and advice; a denied tool is named; what we do to Claude is said."""
     _, err = play(
         Warned("disk is low", "free some"),
+        IterationStarted(2),
         StopRequested("SIGINT"),
         StopRequested("SIGINT", now=True),
         CutStarted("idle", "Bash npm test", 900),
@@ -107,6 +108,7 @@ def test_failed_iterations_and_interventions(play, started):
     assert err.splitlines() == [
         "⚠ disk is low",
         "  free some",
+        "Running iteration 2...",
         "Stopping after this iteration; press Ctrl-C again to stop now.",
         "Stopping now...",
         "Ending Claude: nothing was heard for 15m 00s (it was busy with Bash npm test)",

@@ -54,7 +54,7 @@ def test_missing_workspace_names_near_ones(project: Project) -> None:
         project.layout("my-tsak")
     assert raised.value.message == "Workspace not found: my-tsak"
     assert "my-task" in raised.value.hint
-    assert "claude-iterate init my-tsak" in raised.value.hint
+    assert "claude-iterate setup my-tsak" in raised.value.hint
 
 
 def test_existing_workspace_is_not_made_again(project: Project) -> None:
