@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 try:
     import fcntl
@@ -45,14 +45,28 @@ def become_subreaper() -> bool:
         return False
 
 
-def dies_with_parent(argv: list[str]) -> list[str]:
-    """The command, wrapped so that it gets SIGINT when its parent dies (Linux with util-linux), else as it is.
+class ExitNotice(NamedTuple):
+    """How to learn of a process's end: a handle that becomes readable, or None and a time after which to look."""
 
-    A `preexec_fn` could ask the kernel directly, but it makes Python copy its page tables for every child, which
-    costs more than the wrapper's exec, and it is not safe with threads.
-    """
-    setpriv = shutil.which("setpriv") if LINUX else None
-    return [setpriv, "--pdeathsig", "INT", "--", *argv] if setpriv else argv
+    handle: int | None
+    look_up_ms: int
+
+
+@contextlib.contextmanager
+def exit_notice(pid: int) -> Iterator[ExitNotice]:
+    """A handle for the end of a child of ours (Linux); elsewhere the child is looked at now and then."""
+    try:
+        handle = os.pidfd_open(pid) if LINUX and hasattr(os, "pidfd_open") else None
+    except OSError:
+        handle = None
+    if handle is None:
+        yield ExitNotice(None, 50)
+        return
+    try:
+        # Now and then also here: an abandoned process is noticed by looking up.
+        yield ExitNotice(handle, 500)
+    finally:
+        os.close(handle)
 
 
 def enlarge_pipe(handle: int, size: int) -> None:

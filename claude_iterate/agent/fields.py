@@ -13,7 +13,7 @@ def word(value: Any) -> str:
 
 def number(value: Any) -> float | None:
     """A finite number, or None. Numbers in strings are not numbers."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if type(value) is not float and type(value) is not int:
         return None
     try:
         found = float(value)
@@ -24,6 +24,8 @@ def number(value: Any) -> float | None:
 
 def whole(value: Any) -> int:
     """A whole number, or 0."""
+    if type(value) is int:
+        return value
     found = number(value)
     return int(found) if found is not None else 0
 

@@ -1,41 +1,52 @@
 """The guardian: a process that sees the runner die, even by SIGKILL, and ends what the run left.
 
-It holds the read end of a pipe whose write end only the runner has. The word `done` means that all is well; the end
-of the pipe without it means that the runner is dead. It imports little, so that it starts fast and stays small.
+It is a shell that reads from a pipe whose write end only the runner has. The word `done` means that all is well; the
+end of the pipe without it means that the runner is dead, and only then Python starts. A shell, because it starts in a
+millisecond, stays small, and is not hit by whoever kills all Pythons or everything named like us.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from claude_iterate import operating_system
+
+if TYPE_CHECKING:
+    import subprocess
 
 _RUN_VARIABLE = "CLAUDE_ITERATE_RUN"
 _STEPS = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.5), (signal.SIGKILL, 5.0))
 _POLL = 0.05
-_DONE = b"done"
+# The clean-up's command line travels in the environment, not in `ps`, where a pattern might hit it.
+_WATCH = 'trap "" INT TERM HUP; read -r word; [ "$word" = done ] || eval "exec $CLEAN_UP"'
 
 
 class Guardian:
     """The runner's side: starts the guardian and tells it when it is not needed any more."""
 
     def __init__(self, run: str) -> None:
+        import subprocess
+
         package = str(Path(__file__).parents[2])
-        code = f"import sys; sys.path.insert(0, {package!r}); import claude_iterate.agent.guardian as g; g.watch()"
+        code = f"import sys; sys.path.insert(0, {package!r}); from claude_iterate.agent.guardian import end_run"
+        code += f"; end_run({run!r})"
+        clean_up = shlex.join([sys.executable, "-I", "-S", "-c", code])
         read_end, self._write_end = os.pipe()
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", code, run],
+            self._process: subprocess.Popen[bytes] = subprocess.Popen(
+                ["/bin/sh", "-c", _WATCH],
                 stdin=read_end,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
+                env={"PATH": os.environ.get("PATH", os.defpath), "CLEAN_UP": clean_up},
                 start_new_session=True,
             )
         finally:
@@ -45,21 +56,9 @@ class Guardian:
     def dismiss(self) -> None:
         """All is well: the guardian leaves."""
         with contextlib.suppress(OSError):
-            os.write(self._write_end, _DONE)
+            os.write(self._write_end, b"done\n")
         os.close(self._write_end)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=5)
-
-
-def watch() -> None:
-    """The guardian's side: wait for the runner's last word, then act or leave."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        signal.signal(getattr(signal, name), signal.SIG_IGN)
-    heard = b""
-    while part := os.read(0, 64):
-        heard += part
-    if heard != _DONE:
-        end_run(sys.argv[1])
+        self._process.wait()
 
 
 def end_run(run: str) -> None:

@@ -1,6 +1,6 @@
 """Runs Claude: starts it in a session of its own, feeds it, drains it, and tells when it is gone.
 
-Both pipes are drained all the time by threads, because Claude does not wait for a slow reader at its end. The end
+Both pipes are drained all the time by a thread, because Claude does not wait for a slow reader at its end. The end
 of the process is its exit, never the end of a pipe: a grandchild may hold the pipe for hours.
 """
 
@@ -13,7 +13,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 
 from claude_iterate import operating_system
 from claude_iterate.agent.framing import LineFramer
@@ -21,7 +21,7 @@ from claude_iterate.errors import AgentProblem
 
 CHUNK = 256 * 1024
 _BATCHES_IN_FLIGHT = 8
-_LOOK_UP_MS = 500
+_FITS_IN_ANY_PIPE = 16 * 1024
 
 
 class Printed(NamedTuple):
@@ -68,20 +68,11 @@ class AgentProcess:
         self._credit = threading.Semaphore(_BATCHES_IN_FLIGHT)
         self._process = self._start(argv, environment, folder)
         self.pid = self._process.pid
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        operating_system.enlarge_pipe(self._process.stdout.fileno(), 1024 * 1024)
-        self._threads = [
-            threading.Thread(target=target, args=args, daemon=True, name=f"claude-{name}")
-            for name, target, args in (
-                ("stdin", self._feed, (prompt,)),
-                ("stdout", self._drain, ("stdout", self._process.stdout)),
-                ("stderr", self._drain, ("stderr", self._process.stderr)),
-                ("exit", self._await_exit, ()),
-            )
-        ]
-        for thread in self._threads:
-            thread.start()
+        threading.Thread(target=self._watch, daemon=True, name="claude-output").start()
+        if len(prompt) <= _FITS_IN_ANY_PIPE:
+            self._feed(prompt)
+        else:
+            threading.Thread(target=self._feed, args=(prompt,), daemon=True, name="claude-input").start()
 
     def signal(self, number: int, group: bool = False) -> None:
         """Signal Claude, or everything in its process group. Harmless when it is gone."""
@@ -98,12 +89,12 @@ class AgentProcess:
         pipe = subprocess.PIPE
         try:
             return subprocess.Popen(
-                operating_system.dies_with_parent(list(argv)),
+                argv,
                 stdin=pipe,
                 stdout=pipe,
                 stderr=pipe,
                 cwd=folder,
-                env=dict(environment),
+                env=environment,
                 bufsize=0,
                 start_new_session=True,
             )
@@ -123,18 +114,53 @@ class AgentProcess:
         with contextlib.suppress(OSError):
             stdin.close()
 
-    def _drain(self, name: str, pipe: BinaryIO) -> None:
-        framer = LineFramer()
+    def _watch(self) -> None:
+        """Drain both streams and await the exit, in one thread: each further one costs every iteration its start."""
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        operating_system.enlarge_pipe(self._process.stdout.fileno(), 1024 * 1024)
         poll = select.poll()
-        poll.register(pipe.fileno(), select.POLLIN | select.POLLHUP)
-        while not self._abandoned:
-            if not poll.poll(_LOOK_UP_MS):
-                continue
-            data = os.read(pipe.fileno(), CHUNK)
-            if not data:
-                break
-            self._keep(name, data)
-            self._hand_over(name, framer.feed(data))
+        streams = {
+            pipe.fileno(): (name, pipe, LineFramer())
+            for name, pipe in (("stdout", self._process.stdout), ("stderr", self._process.stderr))
+        }
+        for handle in streams:
+            poll.register(handle, select.POLLIN)
+        with operating_system.exit_notice(self.pid) as notice:
+            if notice.handle is not None:
+                poll.register(notice.handle, select.POLLIN)
+            running = True
+            while (streams or running) and not self._abandoned:
+                ready = [handle for handle, _ in poll.poll(notice.look_up_ms)]
+                for handle in ready:
+                    if handle in streams and not self._drain(handle, *streams[handle]):
+                        poll.unregister(handle)
+                        del streams[handle]
+                if running and (not ready or notice.handle in ready or notice.handle is None):
+                    running = self._is_running(poll, notice.handle)
+        for name, pipe, framer in streams.values():
+            self._end_stream(name, pipe, framer)
+
+    def _is_running(self, poll: select.poll, handle: int | None) -> bool:
+        code = self._process.poll()
+        if code is None:
+            return True
+        if handle is not None:
+            poll.unregister(handle)
+        self._post(Exited(self.pid, code))
+        return False
+
+    def _drain(self, handle: int, name: str, pipe: IO[bytes], framer: LineFramer) -> bool:
+        """Take what there is; False at the end of the stream."""
+        data = os.read(handle, CHUNK)
+        if not data:
+            self._end_stream(name, pipe, framer)
+            return False
+        self._keep(name, data)
+        self._hand_over(name, framer.feed(data))
+        return True
+
+    def _end_stream(self, name: str, pipe: IO[bytes], framer: LineFramer) -> None:
         self._hand_over(name, framer.finish())
         pipe.close()
         self._post(StreamEnded(self.pid, name))
@@ -152,6 +178,3 @@ class AgentProcess:
             except OSError:
                 # A full disk costs the recording, not the run; the journal tells of the disk.
                 self._raw = None
-
-    def _await_exit(self) -> None:
-        self._post(Exited(self.pid, self._process.wait()))

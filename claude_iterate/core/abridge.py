@@ -23,6 +23,8 @@ from claude_iterate.core.events import (
 
 TEXT = 300
 VALUE = 160
+_TEXTS = (Said, Thought, Told, ResultReported)
+_PLAIN = (bool, int, float, type(None))
 
 
 def abridged(entry: Entry) -> Entry:
@@ -42,7 +44,7 @@ def _shorter(event: Event) -> Event:
         text = event.text[:TEXT]
         cut = len(event.text) - len(text)
         return ToolAnswered(event.id, event.name, text, event.is_error, {}, event.parent, cut)
-    if isinstance(event, Said | Thought | Told | ResultReported):
+    if isinstance(event, _TEXTS):
         over = len(event.text) - TEXT
         return replace(event, text=event.text[:TEXT], cut=over) if over > 0 else event
     if kind is IterationStarted:
@@ -57,7 +59,7 @@ def _values(values: dict[str, Any]) -> dict[str, Any]:
 def _value(value: Any) -> Any:
     if isinstance(value, str):
         return value if len(value) <= VALUE else f"{value[:VALUE]}…"
-    if isinstance(value, bool | int | float) or value is None:
+    if isinstance(value, _PLAIN):
         return value
     text = repr(value)
     return value if len(text) <= VALUE else f"{text[:VALUE]}…"

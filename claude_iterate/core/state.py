@@ -40,6 +40,30 @@ from claude_iterate.core.status import Status
 STDERR_KEPT = 4000
 
 
+_FOLDED = frozenset(
+    {
+        AgentExited,
+        CutStarted,
+        ErrorPrinted,
+        IterationFinished,
+        IterationStarted,
+        LimitReported,
+        ResultReported,
+        RunFinished,
+        RunStarted,
+        Said,
+        SessionOpened,
+        StatusChanged,
+        StopRequested,
+        TaskEnded,
+        TaskStarted,
+        ToolAnswered,
+        ToolCalled,
+    }
+)
+"""Events that can change the state. Looked up first, because most of what Claude prints cannot."""
+
+
 class Iteration(msgspec.Struct, frozen=True):
     """The call of Claude that is under way."""
 
@@ -118,6 +142,9 @@ def fold_from(state: RunState, entries: Iterable[Entry]) -> RunState:
 def reduce(state: RunState, entry: Entry) -> RunState:
     """One step. Most of what Claude prints changes nothing, and then the same object comes back."""
     event = entry.event
+    kind = type(event)
+    if kind not in _FOLDED or (kind is Said and not event.error):  # type: ignore[union-attr]
+        return state
     if state.iteration is not None:
         iteration = _in_iteration(state.iteration, entry)
         if iteration is not state.iteration:

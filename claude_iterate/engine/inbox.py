@@ -60,6 +60,9 @@ class Inbox:
             self._next_tick = now + self._tick
             self._audience.tick(now)
         due = min(until, self._desk.due, self._next_tick)
+        if self._queue.empty():
+            # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
+            self._recorder.settle()
         try:
             message = self._queue.get(timeout=max(0.0, due - now))
         except queue.Empty:

@@ -154,17 +154,12 @@ class IterationRun:
                 self._recorder.record(AgentExited(code))
 
     def _print(self, stream: str, lines: list[bytes]) -> None:
-        recorder = self._recorder
-        translate = self._translator.translate
-        # One look at the whole batch is far cheaper than one at each line.
-        watchful = recorder.suspects(b"\n".join(lines))
-        for line in lines:
-            if stream == "stdout":
-                events: list[Event] = list(translate(line))
-            else:
-                events = [ErrorPrinted(line[:20000].decode("utf-8", "replace"))]
-            recorder.record_printed(events, watchful and recorder.suspects(line))
-        recorder.write_out()
+        if stream == "stdout":
+            translate = self._translator.translate
+            events: list[Event] = [event for line in lines for event in translate(line)]
+        else:
+            events = [ErrorPrinted(line[:20000].decode("utf-8", "replace")) for line in lines]
+        self._recorder.record_printed(events)
 
     def _is_over(self, process: AgentProcess) -> bool:
         """Claude is gone and its pipes are empty; or somebody holds them, and then he is ended or left alone."""

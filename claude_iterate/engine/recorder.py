@@ -20,7 +20,10 @@ class Journal(Protocol):
         """Take an entry."""
 
     def write_out(self) -> None:
-        """Put what was taken on disk."""
+        """Hand what was taken to the system."""
+
+    def sync(self) -> None:
+        """Make it durable."""
 
 
 class Recorder:
@@ -53,31 +56,29 @@ class Recorder:
         return self._clock.steady() - self._began
 
     def record(self, event: Event) -> None:
-        """Record what the runner did or saw. It is on disk when this returns."""
-        if self._redactor.suspects(self._encode(event)):
-            event = self._redactor.clean_event(event)
-        self._add(event)
-        self.write_out()
+        """Record what the runner did or saw. It has left our memory when this returns."""
+        self.record_printed([event])
 
-    def suspects(self, data: bytes) -> bool:
-        """True when these bytes may hold a secret."""
-        return self._redactor.suspects(data)
-
-    def record_printed(self, events: list[Event], suspicious: bool) -> None:
-        """Record what Claude printed. `write_out` follows once per batch: a flood must not cost a write per line."""
+    def record_printed(self, events: list[Event]) -> None:
+        """Record a batch: one look for secrets, one time, one write. A flood must not cost a write per line."""
+        at, elapsed = round(self._clock.wall(), 3), round(self._clock.steady() - self._began, 4)
+        watchful = self._redactor.suspects(self._encode(events))
         for event in events:
-            self._add(self._redactor.clean_event(event) if suspicious else event)
-
-    def write_out(self) -> None:
-        """Put a batch on disk, and tell of the trouble there was."""
+            if watchful and self._redactor.suspects(self._encode(event)):
+                self._add(self._redactor.clean_event(event), at, elapsed)
+            else:
+                self._add(event, at, elapsed)
         self._journal.write_out()
         while self._troubles:
-            self._add(self._troubles.pop(0))
+            self._add(self._troubles.pop(0), at, elapsed)
 
-    def _add(self, event: Event) -> None:
+    def settle(self) -> None:
+        """Make what was recorded safe from a loss of power. Called when there is nothing better to do."""
+        self._journal.sync()
+
+    def _add(self, event: Event, at: float, elapsed: float) -> None:
         self._sequence += 1
-        elapsed = self._clock.steady() - self._began
-        entry = Entry(self._sequence, round(self._clock.wall(), 3), round(elapsed, 4), event)
+        entry = Entry(self._sequence, at, elapsed, event)
         self.state = reduce(self.state, entry)
         self._journal.append(entry)
         self._show(entry)

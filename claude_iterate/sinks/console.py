@@ -6,7 +6,7 @@ Progress goes to `err`, the closing result to `out`, or to `err` when it is a fa
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import Any, TextIO, get_args
 
 from claude_iterate.core.events import (
     AgentExited,
@@ -20,6 +20,7 @@ from claude_iterate.core.events import (
     RunStarted,
     StatusChanged,
     StopRequested,
+    StreamEvent,
     Thought,
     ToolAnswered,
     ToolCalled,
@@ -40,6 +41,7 @@ PLAIN: dict[type, Callable[[Any], list[str]]] = {
     CutStarted: run_lines.cut_started,
     LeftoversEnded: run_lines.leftovers_ended,
 }
+STREAM: frozenset[type] = frozenset(get_args(StreamEvent))
 SIGNS = {"✓": GREEN, "✗": RED, "❌": RED, "⚠": YELLOW}
 
 
@@ -75,11 +77,14 @@ class Console:
         self._transcript = Transcript(CONSOLE)
         drawn = live and level == "progress" and self._err.terminal
         self._live = LiveLine(self._err, columns) if drawn else None
+        self._shows_stream = drawn or level == "verbose"
 
     def __call__(self, entry: Entry) -> None:
         """Show what there is to show of an entry."""
-        self._state = reduce(self._state, entry)
         event = entry.event
+        if type(event) in STREAM and not self._shows_stream:
+            return
+        self._state = reduce(self._state, entry)
         if isinstance(event, RunFinished):
             self._finish(event)
         elif isinstance(event, Warned):

@@ -22,8 +22,14 @@ class Fanout:
         self._on_failure = on_failure
 
     def __call__(self, entry: Entry) -> None:
-        """Hand on an entry."""
-        self._each(lambda sink: sink(entry))
+        """Hand on an entry. Written out, because it is called for every event."""
+        failures: list[tuple[Sink, Exception]] = []
+        for sink in self._working:
+            try:
+                sink(entry)
+            except Exception as error:  # noqa: BLE001 -- this is the wall between onlookers and the run
+                failures.append((sink, error))
+        self._leave_out(failures)
 
     def tick(self, now: float) -> None:
         """Hand on the time."""
@@ -51,6 +57,9 @@ class Fanout:
                 act(sink)
             except Exception as error:  # noqa: BLE001 -- this is the wall between onlookers and the run
                 failures.append((sink, error))
+        self._leave_out(failures)
+
+    def _leave_out(self, failures: list[tuple[Sink, Exception]]) -> None:
         if failures:
             broken = [sink for sink, _ in failures]
             self._working = tuple(sink for sink in self._working if sink not in broken)

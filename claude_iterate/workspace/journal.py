@@ -5,6 +5,7 @@ Written with msgspec because it is on the hot path; read with the ndjson package
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,12 +17,13 @@ from claude_iterate.core.events import Entry, IterationFinished, IterationStarte
 from claude_iterate.core.state import RunState, fold
 from claude_iterate.workspace.layout import Layout
 
-_MILESTONES = (RunStarted, IterationStarted, IterationFinished, RunFinished)
+_MILESTONES = frozenset({RunStarted, IterationStarted, IterationFinished, RunFinished})
 _KEPT_IN_MEMORY = 16 * 1024 * 1024
 
 
 class JournalWriter:
-    """Appends entries. `write_out` puts what has gathered on disk in one write; milestones are synced as well.
+    """Appends entries. `write_out` hands what has gathered to the system in one write, so that a killed runner loses
+    nothing; `sync` makes it safe from a loss of power, and costs something only after a milestone.
 
     A full disk loses nothing while the run lives: what could not be written is kept and tried again.
     """
@@ -40,7 +42,7 @@ class JournalWriter:
         if len(self._buffer) < _KEPT_IN_MEMORY:
             self._buffer += self._encode(abridged(entry))
             self._buffer += b"\n"
-        if isinstance(entry.event, _MILESTONES):
+        if type(entry.event) in _MILESTONES:
             self._milestone = True
 
     def write_out(self) -> None:
@@ -51,17 +53,22 @@ class JournalWriter:
             while self._buffer:
                 written = os.write(self._handle, self._buffer)
                 del self._buffer[:written]
-            if self._milestone:
-                self._milestone = False
-                os.fdatasync(self._handle) if hasattr(os, "fdatasync") else os.fsync(self._handle)
         except OSError as error:
             if not self._failed:
                 self._failed = True
                 self._on_failure(f"The journal cannot be written: {error.strerror}.")
 
+    def sync(self) -> None:
+        """Put it on the disk itself, if something of weight was written since the last time."""
+        if self._milestone:
+            self._milestone = False
+            with contextlib.suppress(OSError):
+                os.fdatasync(self._handle) if hasattr(os, "fdatasync") else os.fsync(self._handle)
+
     def close(self) -> None:
-        """Write out and close."""
+        """Write out, sync and close."""
         self.write_out()
+        self.sync()
         os.close(self._handle)
 
 
