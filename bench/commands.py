@@ -39,9 +39,7 @@ def measure(bench: Bench) -> list[Row]:
 
 
 def _once(bench: Bench, project: Path, command: tuple[str, ...]) -> float:
-    return timed(
-        lambda: subprocess.run(command, cwd=project, env=bench.environ, stdout=subprocess.DEVNULL, check=True)
-    )
+    return timed(lambda: subprocess.run(command, cwd=project, env=bench.environ, stdout=subprocess.DEVNULL, check=True))
 
 
 def _crowded(bench: Bench, many: int) -> Path:

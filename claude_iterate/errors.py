@@ -26,5 +26,13 @@ class WorkspaceProblem(ExpectedError):
     """A workspace is missing, busy, damaged, or cannot be written."""
 
 
+class ArchiveProblem(ExpectedError):
+    """An archive is missing, damaged, not to be trusted, or cannot be written."""
+
+
+class TemplateProblem(ExpectedError):
+    """A template is missing, damaged, in the way, or cannot be written."""
+
+
 class AgentProblem(ExpectedError):
     """Claude cannot be started."""

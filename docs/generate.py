@@ -85,8 +85,7 @@ def _prose(text: str) -> list[str]:
 def _options(command: click.Command) -> list[str]:
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     rows = [
-        (", ".join(code(f"{flag}{_metavar(option)}") for flag in option.opts), option.help or "")
-        for option in options
+        (", ".join(code(f"{flag}{_metavar(option)}") for flag in option.opts), option.help or "") for option in options
     ]
     return table(("Option", "Meaning"), rows) if rows else []
 
@@ -142,9 +141,7 @@ def all_events() -> list[str]:
         "",
         "The journal of a run is `runs/<run id>/events.ndjson` in the workspace: one JSON object per",
     ]
-    lines += [
-        "line, in order. A field that has its default value is left out. Long texts are shortened; `cut` says by"
-    ]
+    lines += ["line, in order. A field that has its default value is left out. Long texts are shortened; `cut` says by"]
     lines += ["how many characters. The whole output of Claude is in `raw/` beside the journal.", ""]
     lines += ["```json", msgspec.json.encode(example).decode(), "```", "", *_struct(events.Entry)]
     for title, kinds in (("The run and its iterations", ours), ("What Claude prints", printed), ("Parts", parts)):

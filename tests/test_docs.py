@@ -168,6 +168,4 @@ def test_transcripts_are_real(page: Path, tmp_path: Path, environment: dict[str,
         printed = answer.stdout.decode("utf-8")
         assert answer.returncode == 0, f"$ {command}\n{printed}"
         want, got = same_shape(step.shown, project), same_shape(printed, project)
-        assert checker.check_output(want, got, doctest.ELLIPSIS), (
-            f"$ {command}\n{printed}\n--- shown ---\n{step.shown}"
-        )
+        assert checker.check_output(want, got, doctest.ELLIPSIS), f"$ {command}\n{printed}\n--- shown ---\n{step.shown}"

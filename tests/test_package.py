@@ -88,7 +88,5 @@ def test_help_imports_nothing_heavy() -> None:
         f"print('imported:', [name for name in {HEAVY!r} if name in sys.modules])\n"
     )
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
-    answer = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, timeout=30, check=True
-    )
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=30, check=True)
     assert answer.stdout.decode().endswith("imported: []\n")

@@ -41,9 +41,7 @@ def sample_instructions(workspace: Path, goal: str = "") -> bool:
     path = workspace / "INSTRUCTIONS.md"
     if (fake_tools.load(path) or "").strip():
         return False
-    fake_tools.replace(
-        path, SAMPLE.format(goal=goal or "A sample task, written by the built-in fake Claude.").encode()
-    )
+    fake_tools.replace(path, SAMPLE.format(goal=goal or "A sample task, written by the built-in fake Claude.").encode())
     return True
 
 

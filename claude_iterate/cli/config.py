@@ -173,6 +173,4 @@ def _tell_if_hidden(invocation: Invocation, key: str, kind: str, workspace: str 
         fresh = Invocation(invocation.folder, invocation.environ, invocation.colour)
         origin = _resolved(fresh, False, workspace).origin(key)
         if order.index(origin.kind) > order.index(kind):
-            output.warn(
-                f"It has no effect here: {config_listing.place(origin.kind, origin.place, key)} overrides it."
-            )
+            output.warn(f"It has no effect here: {config_listing.place(origin.kind, origin.place, key)} overrides it.")

@@ -7,9 +7,11 @@ import dataclasses
 import secrets
 import shutil
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from claude_iterate.agent import discovery, sweep
 from claude_iterate.cli import output, permissions
@@ -22,7 +24,7 @@ from claude_iterate.core.settings import Settings
 from claude_iterate.core.state import RunState
 from claude_iterate.engine.clock import SystemClock
 from claude_iterate.engine.loop import Engine
-from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.plan import ERRANDS, Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.texts import TextSource, read_instructions
 from claude_iterate.errors import WorkspaceProblem
@@ -46,18 +48,41 @@ class Options:
     detailed: bool = False
     as_json: bool = False
     color: bool = True
+    purpose: str = "run"
+    report: str = ""
+    errand: Mapping[str, str] = field(default_factory=dict)
+
+
+class Performed(NamedTuple):
+    """A run that is over."""
+
+    run: str
+    state: RunState
+    exit_code: int
 
 
 def launch(project: Project, name: str, options: Options) -> int:
     """Run the workspace to its end; the exit code. Nothing is written before every check has passed."""
     layout = project.layout(name)
     read_instructions(layout)
+    done = perform(project, layout, options)
+    if options.as_json:
+        output.document(
+            {"workspace": name, "exitCode": done.exit_code, **projection.projected(done.state, done.run, running=False)}
+        )
+    return done.exit_code
+
+
+def perform(project: Project, layout: Layout, options: Options) -> Performed:
+    """A run of any purpose, from the checks to the end."""
     settings = _settings(project, layout, options)
     if options.dry_run:
         settings = _with_fake(settings)
     environ = dict(project.environ)
     version = discovery.version(settings.claude.command, environ | settings.claude.env)
-    if not options.dry_run and not options.skip_permissions and permissions.can_ask():
+    if options.purpose in ERRANDS:
+        settings = _may_write(project, settings)
+    elif not options.dry_run and not options.skip_permissions and permissions.can_ask():
         permissions.ask_and_save(project, layout)
         settings = _settings(project, layout, options)
     warnings = _warnings(project, settings, options)
@@ -70,10 +95,8 @@ def launch(project: Project, name: str, options: Options) -> int:
             with contextlib.suppress(OSError):
                 rehearsal.end(layout)
     assert state.finished is not None
-    code = exit_code(state.finished.reason, options.detailed or settings.exit_codes == "detailed")
-    if options.as_json:
-        output.document({"workspace": name, "exitCode": code, **projection.projected(state, run, running=False)})
-    return code
+    detailed = options.detailed or settings.exit_codes == "detailed"
+    return Performed(run, state, exit_code(state.finished.reason, detailed))
 
 
 def _rehearse(layout: Layout, options: Options) -> None:
@@ -101,6 +124,13 @@ def _with_fake(settings: Settings) -> Settings:
     return dataclasses.replace(settings, claude=dataclasses.replace(settings.claude, command=fake, args=()))
 
 
+def _may_write(project: Project, settings: Settings) -> Settings:
+    """Whoever sends Claude to write the instructions or a report has allowed it to edit files."""
+    if permissions.are_decided(settings, project.root, project.environ):
+        return settings
+    return dataclasses.replace(settings, claude=dataclasses.replace(settings.claude, permission_mode="acceptEdits"))
+
+
 def _warnings(project: Project, settings: Settings, options: Options) -> list[Warned]:
     found = []
     if options.skip_permissions or "--dangerously-skip-permissions" in settings.claude.args:
@@ -121,6 +151,7 @@ def _plan(project: Project, layout: Layout, settings: Settings, options: Options
         project.root / "claude-iterate" / "prompts",
         config_files.user_folder(project.environ) / "prompts",
     ]
+    texts = TextSource(layout, mode, most, folders, project.root / agents if agents else None)
     return Plan(
         run=run,
         layout=layout,
@@ -128,10 +159,15 @@ def _plan(project: Project, layout: Layout, settings: Settings, options: Options
         settings=settings,
         max_iterations=most,
         environ=dict(project.environ),
-        texts=TextSource(layout, mode, most, folders, project.root / agents if agents else None),
+        texts=texts
+        if options.purpose not in ERRANDS
+        else lambda _number, _failure: texts.errand(options.purpose, options.errand),
+        review_texts=texts.review,
+        report=layout.folder / (options.report or settings.verification.report_filename),
         log=_log_path(layout),
         agent_version=version,
         dry_run=options.dry_run,
+        purpose=options.purpose,
         skip_permissions=options.skip_permissions,
         carried=_carried(layout),
         tick=0.25 if sys.stderr.isatty() else 1.0,
@@ -168,13 +204,15 @@ def _run(plan: Plan, options: Options, warnings: list[Warned]) -> RunState:
     finally:
         audience.close()
         writer.close()
+        for trouble in troubles:  # what went wrong after the last entry
+            output.warn(trouble.text)
 
 
 def _make_room(plan: Plan) -> None:
     """Folders for this run; the raw output of old runs goes."""
     layout = plan.layout
     try:
-        layout.raw(plan.run, 1).parent.mkdir(parents=True)
+        Path(layout.raw(plan.run, "")).parent.mkdir(parents=True)
     except OSError as error:
         raise _unwritable(layout, error) from None
     for old in layout.run_ids()[: -plan.settings.keep_raw_runs]:
@@ -199,11 +237,17 @@ def _sinks(plan: Plan, options: Options, troubles: list[Warned]) -> list[Sink]:
         live=True,
         columns=lambda: shutil.get_terminal_size().columns,
     )
+    onlookers: list[Sink] = [console]
     try:
-        return [TextLog(plan.log, lambda text: troubles.append(Warned(text))), console]
+        onlookers.insert(0, TextLog(plan.log, lambda text: troubles.append(Warned(text))))
     except OSError as error:
         troubles.append(Warned(f"There will be no log: {plan.log} cannot be written: {error.strerror}."))
-        return [console]
+    if plan.settings.notify.url:
+        from claude_iterate.sinks.notify import Notifier
+
+        hint = f"Try it: claude-iterate notify test --workspace {plan.layout.name}"
+        onlookers.append(Notifier(plan.settings, plan.environ, lambda text: troubles.append(Warned(text, hint))))
+    return onlookers
 
 
 def _broken(sink: str, error: Exception) -> Warned:

@@ -11,7 +11,7 @@ from claude_iterate.core.layers import Resolved
 from claude_iterate.core.reasons import ENDINGS
 from claude_iterate.core.settings import Settings, catalogue
 from claude_iterate.core.state import RunState
-from claude_iterate.workspace import journal, lock, metadata, overview, status_file
+from claude_iterate.workspace import evidence, journal, lock, metadata, overview, status_file
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.repository import Project
 
@@ -19,7 +19,7 @@ from claude_iterate.workspace.repository import Project
 def portrait(project: Project, layout: Layout) -> dict[str, Any]:
     """The document. A damaged metadata file is a WorkspaceProblem."""
     about = metadata.read(layout.metadata)
-    found = journal.last_run(layout)
+    found = journal.last_run(layout, ("run",))
     logs = layout.logs()
     return {
         "name": layout.name,
@@ -29,6 +29,7 @@ def portrait(project: Project, layout: Layout) -> dict[str, Any]:
         "runningNow": lock.holder(layout.lock),
         "report": _report(layout),
         "lastRun": _run(*found) if found else None,
+        "proof": _proof(layout),
         "counters": {
             "total": about.count("totalIterations"),
             "setup": about.count("setupIterations"),
@@ -71,6 +72,12 @@ def _spent(state: RunState) -> float:
 def _origin(resolved: Resolved, key: str) -> str:
     origin = resolved.origin(key)
     return f"{origin.kind}: {origin.place}" if origin.kind in {"user", "project"} else origin.kind
+
+
+def _proof(layout: Layout) -> dict[str, Any] | None:
+    """The newest evidence, and of which run it is."""
+    found = evidence.newest(layout)
+    return {"run": found[0], **found[1]} if found else None
 
 
 def _report(layout: Layout) -> dict[str, Any]:

@@ -13,22 +13,23 @@ from claude_iterate.errors import UsageProblem
 
 @click.command("run")
 @name_argument
-@setting_option("max_iterations", "-m", "--max-iterations", "max_iterations")
-@setting_option("delay", "-d", "--delay", "delay", metavar="TIME")
+@setting_option("max_iterations", "-m", "--max-iterations")
+@setting_option("delay", "-d", "--delay", metavar="TIME")
 @click.option("--no-delay", is_flag=True, help="No pause between iterations.")
-@setting_option("stagnation_threshold", "--stagnation-threshold", "stagnation_threshold")
+@setting_option("stagnation_threshold", "--stagnation-threshold")
 @click.option("-v", "--verbose", is_flag=True, help="Show Claude's words and tools as they come.")
 @click.option("-q", "--quiet", is_flag=True, help="Show errors only.")
-@setting_option("output", "--output", "output", metavar="LEVEL", more="quiet, progress or verbose.")
-@setting_option("claude.model", "--model", "claude__model", metavar="NAME")
-@setting_option("claude.max_turns", "--max-turns", "claude__max_turns")
-@setting_option("limits.max_cost_usd", "--max-cost", "limits__max_cost_usd", metavar="USD")
-@setting_option("limits.max_duration", "--max-duration", "limits__max_duration", metavar="TIME")
-@setting_option("claude.permission_mode", "--permission-mode", "claude__permission_mode", metavar="MODE")
+@setting_option("output", "--output", metavar="LEVEL", more="quiet, progress or verbose.")
+@setting_option("claude.model", "--model", metavar="NAME")
+@setting_option("claude.max_turns", "--max-turns")
+@setting_option("limits.max_cost_usd", "--max-cost", metavar="USD")
+@setting_option("limits.max_duration", "--max-duration", metavar="TIME")
+@setting_option("claude.permission_mode", "--permission-mode", metavar="MODE")
 @click.option(
     "--allow", multiple=True, metavar="TOOL", help="Allow a tool, for example 'Bash(npm test:*)'. Repeatable."
 )
 @click.option("--dangerously-skip-permissions", is_flag=True, help="Allow everything. For sandboxes; never saved.")
+@click.option("--verify", is_flag=True, help="Let Claude review a completion claim before it counts.")
 @click.option("--dry-run", is_flag=True, help="Use the built-in fake Claude: no login, no cost.")
 @click.option("--detailed-exit-code", is_flag=True, help="A different exit code for every reason to end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document about the run on standard output.")
@@ -49,7 +50,7 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
     from claude_iterate.cli.launch import Options, launch
 
     options = Options(
-        flags=flags_layer({parameter.replace("__", "."): value for parameter, value in given.items()}),
+        flags=flags_layer(given),
         allow=own["allow"],
         skip_permissions=own["dangerously_skip_permissions"],
         dry_run=own["dry_run"],
@@ -62,7 +63,7 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
 
 def _own_flags(given: dict[str, Any]) -> dict[str, Any]:
     """Take out of `given` what is no setting; the shorthands among it become settings."""
-    names = ("no_delay", "verbose", "quiet", "allow", "dangerously_skip_permissions", "dry_run")
+    names = ("no_delay", "verbose", "quiet", "allow", "dangerously_skip_permissions", "dry_run", "verify")
     own = {name: given.pop(name) for name in (*names, "detailed_exit_code", "as_json")}
     levels = [word for word in ("verbose", "quiet") if own[word]]
     if len(levels) + (given["output"] is not None) > 1:
@@ -71,6 +72,8 @@ def _own_flags(given: dict[str, Any]) -> dict[str, Any]:
         given["output"] = levels[0]
     if own["no_delay"] and given["delay"] is not None:
         raise UsageProblem("Choose one of --delay and --no-delay.", "They exclude each other.")
+    if own["verify"]:
+        given["verification.auto_verify"] = True
     if own["no_delay"]:
         given["delay"] = 0.0
     return own

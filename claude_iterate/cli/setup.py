@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from claude_iterate.cli import instructions_input, output
+from claude_iterate.cli import announce, instructions_input, output
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.options import json_option, mode_option, name_argument
 from claude_iterate.errors import WorkspaceProblem
@@ -20,9 +20,7 @@ from claude_iterate.workspace.repository import Project
 @click.option("--force", is_flag=True, help="Replace instructions; the old ones are kept as INSTRUCTIONS.md.bak.")
 @json_option
 @click.pass_obj
-def command(
-    invocation: Invocation, name: str, source: str | None, mode: str | None, force: bool, as_json: bool
-) -> int:
+def command(invocation: Invocation, name: str, source: str | None, mode: str | None, force: bool, as_json: bool) -> int:
     """Write the instructions of the workspace NAME, and make it if there is none.
 
     The text comes from --from, or from standard input when that is no terminal; else your editor opens.
@@ -41,6 +39,7 @@ def command(
     layout = _write(project, layout, name, mode, text)
     if as_json:
         output.document({"name": name, "path": str(layout.instructions), "bytes": len(text), "made": made})
+        announce.setup_complete(project, layout)
         return 0
     output.done(f"Wrote {layout.instructions} ({len(text)} bytes).")
     if on_terminal():
@@ -48,6 +47,7 @@ def command(
 
         ask_and_save(project, layout)
     output.note(f"Next: claude-iterate run {name}")
+    announce.setup_complete(project, layout)
     return 0
 
 

@@ -30,6 +30,7 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     output.result(f"Status: {_status(view)}")
     _print_report(view["report"])
     _print_run(view["lastRun"])
+    _print_proof(view["proof"])
     counters = view["counters"]
     output.result(
         f"Iterations: {counters['execution']} in runs, {counters['setup']} in setup"
@@ -73,6 +74,31 @@ def _print_run(run: dict[str, Any] | None) -> None:
     for line in (detail, run["advice"], run["lastError"]):
         if line:
             output.result(f"  {line}")
+
+
+def _print_proof(proof: dict[str, Any] | None) -> None:
+    """The evidence, check by check."""
+    if proof is None:
+        return
+    verdict = {True: "the claim holds", False: "the claim does not hold", None: "it was cut off"}[proof["passed"]]
+    tree = f", tree {proof['tree'][:12]}" if proof["tree"] else ""
+    output.result(f"Proof: {verdict} (run {proof['run']}, claim {proof['claim']}{tree})")
+    for check in proof["checks"]:
+        good = check["exitCode"] == 0
+        how = (
+            "" if good else f": exit code {check['exitCode']}" if check["exitCode"] is not None else ": no end in time"
+        )
+        sign = output.symbol("good" if good else "bad")
+        output.result(f"  {sign} {check['command']}{'' if good else how} ({durations.describe(check['duration'])})")
+        if not good:
+            for line in check["output"].strip().splitlines()[-5:]:
+                output.result(f"      {line}")
+    review = proof["review"]
+    if review is not None:
+        sign = output.symbol("good" if review["verdict"] == "verified" else "bad")
+        output.result(f"  {sign} review: {review['verdict']}{' - ' + review['summary'] if review['summary'] else ''}")
+        for item in review["findings"]:
+            output.result(f"      - {item}")
 
 
 def _print_settings(settings: list[dict[str, Any]]) -> None:

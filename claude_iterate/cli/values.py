@@ -28,9 +28,14 @@ def as_text(value: Any) -> str:
 def covered(key: str, value: Any) -> Any:
     """The value with what must not be seen over a shoulder replaced by `***`."""
     if key == "notify.url" and isinstance(value, str):
-        # User and password before the host, and the query, where services put their tokens.
+        # User and password before the host, the query, and the end of a long path: there services put their tokens.
         without_user = re.sub(r"//[^/@\s]*@", f"//{COVER}@", value)
-        return re.sub(r"\?.*$", f"?{COVER}", without_user)
+        without_query = re.sub(r"\?.*$", f"?{COVER}", without_user)
+        return re.sub(r"(//[^/?]+(?:/[^/?]+){2,}/)[^/?]+", rf"\g<1>{COVER}", without_query)
+    if key == "notify.secret" and value:
+        return COVER
+    if key == "notify.headers" and isinstance(value, dict):
+        return dict.fromkeys(value, COVER)
     if key == "claude.env" and isinstance(value, dict):
         return {name: COVER if _SECRET_NAME.search(name) else text for name, text in value.items()}
     return value

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     Entry,
+    ErrandFinished,
     Event,
     IterationStarted,
     ResultReported,
@@ -23,7 +24,7 @@ from claude_iterate.core.events import (
 
 TEXT = 300
 VALUE = 160
-_TEXTS = (Said, Thought, Told, ResultReported)
+_TEXTS = (Said, Thought, Told, ResultReported, ErrandFinished)
 _PLAIN = (bool, int, float, type(None))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from claude_iterate.core.durations import describe
-from claude_iterate.core.outcome import ENDING_FAILURES
+from claude_iterate.core.outcome import ENDING_FAILURES, FINE
 from claude_iterate.core.reasons import Reason
 from claude_iterate.core.state import RunState
 
@@ -30,6 +30,10 @@ class Facts(NamedTuple):
     idle_timeout: float = 900.0
     result_grace: float = 15.0
     last_heard: float = 0.0
+    proof_wanted: bool = False
+    claims_allowed: int = 1
+    only_verify: bool = False
+    only_errand: bool = False
 
 
 class Begin(NamedTuple):
@@ -42,6 +46,16 @@ class Wait(NamedTuple):
     """Nothing to do before `until`."""
 
     until: float
+
+
+class Verify(NamedTuple):
+    """Look whether the claim of completion holds."""
+
+    claim: int
+
+
+class RunErrand(NamedTuple):
+    """Make the one call that this run is for."""
 
 
 class Cut(NamedTuple):
@@ -59,16 +73,54 @@ class Finish(NamedTuple):
     advice: str = ""
 
 
-Verdict = Begin | Wait | Cut | Finish
+Verdict = Begin | Wait | Verify | RunErrand | Cut | Finish
 Between = Callable[[RunState, Facts], Verdict | None]
 Running = Callable[[RunState, Facts], tuple[float, Cut] | None]
 
 
+def errand(state: RunState, facts: Facts) -> Verdict | None:
+    """`setup`, `edit` and `validate` make one call and are done: **completed**, or **agent_failed** if it failed."""
+    if not facts.only_errand:
+        return None
+    if state.errand is None:
+        return RunErrand() if state.stop is None else None
+    outcome = state.errand.outcome
+    if state.stop is not None and outcome.kind == "interrupted":
+        return None
+    if outcome.kind in FINE:
+        return Finish("completed")
+    return Finish("agent_failed", outcome.message, outcome.advice)
+
+
+def _claims_completion(state: RunState) -> bool:
+    return state.last_status is not None and state.last_status.complete
+
+
 def completed(state: RunState, facts: Facts) -> Verdict | None:
-    """The agent reported `complete: true` in the iteration that just ended: **completed**."""
-    if state.last_status is not None and state.last_status.complete:
-        return Finish("completed", state.last_status.summary or "")
+    """The agent reported `complete: true` in the iteration that just ended, and the proof (if one is wanted) holds:
+    **completed**."""
+    if facts.only_verify:
+        return Finish("completed", "verified") if state.proof is not None and state.proof.passed else None
+    if _claims_completion(state) and (not facts.proof_wanted or (state.proof is not None and state.proof.passed)):
+        return Finish("completed", (state.last_status.summary or "") if state.last_status else "")
     return None
+
+
+def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
+    """The agent reported `complete: true` and checks or a review are wanted: look for ourselves."""
+    if state.proof is None and (facts.only_verify or (facts.proof_wanted and _claims_completion(state))):
+        return Verify(state.claims + 1)
+    return None
+
+
+def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
+    """The proof failed, and `verification.max_attempts` claims were made or `resume_on_fail` is off:
+    **verification_failed**."""
+    if state.proof is None or state.proof.passed or (not facts.only_verify and state.claims < facts.claims_allowed):
+        return None
+    return Finish(
+        "verification_failed", state.proof.findings, "Help it along, then run again; the evidence is in show."
+    )
 
 
 def stop_was_asked(state: RunState, facts: Facts) -> Verdict | None:
@@ -149,8 +201,11 @@ def begin_the_next(state: RunState, facts: Facts) -> Verdict | None:
 
 
 BETWEEN_RULES: tuple[Between, ...] = (
+    errand,
     completed,
     stop_was_asked,
+    claim_must_be_proven,
+    proof_failed,
     agent_is_blocked,
     failure_ends_the_run,
     too_many_failures,
@@ -170,7 +225,7 @@ def stop_now(state: RunState, facts: Facts) -> tuple[float, Cut] | None:
 
 def lingers_after_result(state: RunState, facts: Facts) -> tuple[float, Cut] | None:
     """Claude gave its last result and no background task is open: `timeouts.result_grace` later."""
-    now = state.iteration
+    now = state.call
     if now is None or now.result_at is None or now.open_tasks:
         return None
     return now.result_at + facts.result_grace, Cut("lingering", facts.result_grace)
@@ -183,9 +238,9 @@ def silent_for_too_long(state: RunState, facts: Facts) -> tuple[float, Cut] | No
 
 def iteration_too_long(state: RunState, facts: Facts) -> tuple[float, Cut] | None:
     """The iteration goes on: `timeouts.iteration` after its start."""
-    if state.iteration is None:
+    if state.call is None:
         return None
-    return state.iteration.started + facts.iteration_timeout, Cut("timeout", facts.iteration_timeout)
+    return state.call.started + facts.iteration_timeout, Cut("timeout", facts.iteration_timeout)
 
 
 RUNNING_RULES: tuple[Running, ...] = (

@@ -176,6 +176,9 @@ CLASSES: tuple[Class, ...] = (
     ),
 )
 
+FINE = frozenset({"ok", "max_turns"})
+"""Outcomes that are no failure: running into the turn limit is a normal end."""
+
 COUNTED_FAILURES = frozenset({"crash", "timeout", "idle"})
 """Failures that may pass by themselves: the run goes on until `stop.failures` of them came in a row."""
 

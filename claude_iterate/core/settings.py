@@ -10,7 +10,19 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from claude_iterate.core.kinds import Amount, Choice, Duration, Flag, Kind, Program, Table, Whole, Words
+from claude_iterate.core.kinds import (
+    Amount,
+    Choice,
+    Duration,
+    Flag,
+    Headers,
+    Kind,
+    Program,
+    Table,
+    WebAddress,
+    Whole,
+    Words,
+)
 
 PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
 NOTIFY_EVENTS = (
@@ -22,7 +34,13 @@ NOTIFY_EVENTS = (
     "status_update",
     "completion",
     "error",
+    "verification",
+    "limit_wait",
+    "limit_over",
+    "blocked",
+    "stopped",
 )
+NOTIFY_FORMATS = ("ntfy", "json", "slack", "discord")
 
 
 def _set(kind: Kind, default: Any, sentence: str, **extra: Any) -> Any:
@@ -87,20 +105,32 @@ class NotificationSettings:
 
 @dataclass(frozen=True)
 class NotifySettings:
-    url: str | None = _set(Kind(), None, "Where notifications are posted.", original=("notifyUrl",), planned=True)
-    events: tuple[str, ...] = _set(
-        Words(Choice(NOTIFY_EVENTS)), ("all",), "Which events are posted.", original=("notifyEvents",), planned=True
+    url: str | None = _set(
+        WebAddress(), None, "Where notifications are posted; empty: nowhere.", original=("notifyUrl",)
     )
+    events: tuple[str, ...] = _set(
+        Words(Choice(NOTIFY_EVENTS)), ("all",), "Which events are posted.", original=("notifyEvents",)
+    )
+    format: str = _set(Choice(NOTIFY_FORMATS), "ntfy", "The form of a notification: who is to understand it.")
+    headers: dict[str, str] = field(
+        default_factory=dict,
+        metadata={"kind": Headers(), "sentence": "Headers added to every notification, for example a login."},
+    )
+    secret: str | None = _set(Kind(), None, "Signs every notification, so that the receiver can tell it is ours.")
 
 
 @dataclass(frozen=True)
 class VerificationSettings:
-    auto_verify: bool = _set(Flag(), False, "Review a completion claim with Claude before it counts.", planned=True)
-    depth: str = _set(Choice(("quick", "standard", "deep")), "standard", "How thorough the review is.", planned=True)
-    resume_on_fail: bool = _set(Flag(), True, "Go on working when the proof fails.", planned=True)
-    max_attempts: int = _set(Whole(1, 10), 2, "Completion claims allowed before the run gives up.", planned=True)
-    report_filename: str = _set(Kind(), "verification-report.md", "Name of the review's report.", planned=True)
-    notify_on_verification: bool = _set(Flag(), True, "Post a notification of each verification.", planned=True)
+    checks: tuple[str, ...] = _set(
+        Words(), (), "Shell commands that must succeed before a completion claim counts, for example `npm test`."
+    )
+    check_timeout: float = _set(Duration(above_zero=True), 600.0, "Longest time one check may take.")
+    auto_verify: bool = _set(Flag(), False, "Let Claude review a completion claim in fresh context before it counts.")
+    depth: str = _set(Choice(("quick", "standard", "deep")), "standard", "How thorough the review is.")
+    resume_on_fail: bool = _set(Flag(), True, "Go on when the proof fails; the findings go into the next prompt.")
+    max_attempts: int = _set(Whole(1, 10), 2, "Completion claims allowed in one run before it gives up.")
+    report_filename: str = _set(Kind(), "verification-report.md", "Name of the review's report in the workspace.")
+    notify_on_verification: bool = _set(Flag(), True, "Post a notification of each verification.")
 
 
 @dataclass(frozen=True)
@@ -109,11 +139,11 @@ class PathSettings:
         Kind(), "claude-iterate/workspaces", "Where workspaces live.", original=("workspacesDir",)
     )
     templates_dir: str = _set(
-        Kind(), "claude-iterate/templates", "Where templates live.", original=("templatesDir",), planned=True
+        Kind(), "claude-iterate/templates", "Where templates live.", original=("templatesDir",)
     )
     archive_dir: str = _set(Kind(), "claude-iterate/archive", "Where archives live.", original=("archiveDir",))
     global_templates_dir: str | None = _set(
-        Kind(), None, "Where the user's own templates live.", original=("globalTemplatesDir",), planned=True
+        Kind(), None, "Where the user's own templates live.", original=("globalTemplatesDir",)
     )
 
 

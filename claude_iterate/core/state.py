@@ -15,12 +15,16 @@ from claude_iterate.core.events import (
     Carried,
     CutStarted,
     Entry,
+    ErrandFinished,
+    ErrandStarted,
     ErrorPrinted,
     IterationFinished,
     IterationStarted,
     LimitReported,
     Outcome,
     ResultReported,
+    ReviewFinished,
+    ReviewStarted,
     RunFinished,
     RunStarted,
     Said,
@@ -32,8 +36,10 @@ from claude_iterate.core.events import (
     Tokens,
     ToolAnswered,
     ToolCalled,
+    VerificationFinished,
+    VerificationStarted,
 )
-from claude_iterate.core.outcome import COUNTED_FAILURES
+from claude_iterate.core.outcome import COUNTED_FAILURES, FINE
 from claude_iterate.core.reasons import Reason
 from claude_iterate.core.status import Status
 
@@ -44,11 +50,15 @@ _FOLDED = frozenset(
     {
         AgentExited,
         CutStarted,
+        ErrandFinished,
+        ErrandStarted,
         ErrorPrinted,
         IterationFinished,
         IterationStarted,
         LimitReported,
         ResultReported,
+        ReviewFinished,
+        ReviewStarted,
         RunFinished,
         RunStarted,
         Said,
@@ -59,13 +69,15 @@ _FOLDED = frozenset(
         TaskStarted,
         ToolAnswered,
         ToolCalled,
+        VerificationFinished,
+        VerificationStarted,
     }
 )
 """Events that can change the state. Looked up first, because most of what Claude prints cannot."""
 
 
-class Iteration(msgspec.Struct, frozen=True):
-    """The call of Claude that is under way."""
+class Call(msgspec.Struct, frozen=True):
+    """The call of Claude that is under way; `number` is the iteration's, 0 for a review."""
 
     number: int
     started: float
@@ -88,7 +100,7 @@ class RunState(msgspec.Struct, frozen=True):
     started: RunStarted | None = None
     started_at: float = 0.0
     last_at: float = 0.0
-    iteration: Iteration | None = None
+    call: Call | None = None
     iterations: int = 0
     last_ended: float = 0.0
     last_outcome: Outcome | None = None
@@ -98,6 +110,10 @@ class RunState(msgspec.Struct, frozen=True):
     failures: int = 0
     cost_usd: float = 0.0
     tokens: Tokens = Tokens()
+    claims: int = 0
+    proof: VerificationFinished | None = None
+    findings: str = ""
+    errand: ErrandFinished | None = None
     stop: StopRequested | None = None
     finished: RunFinished | None = None
 
@@ -114,7 +130,7 @@ class RunState(msgspec.Struct, frozen=True):
     @property
     def total_iterations(self) -> int:
         """Over all runs of the workspace; one that was cut by a crash counts."""
-        return self.carried.iterations + self.iterations + (1 if self.iteration else 0)
+        return self.carried.iterations + self.iterations + (1 if self.call and self.call.number else 0)
 
     @property
     def reason(self) -> Reason | None:
@@ -145,15 +161,28 @@ def reduce(state: RunState, entry: Entry) -> RunState:
     kind = type(event)
     if kind not in _FOLDED or (kind is Said and not event.error):  # type: ignore[union-attr]
         return state
-    if state.iteration is not None:
-        iteration = _in_iteration(state.iteration, entry)
-        if iteration is not state.iteration:
-            return replace(state, iteration=iteration)
+    if state.call is not None:
+        call = _in_call(state.call, entry)
+        if call is not state.call:
+            return replace(state, call=call)
     match event:
         case RunStarted():
             return replace(state, started=event, started_at=entry.at, last_at=entry.at)
         case IterationStarted():
-            return replace(state, iteration=Iteration(event.number, entry.elapsed), last_at=entry.at)
+            return replace(state, call=Call(event.number, entry.elapsed), proof=None, findings="", last_at=entry.at)
+        case ReviewStarted():
+            return replace(state, call=Call(0, entry.elapsed), last_at=entry.at)
+        case ReviewFinished():
+            return replace(state, call=None, cost_usd=state.cost_usd + event.cost_usd, last_at=entry.at)
+        case ErrandStarted():
+            return replace(state, call=Call(0, entry.elapsed), last_at=entry.at)
+        case ErrandFinished():
+            cost = state.cost_usd + event.cost_usd
+            return replace(state, call=None, errand=event, cost_usd=cost, last_at=entry.at)
+        case VerificationStarted():
+            return replace(state, claims=event.claim, last_at=entry.at)
+        case VerificationFinished():
+            return replace(state, proof=event, findings=event.findings, last_at=entry.at)
         case StatusChanged():
             return replace(state, status=event.status, last_at=entry.at)
         case IterationFinished():
@@ -170,7 +199,8 @@ def _finish_iteration(state: RunState, event: IterationFinished, entry: Entry) -
     failed = event.outcome.kind in COUNTED_FAILURES
     return replace(
         state,
-        iteration=None,
+        call=None,
+        findings="" if event.outcome.kind in FINE else event.outcome.message,
         iterations=state.iterations + 1,
         last_ended=entry.elapsed,
         last_at=entry.at,
@@ -185,8 +215,8 @@ def _finish_iteration(state: RunState, event: IterationFinished, entry: Entry) -
     )
 
 
-def _in_iteration(now: Iteration, entry: Entry) -> Iteration:
-    """The iteration after an entry; the same object when the entry says nothing of it."""
+def _in_call(now: Call, entry: Entry) -> Call:
+    """The call after an entry; the same object when the entry says nothing of it."""
     event = entry.event
     match event:
         case ToolCalled():

@@ -14,7 +14,7 @@ LARGEST = 1024 * 1024
 
 
 class Status(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One report of the agent. `None` means: it did not say."""
+    """One report of the agent. `None` means: it did not say. `source` is file, or a weaker one: block, boxes."""
 
     complete: bool
     completed: int | None = None
@@ -26,6 +26,7 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
     blockers: tuple[str, ...] = ()
     notes: str | None = None
     last_updated: str | None = None
+    source: str = "file"
 
     @property
     def remaining(self) -> int | None:

@@ -9,14 +9,17 @@ from collections.abc import Callable, Sequence
 from claude_iterate import __version__, operating_system
 from claude_iterate.agent import sweep
 from claude_iterate.agent.guardian import Guardian
-from claude_iterate.core.decide import Begin, Cut, Finish, Wait, decide
+from claude_iterate.core.decide import Begin, Cut, Finish, RunErrand, Verify, Wait, decide
 from claude_iterate.core.events import LeftoversEnded, RunFinished, RunStarted, Warned
 from claude_iterate.core.state import RunState
+from claude_iterate.engine.errand import Errand
 from claude_iterate.engine.inbox import Audience, Inbox, Signalled, StatusTouched, WatchFailed
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.proof import Proof
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status import StatusDesk
+from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.workspace.watch import StatusWatch
 
 
@@ -28,7 +31,7 @@ class Engine:
         self._recorder = recorder
         self._audience = audience
         self._warnings = warnings
-        self._desk = StatusDesk(plan.layout.status, plan.settings.notification.status_watch, recorder)
+        self._desk = StatusDesk(plan.layout, plan.settings.notification.status_watch, recorder)
         self._inbox = Inbox(recorder, self._desk, audience, plan.tick)
 
     @property
@@ -43,11 +46,13 @@ class Engine:
         restore = operating_system.on_stop_signals(lambda name: self._inbox.post(Signalled(name)))
         operating_system.become_subreaper()
         guardian = Guardian(self._plan.run)
+        grace = self._plan.settings.timeouts.terminate_grace
+        supervisor = Supervisor(self._inbox, self._recorder, self._plan.run, grace, (guardian.pid,))
         watch = self._watch()
         try:
             self._record_start()
             project(self._state, True)
-            while self._step(guardian):
+            while self._step(supervisor):
                 pass
         finally:
             ended = sweep.end_leftovers(self._plan.run, [guardian.pid], thorough=True)
@@ -60,16 +65,18 @@ class Engine:
             restore()
         return self._state
 
-    def _step(self, guardian: Guardian) -> bool:
+    def _step(self, supervisor: Supervisor) -> bool:
         """One verdict; False when the run is over."""
         verdict = decide(self._state, self._plan.facts(self._recorder.elapsed()))
         match verdict:
             case Begin(number):
-                iteration = IterationRun(
-                    self._plan, self._recorder, self._inbox, self._desk, number, own_children=(guardian.pid,)
-                )
-                iteration.run()
+                IterationRun(self._plan, self._recorder, supervisor, self._desk, number).run()
                 self._audience.flush()
+            case Verify(claim):
+                Proof(self._plan, self._recorder, supervisor, claim).run()
+                self._audience.flush()
+            case RunErrand():
+                Errand(self._plan, self._recorder, supervisor).run()
             case Wait(until):
                 self._inbox.receive(until)
             case Finish():
@@ -94,6 +101,7 @@ class Engine:
                 log=str(plan.log),
                 agent_version=plan.agent_version,
                 dry_run=plan.dry_run,
+                purpose=plan.purpose,
                 carried=plan.carried,
             )
         )
@@ -105,9 +113,7 @@ class Engine:
         if not self._plan.settings.notification.status_watch.enabled:
             return None
         post = self._inbox.post
-        return StatusWatch(
-            self._plan.layout.status, lambda: post(StatusTouched()), lambda why: post(WatchFailed(why))
-        )
+        return StatusWatch(self._plan.layout.status, lambda: post(StatusTouched()), lambda why: post(WatchFailed(why)))
 
     def _finish(self, verdict: Finish) -> None:
         state = self._state

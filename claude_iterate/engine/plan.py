@@ -12,6 +12,9 @@ from claude_iterate.core.modes import Mode
 from claude_iterate.core.settings import Settings
 from claude_iterate.workspace.layout import Layout
 
+ERRANDS = frozenset({"setup", "edit", "validate"})
+"""Purposes of a run that makes one call and no iteration."""
+
 
 @dataclass(frozen=True)
 class Texts:
@@ -34,12 +37,20 @@ class Plan:
     max_iterations: int
     environ: Mapping[str, str]
     texts: Callable[[int, str], Texts]
+    review_texts: Callable[[str, str, str, Path], Texts]
+    report: Path
     log: Path
     agent_version: str = ""
     dry_run: bool = False
+    purpose: str = "run"
     skip_permissions: bool = False
     carried: Carried = field(default_factory=Carried)
     tick: float = 1.0
+
+    @property
+    def review_wanted(self) -> bool:
+        """Claude is to look at a claim with fresh context; the command `verify` always wants that."""
+        return self.settings.verification.auto_verify or self.purpose == "verify"
 
     def facts(self, now: float, last_heard: float = 0.0) -> Facts:
         """The bounds of this run as `decide` reads them."""
@@ -57,6 +68,10 @@ class Plan:
             idle_timeout=settings.timeouts.idle,
             result_grace=settings.timeouts.result_grace,
             last_heard=last_heard,
+            proof_wanted=self.review_wanted or bool(settings.verification.checks),
+            claims_allowed=settings.verification.max_attempts if settings.verification.resume_on_fail else 1,
+            only_verify=self.purpose == "verify",
+            only_errand=self.purpose in ERRANDS,
         )
 
     def budget(self, spent: float) -> float | None:

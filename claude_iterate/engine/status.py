@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from claude_iterate.core import fallbacks
 from claude_iterate.core.events import StatusChanged
 from claude_iterate.core.settings import StatusWatchSettings
-from claude_iterate.core.status import Change, Reading, Status, compare
+from claude_iterate.core.status import LARGEST, Change, Reading, Status, compare
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.workspace import status_file
+from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.status_file import Seen
 
 
 class StatusDesk:
     """Knows the last report, tells of news once, and judges whether a report is of this iteration."""
 
-    def __init__(self, path: Path, settings: StatusWatchSettings, recorder: Recorder) -> None:
-        self._path = path
+    def __init__(self, layout: Layout, settings: StatusWatchSettings, recorder: Recorder) -> None:
+        self._path = path = layout.status
+        self._todo = layout.todo
         self._settings = settings
         self._recorder = recorder
         self._last = status_file.look(path)
@@ -39,12 +42,20 @@ class StatusDesk:
         """Remember how the file is now: only what differs from it is a report of this iteration."""
         self._before = self._look()
 
-    def iteration_ends(self) -> Reading | None:
-        """The report, if the agent wrote one in this iteration. The last change is told without waiting for quiet."""
+    def iteration_ends(self, last_message: str) -> Reading | None:
+        """The report of this iteration: the file if the agent wrote it, else a block in its last message, else the
+        boxes of TODO.md. The last change of the file is told without waiting for quiet."""
         seen = self._look()
-        if seen.fingerprint is not None and seen.fingerprint == self._before.fingerprint:
-            return None
-        return seen.reading
+        fresh = seen.fingerprint is None or seen.fingerprint != self._before.fingerprint
+        written = seen.reading if fresh else None
+        if written is not None and written.status is not None:
+            return written
+        problems = written.problems if written is not None else ()
+        block = fallbacks.from_block(last_message)
+        if block is not None:
+            return Reading(block.status, (*problems, *block.problems))
+        boxes = fallbacks.from_boxes(_text(self._todo))
+        return Reading(boxes, problems) if boxes is not None or problems else None
 
     def _look(self) -> Seen:
         self.due = float("inf")
@@ -60,3 +71,11 @@ class StatusDesk:
             if change is not None:
                 self._recorder.record(StatusChanged(now, change))
         return seen
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST).decode("utf-8", "replace")
+    except OSError:
+        return ""

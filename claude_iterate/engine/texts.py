@@ -56,6 +56,39 @@ class TextSource:
         rendered = self._prompts.iteration_prompts(values)
         return Texts(rendered.system, rendered.user, instructions, rendered.status_instructions)
 
+    def review(self, depth: str, depth_note: str, identity: str, report: Path) -> Texts:
+        """The texts of a review."""
+        layout = self._layout
+        values = {
+            "project_root": str(layout.root),
+            "workspace_name": layout.name,
+            "workspace_path": str(layout.folder),
+            "report_path": str(report),
+            "depth": depth,
+            "depth_note": depth_note,
+            "nonce": identity,
+        }
+        return Texts(
+            self._prompts.render("workspace-system", values),
+            self._prompts.render("verify-completion", values),
+            "",
+            "",
+        )
+
+    def errand(self, purpose: str, more: Mapping[str, str]) -> Texts:
+        """The texts of a call that is no iteration: setup, edit or validate."""
+        layout = self._layout
+        values = {
+            "project_root": str(layout.root),
+            "workspace_name": layout.name,
+            "workspace_path": str(layout.folder),
+            "validation_criteria": self._prompts.render("validation-criteria", {}),
+            "goal": "",
+            **more,
+        }
+        system = self._prompts.render("workspace-system", values)
+        return Texts(system, self._prompts.render(purpose, values), "", "")
+
     def _values(self, number: int, failure: str, instructions: str) -> Mapping[str, object]:
         layout = self._layout
         seen = status_file.look(layout.status).reading
@@ -97,6 +130,4 @@ def _agents_text(path: Path | None) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise WorkspaceProblem(
-            f"`claude.agents_file` ({path}) cannot be read: {said}.", "Mend the setting."
-        ) from None
+        raise WorkspaceProblem(f"`claude.agents_file` ({path}) cannot be read: {said}.", "Mend the setting.") from None

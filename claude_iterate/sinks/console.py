@@ -10,12 +10,15 @@ from typing import Any, TextIO, get_args
 
 from claude_iterate.core.events import (
     AgentExited,
+    CheckFinished,
     CutStarted,
     Entry,
     Event,
     IterationFinished,
     IterationStarted,
     LeftoversEnded,
+    ReviewFinished,
+    ReviewStarted,
     RunFinished,
     RunStarted,
     StatusChanged,
@@ -24,11 +27,13 @@ from claude_iterate.core.events import (
     Thought,
     ToolAnswered,
     ToolCalled,
+    VerificationFinished,
+    VerificationStarted,
     Warned,
 )
 from claude_iterate.core.reasons import ENDINGS
 from claude_iterate.core.state import RunState, reduce
-from claude_iterate.sinks import run_lines
+from claude_iterate.sinks import proof_lines, run_lines
 from claude_iterate.sinks.ending import ending, log_place, totals
 from claude_iterate.sinks.limits import CONSOLE
 from claude_iterate.sinks.live_line import LiveLine
@@ -40,6 +45,11 @@ PLAIN: dict[type, Callable[[Any], list[str]]] = {
     StatusChanged: run_lines.status_changed,
     CutStarted: run_lines.cut_started,
     LeftoversEnded: run_lines.leftovers_ended,
+    VerificationStarted: proof_lines.verification_started,
+    CheckFinished: proof_lines.check_finished,
+    ReviewStarted: proof_lines.review_started,
+    ReviewFinished: proof_lines.review_finished,
+    VerificationFinished: proof_lines.verification_finished,
 }
 STREAM: frozenset[type] = frozenset(get_args(StreamEvent))
 SIGNS = {"✓": GREEN, "✗": RED, "❌": RED, "⚠": YELLOW}
@@ -120,7 +130,7 @@ class Console:
             mode = self._state.started.mode if self._state.started is not None else ""
             self._say([*self._gap(), *run_lines.iteration_finished(event, mode)])
         elif isinstance(event, StopRequested):
-            self._say(run_lines.stop_requested(event, self._state.iteration is not None))
+            self._say(run_lines.stop_requested(event, self._state.call is not None))
         elif type(event) in PLAIN:
             self._say(PLAIN[type(event)](event))
         elif self._level == "verbose":

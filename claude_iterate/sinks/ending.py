@@ -10,6 +10,7 @@ from claude_iterate.sinks.wording import counted, first_and_rest, indented, mone
 
 WHAT = {
     "blocked": "The agent is blocked and needs a person",
+    "verification_failed": "The work is not proven",
     "agent_failed": "Claude failed",
     "budget": "The budget is spent",
     "duration": "The time for this run is over",
@@ -23,6 +24,9 @@ GO_ON = frozenset({"duration", "usage_limit", "interrupted", "terminated"})
 
 def ending(finished: RunFinished, state: RunState) -> list[str]:
     """The closing message without the totals; its first line says what happened."""
+    purpose = state.started.purpose if state.started is not None else "run"
+    if finished.reason == "completed" and purpose != "run":
+        return ["✓ Verified: the task is done." if purpose == "verify" else f"✓ {purpose.capitalize()} finished."]
     if finished.reason == "completed":
         after = counted(finished.iterations, "iteration")
         return [f"✓ Task completed successfully after {after}", *_report(finished.detail, state)]
@@ -40,7 +44,10 @@ def ending(finished: RunFinished, state: RunState) -> list[str]:
 
 def totals(finished: RunFinished, state: RunState) -> list[str]:
     """The figures of the run and where its log is."""
-    figures = f"Iterations: {finished.iterations} · Time: {describe(finished.duration)}"
+    iterations = (
+        f"Iterations: {finished.iterations} · " if state.started is None or state.started.purpose == "run" else ""
+    )
+    figures = f"{iterations}Time: {describe(finished.duration)}"
     rehearsal = state.started is not None and state.started.dry_run
     cost = "nothing (dry run)" if rehearsal else money(finished.cost_usd)
     return [f"{figures} · Cost: {cost}", *log_place(state)]

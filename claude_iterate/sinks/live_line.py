@@ -58,7 +58,7 @@ class LiveLine:
 
 def compose(state: RunState, tool: tuple[str, float] | None, now: float) -> str:
     """`[3/50] ██░░░░░░ 12/60 · 3m 05s · $0.42 · Bash npm test (8s)`; what is not known is left out."""
-    number = state.iteration.number if state.iteration else state.iterations
+    number = state.call.number if state.call and state.call.number else state.iterations
     most = state.started.max_iterations if state.started else 0
     parts = [f"[{number}/{most}]" if most else f"[{number}]"]
     status = state.status
@@ -68,8 +68,8 @@ def compose(state: RunState, tool: tuple[str, float] | None, now: float) -> str:
         parts[0] += f" {'█' * filled}{'░' * (CELLS - filled)} {status.completed}/{status.total}"
     parts.append(_age(now))
     cost = state.cost_usd
-    if state.iteration is not None and state.iteration.result is not None:
-        cost += state.iteration.result.cost_usd
+    if state.call is not None and state.call.result is not None:
+        cost += state.call.result.cost_usd
     if cost:
         parts.append(money(cost))
     if tool is not None:

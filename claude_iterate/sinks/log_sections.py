@@ -6,6 +6,7 @@ import shlex
 
 from claude_iterate.core.durations import describe
 from claude_iterate.core.events import IterationFinished, RunFinished, RunStarted, StopRequested, Warned
+from claude_iterate.core.outcome import FINE
 from claude_iterate.sinks import run_lines
 from claude_iterate.sinks.wording import first_and_rest, indented, money, one_line, stamp
 
@@ -62,7 +63,7 @@ def iteration_closing(event: IterationFinished, at: float) -> list[str]:
     if status is not None and status.summary:
         block.append(f"Summary: {one_line(status.summary)}")
     block += [line.strip() for line in run_lines.trouble(event)]
-    if event.outcome.kind not in run_lines.FINE:
+    if event.outcome.kind not in FINE:
         block += ["", *_error(event, at)]
     return [*block, ""]
 

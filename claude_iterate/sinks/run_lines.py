@@ -13,11 +13,10 @@ from claude_iterate.core.events import (
     StopRequested,
     Warned,
 )
+from claude_iterate.core.outcome import FINE
 from claude_iterate.core.status import describe as describe_status
 from claude_iterate.sinks.wording import counted, first_and_rest, indented, one_line
 
-FINE = frozenset({"ok", "max_turns"})
-"""Outcomes that are no failure: running into the turn limit is a normal end."""
 CAUSES = {
     "idle": "nothing was heard for {after}",
     "timeout": "the iteration has run for {after}",
@@ -28,6 +27,8 @@ CAUSES = {
 
 def started(event: RunStarted) -> list[str]:
     """The opening line."""
+    if event.purpose != "run":
+        return [f"{event.purpose.capitalize()}: {event.workspace}{' (dry run)' if event.dry_run else ''}"]
     most = f"at most {counted(event.max_iterations, 'iteration')}" if event.max_iterations else "no iteration limit"
     dry = ", dry run" if event.dry_run else ""
     return [f"Starting {event.workspace} ({event.mode} mode, {most}{dry})"]
@@ -105,6 +106,4 @@ def exited(event: AgentExited) -> list[str]:
     """Claude's exit code, unless it is 0."""
     if event.code == 0:
         return []
-    return [
-        f"Claude was killed by signal {-event.code}" if event.code < 0 else f"Claude exited with code {event.code}"
-    ]
+    return [f"Claude was killed by signal {-event.code}" if event.code < 0 else f"Claude exited with code {event.code}"]

@@ -8,18 +8,23 @@ from typing import Any
 
 from claude_iterate.core.events import (
     AgentExited,
+    CheckFinished,
     CutStarted,
     Entry,
     IterationFinished,
     IterationStarted,
     LeftoversEnded,
+    ReviewFinished,
+    ReviewStarted,
     RunFinished,
     RunStarted,
     StatusChanged,
     StopRequested,
+    VerificationFinished,
+    VerificationStarted,
     Warned,
 )
-from claude_iterate.sinks import log_sections, run_lines
+from claude_iterate.sinks import log_sections, proof_lines, run_lines
 from claude_iterate.sinks.limits import WHOLE
 from claude_iterate.sinks.log_file import LogFile
 from claude_iterate.sinks.transcript import Transcript
@@ -34,6 +39,11 @@ IN_PLACE: dict[type, Callable[[Any], list[str]]] = {
     CutStarted: run_lines.cut_started,
     LeftoversEnded: run_lines.leftovers_ended,
     AgentExited: run_lines.exited,
+    VerificationStarted: proof_lines.verification_started,
+    CheckFinished: proof_lines.check_finished,
+    ReviewStarted: proof_lines.review_started,
+    ReviewFinished: proof_lines.review_finished,
+    VerificationFinished: proof_lines.verification_finished,
 }
 
 

@@ -1,4 +1,7 @@
-"""Saves a workspace as a compressed archive that is there whole or not at all; the workspace is only read."""
+"""Saves a workspace as a compressed archive that is there whole or not at all; the workspace is only read.
+
+An archive counts as saved when it was read back from the disk and holds all that was packed.
+"""
 
 from __future__ import annotations
 
@@ -10,68 +13,130 @@ import tarfile
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
-from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.errors import ArchiveProblem
+from claude_iterate.workspace import archive_tar, atomic
+from claude_iterate.workspace.archive_entries import MANIFEST, NOT_OF_THE_WORK, Entry, judged, leading_outside
 from claude_iterate.workspace.layout import Layout
 
-MANIFEST = ".archived.json"
+ENDING = ".tar.gz"
+_LONGEST_NAME = 72
+"""Of the workspace's name within the archive's: with time and number it stays a name that every command takes."""
 
 
-def save(layout: Layout, archive_folder: Path) -> Path:
-    """Pack the workspace into a new archive and return its path. On failure there is no archive."""
+class Saved(NamedTuple):
+    """A new archive, and what is to be said of it."""
+
+    path: Path
+    outside_links: list[str]
+    """Links that lead out of the workspace; restoring them must be asked for."""
+    left_out: list[str]
+    """Pipes and devices: they have no content that could be kept."""
+
+
+def save(layout: Layout, archive_folder: Path) -> Saved:
+    """Pack the workspace into a new archive. On failure there is no archive."""
     moment = datetime.now(UTC)
     temporary = ""
     try:
+        _check_place(layout, archive_folder)
         archive_folder.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{layout.name}.", suffix=".tmp", dir=archive_folder)
-        path = _free(archive_folder, f"{layout.name}-{moment:%Y-%m-%dT%H-%M-%S}")
+        path = _free(archive_folder, f"{layout.name[:_LONGEST_NAME]}-{moment:%Y-%m-%dT%H-%M-%S}")
         with os.fdopen(handle, "wb") as file:
-            _pack(layout, file, path.name, moment)
+            packed = _Packing(layout, path.name, moment)
+            packed.write(file)
             file.flush()
             os.fsync(file.fileno())
+        entries = packed.read_back(Path(temporary))
         Path(temporary).replace(path)
-    except (OSError, tarfile.TarError) as error:
+        atomic.sync_folder(archive_folder)
+    except (OSError, tarfile.TarError, RecursionError) as error:
         _discard(temporary)
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        where = f" ({error.filename})" if isinstance(error, OSError) and error.filename else ""
-        raise WorkspaceProblem(
-            f"The workspace {layout.name!r} could not be archived: {said}{where}.",
-            f"It is untouched. Check permissions and free space of {archive_folder}",
-        ) from None
+        raise _failed(layout, archive_folder, error) from None
     except BaseException:
         _discard(temporary)
         raise
-    return path
+    return Saved(path, [entry.name for entry in leading_outside(entries)], packed.left_out)
 
 
-def _pack(layout: Layout, file: IO[bytes], archive_name: str, moment: datetime) -> None:
-    manifest = {
-        "originalName": layout.name,
-        "archiveName": archive_name,
-        "archivedAt": f"{moment:%Y-%m-%dT%H:%M:%SZ}",
-        "archivedFrom": str(layout.folder),
-    }
+class _Packing:
+    """One archive in the making; remembers what went in."""
 
-    def wanted(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-        # The lock belongs to the place, not to the work; an old manifest must not hide the new one.
-        return None if member.name in {f"{layout.name}/.lock", f"{layout.name}/{MANIFEST}"} else member
+    def __init__(self, layout: Layout, archive_name: str, moment: datetime) -> None:
+        self._layout = layout
+        self._moment = moment
+        self._manifest = {
+            "originalName": layout.name,
+            "archiveName": archive_name,
+            "archivedAt": f"{moment:%Y-%m-%dT%H:%M:%SZ}",
+            "archivedFrom": str(layout.folder),
+        }
+        self._packed: set[str] = set()
+        self.left_out: list[str] = []
 
-    with tarfile.open(fileobj=file, mode="w:gz", dereference=False) as archive:
+    def write(self, file: IO[bytes]) -> None:
+        """The manifest stands first, so that a list needs to read no further."""
         # A workspace that is itself a symlink is packed by its content; links inside stay links.
-        archive.add(os.path.realpath(layout.folder), arcname=layout.name, filter=wanted)
-        data = json.dumps(manifest, indent=2, ensure_ascii=False).encode()
-        about = tarfile.TarInfo(f"{layout.name}/{MANIFEST}")
-        about.size, about.mtime, about.mode = len(data), int(moment.timestamp()), 0o644
-        archive.addfile(about, io.BytesIO(data))
+        folder, name = os.path.realpath(self._layout.folder), self._layout.name
+        with tarfile.open(fileobj=file, mode="w:gz", dereference=False) as archive:
+            archive.add(folder, arcname=name, recursive=False)
+            data = json.dumps(self._manifest, indent=2).encode()
+            about = tarfile.TarInfo(f"{name}/{MANIFEST}")
+            about.size, about.mtime, about.mode = len(data), int(self._moment.timestamp()), 0o644
+            archive.addfile(about, io.BytesIO(data))
+            # An old manifest must not hide the new one; the lock belongs to the place, not to the work.
+            for child in sorted(set(os.listdir(folder)) - NOT_OF_THE_WORK):
+                archive.add(os.path.join(folder, child), arcname=f"{name}/{child}", filter=self._wanted)  # noqa: PTH118
+
+    def read_back(self, path: Path) -> list[Entry]:
+        """What the archive holds, having made sure that it is all that was packed."""
+        try:
+            with archive_tar.opened(path) as reader:
+                entries = judged(reader.entries(), "the archive", outside_links=True)
+        except ArchiveProblem as problem:
+            raise tarfile.ReadError(problem.message.rstrip(".")) from None
+        there = {f"{self._layout.name}/{entry.name}" for entry in entries}
+        missing = sorted(self._packed - there)
+        if missing:
+            raise tarfile.ReadError(f"the archive does not hold {missing[0]}")
+        return entries
+
+    def _wanted(self, member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        if member.isfifo() or member.isdev():
+            self.left_out.append(member.name.partition("/")[2])
+            return None
+        self._packed.add(member.name)
+        return member
+
+
+def _check_place(layout: Layout, archive_folder: Path) -> None:
+    inside = Path(os.path.realpath(archive_folder)).is_relative_to(os.path.realpath(layout.folder))
+    if inside:
+        raise ArchiveProblem(
+            f"The archive folder {archive_folder} lies within the workspace {layout.name!r}.",
+            "Nothing was done. Put archives elsewhere: claude-iterate config paths.archive_dir FOLDER",
+        )
+
+
+def _failed(layout: Layout, archive_folder: Path, error: Exception) -> ArchiveProblem:
+    said, where = str(error) or type(error).__name__, ""
+    if isinstance(error, OSError) and error.strerror:
+        said = error.strerror
+        where = f" ({error.filename})" if error.filename else ""
+    return ArchiveProblem(
+        f"The workspace {layout.name!r} could not be archived: {said}{where}.",
+        f"It is untouched. Check permissions and free space of {archive_folder}",
+    )
 
 
 def _free(folder: Path, stem: str) -> Path:
     """A name that is not taken; a second archive within the same second gets -2."""
-    path, count = folder / f"{stem}.tar.gz", 1
+    path, count = folder / f"{stem}{ENDING}", 1
     while os.path.lexists(path):
         count += 1
-        path = folder / f"{stem}-{count}.tar.gz"
+        path = folder / f"{stem}-{count}{ENDING}"
     return path
 
 

@@ -25,7 +25,7 @@ def write_bytes(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -47,7 +47,7 @@ def _mode_for(target: Path) -> int:
     return 0o666 & ~mask
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the rename itself durable; not every file system lets us."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

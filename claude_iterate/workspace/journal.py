@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import msgspec
@@ -89,12 +89,12 @@ def read(path: Path) -> Iterator[Entry]:
                 continue
 
 
-def last_run(layout: Layout) -> tuple[str, RunState] | None:
-    """The newest run that has begun, folded. A folder whose journal holds nothing yet is no run."""
+def last_run(layout: Layout, purposes: Collection[str] = ()) -> tuple[str, RunState] | None:
+    """The newest run that has begun, folded; of these purposes, if any are named. An empty journal is no run."""
     for run in reversed(layout.run_ids()):
         path = layout.journal(run)
         if path.is_file():
             state = fold(read(path))
-            if state.started is not None:
+            if state.started is not None and (not purposes or state.started.purpose in purposes):
                 return run, state
     return None

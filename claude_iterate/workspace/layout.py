@@ -77,9 +77,9 @@ class Layout:
         """The journal of one run."""
         return self.runs / run / "events.ndjson"
 
-    def raw(self, run: str, iteration: int) -> Path:
-        """What Claude printed in one iteration, byte for byte."""
-        return self.runs / run / "raw" / f"{iteration:04d}.ndjson"
+    def raw(self, run: str, name: str) -> str:
+        """What Claude printed in one call, byte for byte; `name` is 0001 for iteration 1, review-1 for a review."""
+        return f"{self.runs}/{run}/raw/{name}.ndjson"
 
     def run_ids(self) -> list[str]:
         """The runs there are, oldest first (an id begins with its time in UTC)."""

@@ -5,15 +5,13 @@ A new one is made beside its place and renamed there, so that nobody ever sees h
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import atomic, metadata
+from claude_iterate.workspace.appearing import appearing
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import FORMAT
 
@@ -26,19 +24,10 @@ Notes and remaining steps. The agent keeps this file up to date while it works.
 def make(layout: Layout, mode: str, settings: Mapping[str, Any], instructions: bytes | None = None) -> None:
     """Make a new workspace, with instructions if there are any yet."""
     try:
-        layout.folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f".{layout.name}.", dir=layout.folder.parent))
+        with appearing(layout.folder) as made:
+            _fill(Layout(layout.root, made), _document(layout.name, mode, settings), instructions)
     except OSError as error:
         raise _unwritable(layout, error) from None
-    try:
-        _fill(Layout(layout.root, made), _document(layout.name, mode, settings), instructions)
-        made.chmod(_open_mode(layout.folder.parent))
-        # Onto a folder that somebody made meanwhile this fails, because a workspace is never empty.
-        made.rename(layout.folder)
-    except OSError as error:
-        raise _unwritable(layout, error) from None
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 def mend(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
@@ -138,11 +127,6 @@ def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
         there = result.get(key)
         result[key] = _merged(there, value) if isinstance(there, dict) and isinstance(value, dict) else value
     return result
-
-
-def _open_mode(beside: Path) -> int:
-    """mkdtemp makes private folders; ours is as open as the one it stands in."""
-    return beside.stat().st_mode & 0o777
 
 
 def _unwritable(layout: Layout, error: OSError) -> WorkspaceProblem:

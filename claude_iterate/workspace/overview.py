@@ -50,9 +50,7 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> dict[str, A
     }
 
 
-def _from_journal(
-    document: dict[str, Any], run: dict[str, Any], folder: str
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _from_journal(document: dict[str, Any], run: dict[str, Any], folder: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The projection is as old as the start of the run; where it is under way, or was killed, the journal tells."""
     from claude_iterate.workspace import journal, projection
     from claude_iterate.workspace.layout import Layout

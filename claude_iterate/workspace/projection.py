@@ -16,13 +16,24 @@ if TYPE_CHECKING:
     from claude_iterate.core.events import Carried
     from claude_iterate.core.state import RunState
 
-_STATUS = {"completed": "completed", "stagnation": "completed", "agent_failed": "error", "blocked": "error"}
+_STATUS = {
+    "completed": "completed",
+    "stagnation": "completed",
+    "agent_failed": "error",
+    "blocked": "error",
+    "verification_failed": "error",
+}
 _RESET = "resetAfter"
 """Names the newest run at the time of a reset: what it and those before it counted is no longer handed on."""
 
 
 def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None:
-    """Write the state of a run that begins, goes on or is over."""
+    """Write the state of a run that begins, goes on or is over. Errands leave only their journal."""
+    purpose = state.started.purpose if state.started else "run"
+    if purpose == "verify":
+        _record_verification(layout, state)
+    if purpose != "run":
+        return
     about = metadata.read(layout.metadata)
     document = about.document
     document["run"] = projected(state, run, running)
@@ -30,7 +41,31 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
     document["lastRun"] = _iso(state.last_at) or making.now()
     document["executionIterations"] = state.total_iterations
     document["totalIterations"] = about.count("setupIterations") + state.total_iterations
+    if state.proof is not None and not running:
+        _note_proof(document, state)
     metadata.write(layout.metadata, about)
+
+
+def _record_verification(layout: Layout, state: RunState) -> None:
+    """A verification of its own: the verdict counts, the story of the last run stays."""
+    if state.proof is None or (state.started and state.started.dry_run):
+        return
+    about = metadata.read(layout.metadata)
+    about.document["status"] = "completed" if state.proof.passed else "in_progress"
+    _note_proof(about.document, state)
+    metadata.write(layout.metadata, about)
+
+
+def _note_proof(document: dict[str, Any], state: RunState) -> None:
+    """What the original keeps of verifications, under its names."""
+    before = document.get("verification")
+    before = before if isinstance(before, dict) else {}
+    attempts = before.get("verificationAttempts", 0)
+    document["verification"] = before | {
+        "verificationAttempts": (attempts if isinstance(attempts, int) else 0) + max(1, state.claims),
+        "lastVerificationStatus": "pass" if state.proof and state.proof.passed else "fail",
+        "lastVerificationTime": _iso(state.last_at),
+    }
 
 
 def count_setup(layout: Layout, mode: str | None = None) -> None:

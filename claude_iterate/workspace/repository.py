@@ -48,6 +48,17 @@ class Project:
         """Where archives live."""
         return self._within(self.resolved.settings.paths.archive_dir)
 
+    @cached_property
+    def templates_folder(self) -> Path:
+        """Where this project's templates live."""
+        return self._within(self.resolved.settings.paths.templates_dir)
+
+    @cached_property
+    def global_templates_folder(self) -> Path:
+        """Where the user's own templates live."""
+        said = self.resolved.settings.paths.global_templates_dir
+        return self._within(said) if said else config_files.user_folder(self.environ).absolute() / "templates"
+
     def workspaces(self) -> list[str]:
         """The names there are, sorted. A folder whose name no command would accept is none of ours."""
         try:

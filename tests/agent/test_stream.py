@@ -53,9 +53,7 @@ def test_every_block_of_every_recording_is_shown(path: Path) -> None:
         except ValueError:
             continue
         content = (document.get("message") or {}).get("content")
-        for block in (
-            content if isinstance(content, list) else ([{"type": "text"}] if isinstance(content, str) else [])
-        ):
+        for block in content if isinstance(content, list) else ([{"type": "text"}] if isinstance(content, str) else []):
             wanted[block["type"]] += 1
     events = events_of(path.read_bytes())
     count = {
@@ -101,8 +99,7 @@ def test_the_sorts_of_events() -> None:
         "t", "killed"
     )
     assert one(
-        system
-        | {"subtype": "api_retry", "attempt": 2, "max_retries": 10, "retry_delay_ms": 500.5, "error_status": 529}
+        system | {"subtype": "api_retry", "attempt": 2, "max_retries": 10, "retry_delay_ms": 500.5, "error_status": 529}
     ) == ApiRetried(2, 10, 0.5005, 529)
     assert one(system | {"subtype": "hook_started", "hook_name": "x"}) == AgentNoted("hook_started", "hook_name=x")
     assert one({"type": "brand_new", "word": "w"}) == AgentNoted("brand_new", "word=w")

@@ -115,8 +115,7 @@ def test_missing_files_are_marked(typed: Any, project: Project) -> None:
 def test_settings_are_shown_with_origin_and_without_secrets(typed: Any, project: Project, folder: Path) -> None:
     """User, password and query of the URL, and secret-looking variables, stay covered."""
     (folder / ".claude-iterate.toml").write_text(
-        '[notify]\nurl = "https://me:hunter2@ntfy.sh/t?auth=tk_1"\n'
-        '[claude.env]\nMY_API_TOKEN = "tk_2"\nEDITOR = "vi"\n'
+        '[notify]\nurl = "https://me:hunter2@ntfy.sh/t?auth=tk_1"\n[claude.env]\nMY_API_TOKEN = "tk_2"\nEDITOR = "vi"\n'
     )
     project.create("w", settings={"delay": 0.0})
     for answer in (

@@ -16,7 +16,7 @@ from claude_iterate.core.decide import (
     decide_running,
 )
 from claude_iterate.core.events import Outcome, ResultReported, StopRequested
-from claude_iterate.core.state import Iteration, RunState
+from claude_iterate.core.state import Call, RunState
 from claude_iterate.core.status import Status
 
 
@@ -51,9 +51,7 @@ def test_each_reason_to_finish(state: RunState, facts: Facts, reason: str) -> No
 
 def test_completion_beats_every_other_reason() -> None:
     """Work that is done is done, even if the money is spent and somebody pressed Ctrl-C."""
-    state = RunState(
-        last_status=Status(True), stop=StopRequested("SIGINT"), iterations=9, last_outcome=Outcome("auth")
-    )
+    state = RunState(last_status=Status(True), stop=StopRequested("SIGINT"), iterations=9, last_outcome=Outcome("auth"))
     assert decide(state, Facts(99, max_iterations=1, max_duration=1)) == Finish("completed", "")
 
 
@@ -81,7 +79,7 @@ def test_the_pause_is_counted_from_the_end_of_the_last_iteration() -> None:
 
 def test_while_claude_works_the_earliest_limit_is_awaited() -> None:
     """Silence, length and lingering each name their moment."""
-    state = RunState(iteration=Iteration(1, started=0.0))
+    state = RunState(call=Call(1, started=0.0))
     assert decide_running(state, Facts(1, idle_timeout=5, iteration_timeout=9, last_heard=1)) == Wait(6)
     assert decide_running(state, Facts(6, idle_timeout=5, iteration_timeout=9, last_heard=1)) == Cut("idle", 5)
     assert decide_running(state, Facts(9, idle_timeout=5, iteration_timeout=9, last_heard=8)) == Cut("timeout", 9)
@@ -89,19 +87,17 @@ def test_while_claude_works_the_earliest_limit_is_awaited() -> None:
 
 def test_lingering_is_counted_from_the_result_and_only_without_open_tasks() -> None:
     """An open background task holds the grace back."""
-    lingering = Iteration(1, 0.0, result=ResultReported(), result_at=3.0)
-    assert decide_running(RunState(iteration=lingering), Facts(8, result_grace=5, last_heard=3)) == Cut(
-        "lingering", 5
-    )
-    busy = Iteration(1, 0.0, result=ResultReported(), result_at=3.0, open_tasks=frozenset({"t"}))
-    assert isinstance(decide_running(RunState(iteration=busy), Facts(8, result_grace=5, last_heard=3)), Wait)
+    lingering = Call(1, 0.0, result=ResultReported(), result_at=3.0)
+    assert decide_running(RunState(call=lingering), Facts(8, result_grace=5, last_heard=3)) == Cut("lingering", 5)
+    busy = Call(1, 0.0, result=ResultReported(), result_at=3.0, open_tasks=frozenset({"t"}))
+    assert isinstance(decide_running(RunState(call=busy), Facts(8, result_grace=5, last_heard=3)), Wait)
 
 
 def test_an_urgent_stop_cuts_at_once_and_a_patient_one_does_not() -> None:
     """First Ctrl-C waits for the iteration."""
-    now = Iteration(1, 0.0)
-    assert decide_running(RunState(iteration=now, stop=StopRequested("SIGINT", True)), Facts(0)) == Cut("stopped")
-    assert isinstance(decide_running(RunState(iteration=now, stop=StopRequested("SIGINT")), Facts(0)), Wait)
+    now = Call(1, 0.0)
+    assert decide_running(RunState(call=now, stop=StopRequested("SIGINT", True)), Facts(0)) == Cut("stopped")
+    assert isinstance(decide_running(RunState(call=now, stop=StopRequested("SIGINT")), Facts(0)), Wait)
 
 
 def test_every_rule_explains_itself() -> None:

@@ -29,7 +29,7 @@ def evidence_of(name: str, code: int) -> Evidence:
     for line in (FIXTURES / f"{name}.ndjson").read_bytes().split(b"\n"):
         state = fold_from(state, (Entry(1, 0, 0, event) for event in translator.translate(line)))
     state = reduce(state, Entry(1, 0, 0, AgentExited(code)))
-    now = state.iteration
+    now = state.call
     assert now is not None
     stderr = FIXTURES / f"{name}.stderr.txt"
     words = stderr.read_text() if stderr.exists() else ""

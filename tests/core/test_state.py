@@ -123,15 +123,15 @@ def test_a_result_before_our_cut_stands() -> None:
     """What Claude prints when we end it does not unsay its result."""
     good, bad = ResultReported("success", cost_usd=1.0), ResultReported("error", True, cost_usd=1.2)
     state = after(IterationStarted(1), good, CutStarted("lingering"), bad)
-    assert state.iteration is not None
-    assert state.iteration.result == ResultReported("success", cost_usd=1.2)
+    assert state.call is not None
+    assert state.call.result == ResultReported("success", cost_usd=1.2)
 
 
 def test_an_open_task_and_a_new_session_take_the_end_back() -> None:
     """The grace after a result starts when nothing is open any more."""
     state = after(IterationStarted(1), TaskStarted("t"), ResultReported(), TaskEnded("t"))
-    assert state.iteration is not None
-    assert state.iteration.result_at == 4.0
+    assert state.call is not None
+    assert state.call.result_at == 4.0
     again = after(IterationStarted(1), ResultReported(), SessionOpened("s"))
-    assert again.iteration is not None
-    assert again.iteration.result_at is None
+    assert again.call is not None
+    assert again.call.result_at is None

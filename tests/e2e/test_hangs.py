@@ -22,9 +22,7 @@ def test_silence_is_cut_and_the_run_goes_on(loop: Any) -> None:
     loop.make()
     loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "0.5"
     call = {"id": "toolu_1", "type": "tool_use", "name": "Bash", "input": {"command": "sleep 900"}}
-    loop.script(
-        [{"init": {}}, {"event": {"type": "assistant", "message": {"content": [call]}}}, {"hang": True}], WORK
-    )
+    loop.script([{"init": {}}, {"event": {"type": "assistant", "message": {"content": [call]}}}, {"hang": True}], WORK)
     assert loop.run().code == 0
     assert (outcomes(loop), causes(loop)) == (["idle", "ok"], ["idle"])
     assert "Bash has been running" in loop.events("IterationFinished")[0]["outcome"]["message"]

@@ -164,9 +164,7 @@ def test_denied_tools_end_the_run_with_the_rule_to_add(loop: Any) -> None:
         ("d07-529", 6, "529"),
     ],
 )
-def test_a_failure_ends_the_run_with_claudes_words_and_what_to_do(
-    loop: Any, name: str, code: int, words: str
-) -> None:
+def test_a_failure_ends_the_run_with_claudes_words_and_what_to_do(loop: Any, name: str, code: int, words: str) -> None:
     """One call is enough to know; the reason has its own exit code."""
     loop.make()
     loop.script([{"fixture": str(FIXTURES / f"{name}.ndjson")}, {"exit": 1}])

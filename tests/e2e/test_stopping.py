@@ -27,9 +27,7 @@ def lock_is_free(loop: Any) -> bool:
 def test_the_first_interrupt_lets_the_iteration_finish(loop: Any) -> None:
     """Ctrl-C once: the report of the running iteration still counts; exit 130."""
     loop.make()
-    loop.script(
-        [{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, {"status": {"complete": False}}, {"result": {}}]
-    )
+    loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, {"status": {"complete": False}}, {"result": {}}])
     process = loop.start("run", "my-task")
     until((loop.workspace / "ready").exists)
     process.send_signal(signal.SIGINT)
@@ -45,9 +43,7 @@ def test_the_first_interrupt_lets_the_iteration_finish(loop: Any) -> None:
 def test_a_completion_after_the_first_interrupt_is_a_completion(loop: Any) -> None:
     """Work that is done is done, whatever was asked for meanwhile."""
     loop.make()
-    loop.script(
-        [{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}]
-    )
+    loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}])
     process = loop.start("run", "my-task")
     until((loop.workspace / "ready").exists)
     process.send_signal(signal.SIGINT)
@@ -109,9 +105,7 @@ def test_a_stop_between_iterations_is_immediate(loop: Any) -> None:
 def test_a_second_run_is_refused_and_told_who_has_it(loop: Any) -> None:
     """The lock names pid and start of the holder; the first run is not disturbed."""
     loop.make()
-    loop.script(
-        [{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}]
-    )
+    loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}])
     process = loop.start("run", "my-task")
     until((loop.workspace / "ready").exists)
     refused = loop.run()

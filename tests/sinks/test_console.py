@@ -174,9 +174,7 @@ def test_quiet_is_silent_when_all_is_well(play, started):
 
 def test_quiet_tells_errors(play, started):
     """Warnings and the failing end, nothing else."""
-    out, err = play(
-        started(), Warned("careful"), RunFinished("agent_failed", "crash\ntrace", "doctor"), level="quiet"
-    )
+    out, err = play(started(), Warned("careful"), RunFinished("agent_failed", "crash\ntrace", "doctor"), level="quiet")
     assert out == ""
     assert err.splitlines() == [
         "⚠ careful",

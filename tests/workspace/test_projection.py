@@ -73,9 +73,7 @@ def write_journal(layout: Layout, entries: list[Entry], run: str = RUN) -> RunSt
 def test_finished_run_in_the_originals_words(project: Project, reason: Reason, status: str) -> None:
     """The original's tools and scripts find their keys; unknown keys survive."""
     layout = project.create("w")
-    layout.metadata.write_text(
-        json.dumps(json.loads(layout.metadata.read_text()) | {"mine": 1, "setupIterations": 3})
-    )
+    layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | {"mine": 1, "setupIterations": 3}))
     project.record_run(layout, fold(played(reason)), RUN, running=False)
     document = json.loads(layout.metadata.read_text())
     assert document["status"] == status

@@ -1,0 +1,64 @@
+"""Reports for agents that write no status file: a LOOP_STATUS block in the last message, then boxes in a list.
+
+The block (clawker's form) is a report. Boxes only count what is left: they are the weakest source and never say
+that the work is done.
+"""
+
+from __future__ import annotations
+
+import re
+
+from claude_iterate.core.status import Reading, Status
+
+_BLOCK = re.compile(r"^---LOOP_STATUS---[ \t]*$\n(.*?)^---END_LOOP_STATUS---[ \t]*$", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r"^\s*([A-Z_]+)\s*:[ \t]*(.*?)\s*$", re.MULTILINE)
+_STATES = frozenset({"IN_PROGRESS", "COMPLETE", "BLOCKED"})
+_BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\](?=\s|$)")
+_FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+
+
+def from_block(message: str) -> Reading | None:
+    """The last whole LOOP_STATUS block of a message, as a report; None when there is none."""
+    blocks = _BLOCK.findall(message)
+    if not blocks:
+        return None
+    fields = dict(_FIELD.findall(blocks[-1]))
+    problems: list[str] = []
+    state = fields.get("STATUS", "").upper()
+    if state not in _STATES:
+        problems.append(f"LOOP_STATUS: STATUS is {state or 'missing'}")
+    done = _count(fields, "TASKS_COMPLETED_THIS_LOOP", problems) + _count(fields, "FILES_MODIFIED", problems)
+    advice = fields.get("RECOMMENDATION") or None
+    status = Status(
+        complete=state == "COMPLETE" or fields.get("EXIT_SIGNAL", "").lower() == "true",
+        worked=done > 0,
+        summary=advice,
+        blocked=(advice or "no reason given") if state == "BLOCKED" else None,
+        source="block",
+    )
+    return Reading(status, tuple(problems))
+
+
+def from_boxes(text: str) -> Status | None:
+    """How many boxes of a list are ticked; None without boxes. Boxes in code are examples."""
+    done = total = 0
+    fence = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if mark:
+            kind = mark[1][:3]
+            fence = "" if fence == kind else fence or kind
+        elif not fence:
+            box = _BOX.match(line)
+            if box:
+                total += 1
+                done += box[1] != " "
+    return Status(complete=False, completed=done, total=total, source="boxes") if total else None
+
+
+def _count(fields: dict[str, str], name: str, problems: list[str]) -> int:
+    text = fields.get(name, "0")
+    if text.isdecimal() and len(text) < 10:
+        return int(text)
+    problems.append(f"LOOP_STATUS: {name} is no whole number")
+    return 0

@@ -1,0 +1,122 @@
+"""One call of Claude, whatever it is for: the command, the conversation, the events. Its evidence is in the state."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from claude_iterate.agent import command
+from claude_iterate.agent.process import AgentProcess
+from claude_iterate.agent.stream import Translator
+from claude_iterate.core.decide import Cut, Wait, decide_running
+from claude_iterate.core.durations import describe
+from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event
+from claude_iterate.core.outcome import Evidence
+from claude_iterate.core.state import Call
+from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.supervision import Orders, Supervisor
+from claude_iterate.errors import AgentProblem
+
+_LONGEST_ERROR_LINE = 20_000
+
+
+class AgentCall:
+    """Calls Claude once and stays until it is gone."""
+
+    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor) -> None:
+        self._plan = plan
+        self._recorder = recorder
+        self._supervisor = supervisor
+        self._translator = Translator()
+        self._last_heard = 0.0
+
+    def make(self, system: str, prompt: bytes, raw_name: str) -> None:
+        """From the start of the process to its end. An AgentProblem when it cannot even be started."""
+        with _raw(self._plan.layout.raw(self._plan.run, raw_name)) as raw, _file_if_long(system) as file:
+            argv, environment = self._command(system, file)
+            root = self._plan.layout.root
+            process = AgentProcess(argv, environment, root, prompt, raw, self._supervisor.post)
+            self._last_heard = self._recorder.elapsed()
+            self._recorder.record(AgentStarted(process.pid))
+            code = self._supervisor.attend(process, Orders(self._hear, self._verdict, self._cutting))
+            self._recorder.record(AgentExited(code))
+
+    def _command(self, system: str, file: Path | None) -> tuple[list[str], dict[str, str]]:
+        plan = self._plan
+        claude = plan.settings.claude
+        budget = plan.budget(self._recorder.state.total_cost_usd)
+        argv = command.arguments(claude, system, file, plan.skip_permissions, budget)
+        environment = command.environment(plan.environ, claude, plan.run, plan.layout.folder)
+        program = shutil.which(argv[0], path=environment.get("PATH"))
+        if program is None:
+            raise AgentProblem(
+                "Claude CLI not found. Make sure 'claude' is installed and in PATH.", "Try: claude-iterate doctor"
+            )
+        return [program, *argv[1:]], environment
+
+    def _hear(self, stream: str, lines: list[bytes]) -> None:
+        self._last_heard = self._recorder.elapsed()
+        if stream == "stdout":
+            translate = self._translator.translate
+            events: list[Event] = [event for line in lines for event in translate(line)]
+        else:
+            events = [ErrorPrinted(line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace")) for line in lines]
+        self._recorder.record_printed(events)
+
+    def _verdict(self, now: float) -> Wait | Cut:
+        return decide_running(self._recorder.state, self._plan.facts(now, self._last_heard))
+
+    def _cutting(self, verdict: Cut, now: float) -> None:
+        self._recorder.record(CutStarted(verdict.cause, _doing(self._recorder.state.call, now), verdict.after))
+
+
+def evidence(call: Call | None, wrote_report: bool) -> Evidence:
+    """What the state knows of the call that just ended."""
+    if call is None:
+        return Evidence()
+    return Evidence(
+        call.result, call.exit_code or 0, call.cut, call.rejected, call.error_said, call.stderr, wrote_report
+    )
+
+
+def _doing(call: Call | None, elapsed: float) -> str:
+    """What Claude is busy with, as far as it told."""
+    if call is None or not call.open_tools:
+        return ""
+    _, name, since = call.open_tools[-1]
+    return f"{name} has been running for {describe(elapsed - since)}"
+
+
+@contextlib.contextmanager
+def _raw(path: str) -> Iterator[BinaryIO | None]:
+    """The file that keeps what Claude prints; None when it cannot be made: the call matters more."""
+    try:
+        file = open(path, "wb", buffering=0)  # noqa: PTH123 - pathlib costs more than the call itself
+    except OSError:
+        yield None
+        return
+    try:
+        yield file
+    finally:
+        file.close()
+
+
+@contextlib.contextmanager
+def _file_if_long(text: str) -> Iterator[Path | None]:
+    """A file with the text when it is too long for an argument."""
+    if len(text) <= command.LARGEST_ARGUMENT // 4 or len(text.encode("utf-8", "replace")) <= command.LARGEST_ARGUMENT:
+        yield None
+        return
+    handle, name = tempfile.mkstemp(prefix="claude-iterate-system-", suffix=".md")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8", "replace"))
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -1,0 +1,106 @@
+"""Watches one process to its end on the engine's inbox: its words, its limits, the ladder, what it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from claude_iterate.agent import sweep
+from claude_iterate.agent.ladder import Ladder
+from claude_iterate.agent.process import AgentProcess, Exited, Message, Printed, StreamEnded
+from claude_iterate.core.decide import Cut, Wait
+from claude_iterate.core.events import LeftoversEnded
+from claude_iterate.engine.inbox import Inbox
+from claude_iterate.engine.recorder import Recorder
+
+_LEAK = 0.25
+_ABANDON = 2.0
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What the supervisor is to do with a process: hear its lines, ask when to cut in, tell when it does."""
+
+    hear: Callable[[str, list[bytes]], None]
+    verdict: Callable[[float], Wait | Cut]
+    cutting: Callable[[Cut, float], None]
+
+
+class Supervisor:
+    """Knows the run's inbox and mark. One process at a time."""
+
+    def __init__(
+        self, inbox: Inbox, recorder: Recorder, run: str, terminate_grace: float, own_children: tuple[int, ...]
+    ) -> None:
+        self._inbox = inbox
+        self._recorder = recorder
+        self._run = run
+        self._terminate_grace = terminate_grace
+        self._own_children = own_children
+        self.post = inbox.post
+
+    def attend(self, process: AgentProcess, orders: Orders) -> int:
+        """Until the process is gone and its pipes are empty, or held by somebody unknown. Its exit code."""
+        watch = _Watch(process, orders, self._terminate_grace)
+        while not self._is_over(watch):
+            message = self._inbox.receive(watch.next_moment(self._recorder.elapsed()))
+            # An abandoned process of an earlier call may still have had something in the inbox.
+            if message is not None and message.pid == process.pid:
+                watch.take(message, self._recorder.elapsed())
+        self._sweep(thorough=watch.ladder is not None or bool(watch.open_streams))
+        return watch.code
+
+    def _is_over(self, watch: _Watch) -> bool:
+        if watch.exited_at is None:
+            return False
+        if not watch.open_streams:
+            return True
+        late = self._recorder.elapsed() - watch.exited_at
+        if late > _LEAK:
+            self._sweep(thorough=True)
+        if late > _ABANDON:
+            watch.process.abandon()
+            return True
+        return False
+
+    def _sweep(self, thorough: bool) -> None:
+        ended = sweep.end_leftovers(self._run, self._own_children, thorough)
+        if ended:
+            self._recorder.record(LeftoversEnded(ended))
+
+
+class _Watch:
+    """What is known of the process that is attended to."""
+
+    def __init__(self, process: AgentProcess, orders: Orders, terminate_grace: float) -> None:
+        self.process = process
+        self.ladder: Ladder | None = None
+        self.open_streams = {"stdout", "stderr"}
+        self.exited_at: float | None = None
+        self.code = 0
+        self._orders = orders
+        self._terminate_grace = terminate_grace
+
+    def next_moment(self, now: float) -> float:
+        """When to look again if nothing is heard. Cuts in when the time has come."""
+        if self.exited_at is not None:
+            return self.exited_at + (_LEAK if now < self.exited_at + _LEAK else _ABANDON)
+        if self.ladder is None:
+            verdict = self._orders.verdict(now)
+            if isinstance(verdict, Wait):
+                return verdict.until
+            self._orders.cutting(verdict, now)
+            self.ladder = Ladder(self.process, now, self._terminate_grace)
+        self.ladder.climb(now)
+        return self.ladder.due
+
+    def take(self, message: Message, now: float) -> None:
+        match message:
+            case Printed(_, stream, lines, done):
+                self._orders.hear(stream, lines)
+                done()
+            case StreamEnded(_, stream):
+                self.open_streams.discard(stream)
+            case Exited(_, code):
+                self.exited_at = now
+                self.code = code

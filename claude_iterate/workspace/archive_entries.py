@@ -1,0 +1,130 @@
+"""What an archive holds, judged as a whole before any of it is written.
+
+An archive may come from anywhere. What is taken out of it are files, folders and links below one folder; a name that leads
+elsewhere, a device, or more than anybody would archive condemns all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from claude_iterate.errors import ArchiveProblem
+
+MOST_ENTRIES = 200_000
+MOST_BYTES = 1 << 40
+DEEPEST = 200
+"""Deeper trees cannot be deleted again by a program that calls itself per folder."""
+
+MANIFEST = ".archived.json"
+LOCK = ".lock"
+NOT_OF_THE_WORK = frozenset({MANIFEST, LOCK})
+"""At the top of an archive: what describes the archive, or belongs to the place where the workspace stood."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing in an archive. `path` is relative to the workspace, in parts; the workspace itself has none."""
+
+    path: tuple[str, ...]
+    kind: str
+    """file, folder, link (a symlink), or same (a hard link: the same file as `target`)."""
+    size: int = 0
+    mode: int = 0o644
+    modified: float = 0.0
+    target: str = ""
+    source: Any = None
+    """Where the content is; known to whoever made the entry."""
+
+    @property
+    def name(self) -> str:
+        """The path as people read it."""
+        return "/".join(self.path)
+
+
+def parts(name: str) -> tuple[str, ...]:
+    """A name in an archive, in parts; ValueError says what is wrong with it."""
+    if name.startswith("/"):
+        raise ValueError(f"an absolute path: {name}")
+    found = tuple(part for part in name.split("/") if part not in {"", "."})
+    if ".." in found:
+        raise ValueError(f"a path that leads outside: {name}")
+    if "\0" in name or len(found) > DEEPEST:
+        raise ValueError(f"an impossible path: {name[:60]}")
+    return found
+
+
+def judged(entries: Iterable[Entry], archive: str, room: int = MOST_BYTES, outside_links: bool = False) -> list[Entry]:
+    """All entries, or an ArchiveProblem: nothing of a bad archive is taken. `room` is how many bytes may come out."""
+    found: list[Entry] = []
+    size = 0
+    for entry in entries:
+        found.append(entry)
+        size += entry.size
+        if len(found) > MOST_ENTRIES:
+            raise refused(archive, f"more than {MOST_ENTRIES:,} files")
+        if entry.size < 0 or size > MOST_BYTES:
+            raise refused(archive, f"an absurd size at {entry.name}")
+        if size > room:
+            raise ArchiveProblem(
+                f"{archive} does not fit: it needs more than the {room / 1e6:,.0f} MB that are free.",
+                "Nothing was written. Make room, then try again.",
+            )
+    _judge_places(found, archive)
+    escaping = [] if outside_links else list(leading_outside(found))
+    if escaping:
+        raise _escapes(archive, escaping)
+    return found
+
+
+def leading_outside(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """The links that lead, or may lead, out of the workspace."""
+    return (entry for entry in entries if entry.kind == "link" and not _stays_inside(entry))
+
+
+def refused(archive: str, what: str) -> ArchiveProblem:
+    """The error for an archive that holds what it must not hold."""
+    return ArchiveProblem(
+        f"{archive} is refused: it holds {what}.",
+        "Nothing was written. claude-iterate does not make such archives; find out where it comes from.",
+    )
+
+
+def _stays_inside(link: Entry) -> bool:
+    """Up through real folders first, then down: whatever links it meets on the way down stay inside as well."""
+    if not link.target or link.target.startswith("/") or "\0" in link.target:
+        return False
+    steps = [step for step in link.target.split("/") if step not in {"", "."}]
+    up = 0
+    while up < len(steps) and steps[up] == "..":
+        up += 1
+    return ".." not in steps[up:] and up < len(link.path)
+
+
+def _judge_places(entries: list[Entry], archive: str) -> None:
+    """Each path is there once, below folders only; a hard link means a file that came before it."""
+    kinds: dict[tuple[str, ...], str] = {(): "folder"}
+    for entry in entries:
+        before = kinds.get(entry.path)
+        if before is not None and not before == entry.kind == "folder":
+            raise refused(archive, f"{entry.name or 'its top folder'} twice, or not as a folder")
+        if entry.kind == "same" and kinds.get(tuple(entry.target.split("/"))) not in {"file", "same"}:
+            raise refused(archive, f"a hard link to what is no file in it: {entry.name} -> {entry.target}")
+        kinds[entry.path] = entry.kind
+    folders = {()}
+    for entry in entries:
+        above = entry.path[:-1]
+        while above not in folders:
+            if kinds.get(above, "folder") != "folder":
+                raise refused(archive, f"{entry.name}, which lies below what is no folder")
+            folders.add(above)
+            above = above[:-1]
+
+
+def _escapes(archive: str, links: list[Entry]) -> ArchiveProblem:
+    more = f" and {len(links) - 1} more" if len(links) > 1 else ""
+    return ArchiveProblem(
+        f"{archive} is refused: it holds a link that leads outside: {links[0].name} -> {links[0].target}{more}.",
+        "Nothing was written. If the archive is your own and the link is meant, add --outside-links",
+    )

@@ -1,0 +1,83 @@
+"""Reports of agents that write no status file."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_iterate.core.fallbacks import from_block, from_boxes
+from claude_iterate.core.status import Status
+
+
+def block(**fields: str) -> str:
+    body = "\n".join(f"{name}: {value}" for name, value in fields.items())
+    return f"Some words.\n---LOOP_STATUS---\n{body}\n---END_LOOP_STATUS---\nMore words."
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"STATUS": "COMPLETE"}, Status(True, worked=False, source="block")),
+        ({"STATUS": "IN_PROGRESS", "EXIT_SIGNAL": "True"}, Status(True, worked=False, source="block")),
+        (
+            {"STATUS": "IN_PROGRESS", "TASKS_COMPLETED_THIS_LOOP": "2", "RECOMMENDATION": "go on"},
+            Status(False, worked=True, summary="go on", source="block"),
+        ),
+        ({"STATUS": "IN_PROGRESS", "FILES_MODIFIED": "1"}, Status(False, worked=True, source="block")),
+        (
+            {"STATUS": "BLOCKED", "RECOMMENDATION": "need a key"},
+            Status(False, worked=False, summary="need a key", blocked="need a key", source="block"),
+        ),
+    ],
+)
+def test_a_block_is_a_report(fields: dict[str, str], status: Status) -> None:
+    """Complete, blocked, worked and the recommendation each have their place."""
+    reading = from_block(block(**fields))
+    assert reading is not None
+    assert (reading.status, reading.problems) == (status, ())
+
+
+def test_the_last_whole_block_counts() -> None:
+    """An unfinished one after it does not, nor one before it."""
+    text = block(STATUS="COMPLETE") + block(STATUS="IN_PROGRESS") + "\n---LOOP_STATUS---\nSTATUS: COMPLETE\n"
+    reading = from_block(text)
+    assert reading is not None
+    assert reading.status is not None
+    assert not reading.status.complete
+
+
+def test_no_block_is_no_report() -> None:
+    """Nothing, an unterminated one, or the words in a sentence."""
+    assert from_block("all done") is None
+    assert from_block("---LOOP_STATUS---\nSTATUS: COMPLETE\n") is None
+    assert from_block("I print ---LOOP_STATUS--- and ---END_LOOP_STATUS--- here") is None
+
+
+def test_odd_fields_are_told() -> None:
+    """A bad number counts as 0, a bad state as none."""
+    reading = from_block(block(STATUS="MAYBE", FILES_MODIFIED="many"))
+    assert reading is not None
+    assert reading.status == Status(False, worked=False, source="block")
+    assert len(reading.problems) == 2
+
+
+def test_boxes_of_every_kind_are_counted_and_code_is_not() -> None:
+    """Dashes, stars, pluses, numbers, nested; not in fences of either kind, not without a list mark."""
+    text = "- [x] a\n* [ ] b\n+ [X] c\n1. [ ] d\n  2) [x] nested\n```\n- [ ] code\n~~~\n- [ ] code\n```\n[ ] no\n- [y] no\n"
+    assert from_boxes(text) == Status(False, 3, 5, source="boxes")
+    assert from_boxes("no boxes - [x]here") is None
+
+
+def test_ticked_boxes_are_never_a_completion() -> None:
+    """Whoever ticked them."""
+    status = from_boxes("- [x] all\n- [x] of it\n")
+    assert status is not None
+    assert not status.complete
+
+
+@given(st.text(alphabet="-*+[] xX1.`~\nSTATUS:_LOOPEND"))
+def test_any_text_is_survived(text: str) -> None:
+    """Neither reader raises."""
+    from_block(text)
+    from_boxes(text)
