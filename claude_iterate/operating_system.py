@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 try:
     import fcntl
+    import termios
 except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
+    termios = None  # type: ignore[assignment]
 
 LINUX = sys.platform.startswith("linux")
 _PR_SET_CHILD_SUBREAPER = 36
@@ -128,12 +130,41 @@ def describe_process(pid: int) -> str:
     return f"process {pid}"
 
 
+def _state(pid: int) -> bytes:
+    """One letter for what a process does, as Linux tells it; nothing when it is gone."""
+    with contextlib.suppress(OSError, IndexError):
+        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0]
+    return b""
+
+
+def birth(pid: int) -> str:
+    """When a process began, in the system's own count: with the pid it names one process for ever."""
+    with contextlib.suppress(OSError, IndexError):
+        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[19].decode()
+    return ""
+
+
+def descendants(roots: set[int]) -> set[int]:
+    """Living processes born of these, by their parents (Linux; elsewhere none are known)."""
+    if not LINUX or not roots:
+        return set()
+    parents: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                parents[int(name)] = int(_read(f"/proc/{name}/stat").rpartition(b")")[2].split()[1])
+    found: set[int] = set()
+    fresh = roots
+    while fresh:
+        fresh = {pid for pid, parent in parents.items() if parent in fresh} - found - roots
+        found |= fresh
+    return {pid for pid in found if is_alive(pid)}
+
+
 def is_alive(pid: int) -> bool:
     """True while the process runs; a zombie is dead."""
     if LINUX:
-        with contextlib.suppress(OSError, IndexError):
-            return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] not in {b"Z", b"X"}
-        return False
+        return _state(pid) not in {b"", b"Z", b"X"}
     with contextlib.suppress(OSError):
         os.kill(pid, 0)
         return True
@@ -162,14 +193,47 @@ def reap(pid: int) -> None:
         os.waitpid(pid, os.WNOHANG)
 
 
-def on_stop_signals(notice: Callable[[str], None]) -> Callable[[], None]:
-    """Call `notice` with the signal's name on SIGINT, SIGTERM, SIGHUP; returns what puts the old handlers back."""
-    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+def await_change(pid: int) -> int | None:
+    """Wait for a child of ours: its exit code, or None when it was suspended (Ctrl-Z) and is still there."""
+    _, status = os.waitpid(pid, getattr(os, "WUNTRACED", 0))
+    return None if os.WIFSTOPPED(status) else os.waitstatus_to_exitcode(status)
+
+
+def suspend_with(pid: int) -> None:
+    """A child was suspended: so are we, until somebody says to go on; then it goes on too.
+
+    Where no shell could ever wake us, the system ignores the signal, and the child goes on at once.
+    """
+    if not LINUX or _state(pid) == b"T":  # else Ctrl-Z reached us both, and we have been woken already
+        os.kill(os.getpid(), signal.SIGTSTP)
+    send(pid, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def terminal_kept(handle: int) -> Iterator[None]:
+    """The terminal's settings are afterwards what they were; a program that is killed leaves them as it liked them."""
+    if termios is None or not os.isatty(handle):
+        yield
+        return
+    before = termios.tcgetattr(handle)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(termios.error):  # the terminal may be gone
+            termios.tcsetattr(handle, termios.TCSADRAIN, before)
+
+
+def on_stop_signals(notice: Callable[[str], None], *more: str) -> Callable[[], None]:
+    """Call `notice` with the signal's name on SIGINT, SIGTERM, SIGHUP and `more`; returns what puts the old handlers
+    back. A program started meanwhile has the default ones: handlers, unlike ignored signals, are not inherited."""
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP", *more) if hasattr(signal, name)]
 
     def arrived(number: int, _frame: object) -> None:
         notice(signal.Signals(number).name)
 
-    before = {name: signal.signal(getattr(signal, name), arrived) for name in names}
+    # A signal that is ignored when we start (nohup) stays ignored: whoever started us wants that.
+    heeded = [name for name in names if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN]
+    before = {name: signal.signal(getattr(signal, name), arrived) for name in heeded}
 
     def restore() -> None:
         for name, handler in before.items():

@@ -17,11 +17,13 @@ import msgspec
 from claude_iterate import errors
 from claude_iterate.cli import boundary
 from claude_iterate.cli.application import ALIASES, COMMANDS, application
+from claude_iterate.cli.group import Group, aliases
 from claude_iterate.core import events, status
-from claude_iterate.core.decide import BETWEEN_RULES, RUNNING_RULES
+from claude_iterate.core.decide import BETWEEN_RULES
 from claude_iterate.core.kinds import Duration
 from claude_iterate.core.outcome import CLASSES, COUNTED_FAILURES, ENDING_FAILURES
 from claude_iterate.core.reasons import ENDINGS
+from claude_iterate.core.running import RUNNING_RULES
 from claude_iterate.core.settings import Setting, catalogue
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -59,14 +61,28 @@ def commands() -> list[str]:
         if others:
             lines += [f"Also: {', '.join(code(alias) for alias in others)}.", ""]
         lines += _options(command)
+        if isinstance(command, click.Group):
+            lines += _members(row.name, command)
+    return lines
+
+
+def _members(name: str, group: click.Group) -> list[str]:
+    lines: list[str] = []
+    for member, command in group.commands.items():
+        lines += [f"### {name} {member}", "", code(_usage(f"{name} {member}", command)), ""]
+        lines += _prose(command.help or "")
+        others = aliases(member) if isinstance(group, Group) else []
+        if others:
+            lines += [f"Also: {', '.join(code(alias) for alias in others)}.", ""]
+        lines += _options(command)
     return lines
 
 
 def _usage(name: str, command: click.Command) -> str:
-    words = ["claude-iterate", name, "[OPTIONS]"]
+    words = ["claude-iterate", name, "COMMAND ..." if isinstance(command, click.Group) else "[OPTIONS]"]
     for parameter in command.params:
         if isinstance(parameter, click.Argument):
-            word = (parameter.name or "").upper()
+            word = parameter.metavar or (parameter.name or "").upper()
             words.append(word if parameter.required else f"[{word}]")
     return " ".join(words)
 

@@ -184,7 +184,7 @@ def test_a_mistake_in_an_included_prompt_is_shown_in_that_file(tmp_path):
 OTHERS = {
     "workspace-system": ["project_root", "workspace_path"],
     "setup": ["workspace_name", "workspace_path", "validation_criteria", "goal"],
-    "edit": ["workspace_name", "workspace_path", "validation_criteria"],
+    "edit": ["workspace_name", "workspace_path", "validation_criteria", "goal"],
     "validate": ["workspace_name", "workspace_path", "report_path", "validation_criteria"],
     "validation-criteria": [],
     "verify-completion": [

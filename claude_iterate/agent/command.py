@@ -48,6 +48,20 @@ def arguments(
     return [*argv, "--append-system-prompt", system_prompt]
 
 
+def conversation(
+    claude: ClaudeSettings, system_prompt: str, prompt: str, system_prompt_file: Path | None = None
+) -> list[str]:
+    """The command line of a conversation with a person. Claude asks that person for permissions, so none are given."""
+    argv = [*claude.command, *claude.args]
+    if claude.model:
+        argv += ["--model", claude.model]
+    if system_prompt_file is not None:
+        argv += ["--append-system-prompt-file", str(system_prompt_file)]
+    else:
+        argv += ["--append-system-prompt", system_prompt]
+    return [*argv, "--", prompt]
+
+
 def environment(base: Mapping[str, str], claude: ClaudeSettings, run: str, workspace: Path) -> dict[str, str]:
     """The environment of one iteration: ours, without what Claude takes offence at, with the run's mark."""
     kept = {name: value for name, value in base.items() if name not in _NOT_INHERITED}

@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from claude_iterate.agent.fake_arguments import Arguments, Refusal, parse
@@ -71,17 +72,18 @@ def _answer(argv: list[str], log: CallLog) -> int:
     if state is not None:
         number = claim(state)
         record(state, number, argv, stdin, os.environ)
-    if not arguments.headless:
-        return _converse(workspace)
     stream = Stream(arguments, _pace())
+    if not arguments.headless:
+        return _converse(stream, workspace, number)
     try:
-        return _perform(stream, workspace, prompt, number)
+        return _perform(stream, workspace, number, lambda: work(stream, workspace, prompt))
     except KeyboardInterrupt:
         stream.interrupted()
         return 0
 
 
-def _perform(stream: Stream, workspace: Path | None, prompt: str, number: int) -> int:
+def _perform(stream: Stream, workspace: Path | None, number: int, usual: Callable[[], None]) -> int:
+    """Play the script's act for this call; without one do what is usual."""
     script = os.environ.get("CLAUDE_ITERATE_FAKE_SCRIPT")
     if script:
         # Only here, so that a dry run does not pay for it.
@@ -89,18 +91,26 @@ def _perform(stream: Stream, workspace: Path | None, prompt: str, number: int) -
 
         steps = steps_for(Path(script), number, frozenset(VERBS))
         if steps is not None:
-            return play(Stage(stream, workspace, lambda: work(stream, workspace, prompt)), steps)
-    work(stream, workspace, prompt)
+            return play(Stage(stream, workspace, usual), steps)
+    usual()
     return 1 if stream.failed else 0
 
 
-def _converse(workspace: Path | None) -> int:
-    """Without `-p` the real one opens a conversation; this one writes sample instructions and leaves."""
+def _converse(stream: Stream, workspace: Path | None, number: int) -> int:
+    """Without `-p` the real one opens a conversation; Ctrl-C ends what it does and is no failure."""
+    try:
+        return _perform(stream, workspace, number, lambda: _talk(workspace))
+    except KeyboardInterrupt:
+        put(b"(built-in fake Claude) You pressed Ctrl-C, so I leave.\n")
+        return 0
+
+
+def _talk(workspace: Path | None) -> None:
+    """Writes sample instructions where there are none."""
     if workspace is not None and workspace.is_dir() and sample_instructions(workspace):
         put(f"(built-in fake Claude) I wrote sample instructions: {workspace / 'INSTRUCTIONS.md'}\n".encode())
     else:
         put(b"(built-in fake Claude) I have nothing to add.\n")
-    return 0
 
 
 def _read_stdin() -> bytes:

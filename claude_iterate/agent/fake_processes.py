@@ -19,15 +19,21 @@ def leave_behind(value: dict[str, Any], path: Callable[[str], Path]) -> None:
     import subprocess
 
     program = shutil.which("sleep") or "/bin/sleep"
+    argv = [program, str(value.get("seconds", 300))]
+    if value.get("orphan"):
+        # Its parent, a shell, is gone at once: somebody else adopts it.
+        argv = ["/bin/sh", "-c", '"$0" "$1" & echo $! > "$2"', *argv, str(path(value["pidfile"]))]
     sleeper = subprocess.Popen(
-        [program, str(value.get("seconds", 300))],
+        argv,
         stdin=subprocess.DEVNULL,
         stdout=None if value.get("hold_stdout") else subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={} if value.get("clear_environment") else dict(os.environ),
         start_new_session=bool(value.get("own_session")),
     )
-    if "pidfile" in value:
+    if value.get("orphan"):
+        sleeper.wait()
+    elif "pidfile" in value:
         pidfile = path(value["pidfile"])
         pidfile.parent.mkdir(parents=True, exist_ok=True)
         replace(pidfile, str(sleeper.pid).encode())

@@ -57,6 +57,16 @@ def _write_instructions(stream: Stream, workspace: Path, prompt: str) -> None:
     stream.say(f"The instructions are in {path}.")
 
 
+def _revise(stream: Stream, workspace: Path, prompt: str) -> None:
+    """Add the wish at the end; without one there is nothing to change."""
+    goal = re.search(r"^<goal>\n(.*?)\n</goal>$", prompt, re.DOTALL | re.MULTILINE)
+    path = workspace / "INSTRUCTIONS.md"
+    text = fake_tools.read(stream, path) or ""
+    if goal:
+        fake_tools.write(stream, path, f"{text.rstrip()}\n\n## Also\n\n{goal[1]}\n")
+    stream.say(f"The instructions are in {path}.")
+
+
 def _validate(stream: Stream, workspace: Path, prompt: str) -> None:
     text = fake_tools.read(stream, workspace / "INSTRUCTIONS.md") or ""
     verdict = "READY" if text.strip() else "MAJOR_ISSUES"
@@ -86,7 +96,7 @@ def _report(stream: Stream, prompt: str, report: str, verdict: str) -> None:
 
 _PURPOSES: dict[str, Callable[[Stream, Path, str], None]] = {
     "Setup of the task": _write_instructions,
-    "Revision of the instructions": _write_instructions,
+    "Revision of the instructions": _revise,
     "Validation of the instructions": _validate,
     "Independent verification": _verify,
 }

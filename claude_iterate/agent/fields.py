@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from claude_iterate.core import lenient
+
 
 def word(value: Any) -> str:
     """A string, or the empty one."""
@@ -35,17 +37,21 @@ def texts(value: Any) -> tuple[str, ...]:
     return tuple(text_of(item) for item in value) if isinstance(value, list) else ()
 
 
-def text_of(content: Any) -> str:
+def text_of(content: Any, levels: int = 20) -> str:
     """The text of a block, of a list of blocks, or of whatever else stands where text was expected."""
     if type(content) is str:
         return content
     if content is None:
         return ""
+    if levels <= 0:
+        return "(nested too deeply to show)"
     if isinstance(content, list):
-        return "\n".join(text_of(item) for item in content)
+        return "\n".join(text_of(item, levels - 1) for item in content)
     if isinstance(content, dict):
         if type(content.get("text")) is str:
             return str(content["text"])
         kind = word(content.get("type"))
-        return f"({kind})" if kind in {"image", "document"} else str(content)[:2000]
+        if kind in {"image", "document"}:
+            return f"({kind})"
+        return "(nested too deeply to show)" if lenient.is_deep(content) else str(content)[:2000]
     return str(content)

@@ -13,6 +13,7 @@ import shlex
 import signal
 import sys
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,19 +25,26 @@ if TYPE_CHECKING:
 _RUN_VARIABLE = "CLAUDE_ITERATE_RUN"
 _STEPS = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.5), (signal.SIGKILL, 5.0))
 _POLL = 0.05
-# The clean-up's command line travels in the environment, not in `ps`, where a pattern might hit it.
-_WATCH = 'trap "" INT TERM HUP; read -r word; [ "$word" = done ] || eval "exec $CLEAN_UP"'
+# Every line is a process to remember, but for the last word. The clean-up's command line travels in the environment,
+# not in `ps`, where a pattern might hit it.
+_WATCH = """trap "" INT TERM HUP
+while read -r word; do
+    [ "$word" = done ] && exit
+    known="$known $word"
+done
+eval "exec $CLEAN_UP $known"
+"""
 
 
 class Guardian:
     """The runner's side: starts the guardian and tells it when it is not needed any more."""
 
-    def __init__(self, run: str) -> None:
+    def __init__(self, run: str, environ: Mapping[str, str]) -> None:
         import subprocess
 
         package = str(Path(__file__).parents[2])
         code = f"import sys; sys.path.insert(0, {package!r}); from claude_iterate.agent.guardian import end_run"
-        code += f"; end_run({run!r})"
+        code += f"; end_run({run!r}, sys.argv[1:])"
         clean_up = shlex.join([sys.executable, "-I", "-S", "-c", code])
         read_end, self._write_end = os.pipe()
         try:
@@ -46,12 +54,20 @@ class Guardian:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                env={"PATH": os.environ.get("PATH", os.defpath), "CLEAN_UP": clean_up},
+                env={**environ, _RUN_VARIABLE: "", "CLEAN_UP": clean_up},
                 start_new_session=True,
             )
         finally:
             os.close(read_end)
         self.pid = self._process.pid
+        self._told: set[int] = set()
+
+    def remember(self, orphans: Iterable[int]) -> None:
+        """Tell of processes that became our children: without our mark they could not be found after our death."""
+        for pid in set(orphans) - self._told:
+            self._told.add(pid)
+            with contextlib.suppress(OSError):
+                os.write(self._write_end, f"{pid}:{operating_system.birth(pid)}\n".encode())
 
     def dismiss(self) -> None:
         """All is well: the guardian leaves."""
@@ -61,19 +77,26 @@ class Guardian:
         self._process.wait()
 
 
-def end_run(run: str) -> None:
+def end_run(run: str, known: Sequence[str] = ()) -> None:
     """Politely first, so that Claude can end its own tools; then whatever it takes."""
+    remembered = [tuple(word.split(":", 1)) for word in known if ":" in word]
     for number, patience in _STEPS:
         deadline = time.monotonic() + patience
         told: set[int] = set()
         while time.monotonic() < deadline:
-            living = [
-                pid for pid in operating_system.processes_with(_RUN_VARIABLE, run) if operating_system.is_alive(pid)
-            ]
+            living = _living(run, remembered)
             if not living:
                 return
-            for pid in living:
-                if pid not in told:
-                    told.add(pid)
-                    operating_system.send(pid, number)
+            for pid in living - told:
+                told.add(pid)
+                operating_system.send(pid, number)
             time.sleep(_POLL)
+
+
+def _living(run: str, remembered: Sequence[tuple[str, ...]]) -> set[int]:
+    """What of the run still lives: marked, remembered (and not another process by now), or born of these."""
+    found = {pid for pid in operating_system.processes_with(_RUN_VARIABLE, run) if operating_system.is_alive(pid)}
+    for pid, birth in remembered:
+        if pid.isdigit() and operating_system.is_alive(int(pid)) and operating_system.birth(int(pid)) == birth:
+            found.add(int(pid))
+    return found | operating_system.descendants(found)

@@ -6,12 +6,17 @@ SIGINT goes first because only it lets Claude end its own tools; SIGTERM and SIG
 from __future__ import annotations
 
 import signal
-from typing import NamedTuple
-
-from claude_iterate.agent.process import AgentProcess
+from typing import NamedTuple, Protocol
 
 AFTER_INTERRUPT = 3.0
 AFTER_KILL = 2.0
+
+
+class Signalled(Protocol):
+    """Somebody who can be sent a signal, alone or with the group that it leads."""
+
+    def signal(self, number: int, group: bool = False) -> None:
+        """Send it; harmless when the process is gone."""
 
 
 class Rung(NamedTuple):
@@ -25,7 +30,7 @@ class Rung(NamedTuple):
 class Ladder:
     """Climbs one rung at a time; `due` is the moment of the next."""
 
-    def __init__(self, process: AgentProcess, now: float, terminate_grace: float) -> None:
+    def __init__(self, process: Signalled, now: float, terminate_grace: float) -> None:
         self._process = process
         self._rungs = [
             Rung(signal.SIGINT, False, AFTER_INTERRUPT),

@@ -21,7 +21,7 @@ from claude_iterate.errors import AgentProblem
 
 CHUNK = 256 * 1024
 _BATCHES_IN_FLIGHT = 8
-_FITS_IN_ANY_PIPE = 16 * 1024
+_PIECE = 64 * 1024
 
 
 class Printed(NamedTuple):
@@ -68,11 +68,8 @@ class AgentProcess:
         self._credit = threading.Semaphore(_BATCHES_IN_FLIGHT)
         self._process = self._start(argv, environment, folder)
         self.pid = self._process.pid
-        threading.Thread(target=self._watch, daemon=True, name="claude-output").start()
-        if len(prompt) <= _FITS_IN_ANY_PIPE:
-            self._feed(prompt)
-        else:
-            threading.Thread(target=self._feed, args=(prompt,), daemon=True, name="claude-input").start()
+        self._unsent = memoryview(prompt)
+        threading.Thread(target=self._watch, daemon=True, name="claude").start()
 
     def signal(self, number: int, group: bool = False) -> None:
         """Signal Claude, or everything in its process group. Harmless when it is gone."""
@@ -103,29 +100,20 @@ class AgentProcess:
             what = f"Claude cannot be started: {said} ({argv[0]})."
             raise AgentProblem(what, "Try: claude-iterate doctor") from error
 
-    def _feed(self, prompt: bytes) -> None:
-        """Write the prompt and close: an open stdin makes Claude wait. It may be gone before it reads all."""
-        stdin = self._process.stdin
-        assert stdin is not None
-        with contextlib.suppress(OSError):
-            view = memoryview(prompt)
-            while view:
-                view = view[stdin.write(view) or 0 :]
-        with contextlib.suppress(OSError):
-            stdin.close()
-
     def _watch(self) -> None:
-        """Drain both streams and await the exit, in one thread: each further one costs every iteration its start."""
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        operating_system.enlarge_pipe(self._process.stdout.fileno(), 1024 * 1024)
+        """Feed, drain and await the exit, in one thread: each further one costs every iteration its start."""
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin is not None
+        assert stdout is not None
+        assert stderr is not None
+        operating_system.enlarge_pipe(stdout.fileno(), 1024 * 1024)
+        # A pipe may hold less than the prompt, and Claude may never read it: writing must not wait.
+        os.set_blocking(stdin.fileno(), False)
         poll = select.poll()
-        streams = {
-            pipe.fileno(): (name, pipe, LineFramer())
-            for name, pipe in (("stdout", self._process.stdout), ("stderr", self._process.stderr))
-        }
+        streams = {pipe.fileno(): (name, pipe, LineFramer()) for name, pipe in (("stdout", stdout), ("stderr", stderr))}
         for handle in streams:
             poll.register(handle, select.POLLIN)
+        poll.register(stdin.fileno(), select.POLLOUT)
         with operating_system.exit_notice(self.pid) as notice:
             if notice.handle is not None:
                 poll.register(notice.handle, select.POLLIN)
@@ -136,10 +124,28 @@ class AgentProcess:
                     if handle in streams and not self._drain(handle, *streams[handle]):
                         poll.unregister(handle)
                         del streams[handle]
+                if not stdin.closed and stdin.fileno() in ready:
+                    self._feed(poll, stdin)
                 if running and (not ready or notice.handle in ready or notice.handle is None):
                     running = self._is_running(poll, notice.handle)
         for name, pipe, framer in streams.values():
             self._end_stream(name, pipe, framer)
+        with contextlib.suppress(OSError):
+            stdin.close()
+
+    def _feed(self, poll: select.poll, stdin: IO[bytes]) -> None:
+        """Send more of the prompt; close when it is all there: an open stdin makes Claude wait."""
+        try:
+            self._unsent = self._unsent[os.write(stdin.fileno(), self._unsent[:_PIECE]) if self._unsent else 0 :]
+        except BlockingIOError:
+            return
+        except OSError:
+            # Claude is gone, or does not want to hear: what it does about that is its outcome.
+            self._unsent = self._unsent[:0]
+        if not self._unsent:
+            poll.unregister(stdin.fileno())
+            with contextlib.suppress(OSError):
+                stdin.close()
 
     def _is_running(self, poll: select.poll, handle: int | None) -> bool:
         code = self._process.poll()
@@ -161,20 +167,24 @@ class AgentProcess:
         return True
 
     def _end_stream(self, name: str, pipe: IO[bytes], framer: LineFramer) -> None:
-        self._hand_over(name, framer.finish())
+        rest = framer.finish()
+        if rest:
+            self._hand_over(name, rest)
         pipe.close()
         self._post(StreamEnded(self.pid, name))
 
     def _hand_over(self, name: str, lines: list[bytes]) -> None:
-        """Post lines, but never more than the engine can hold: a flood waits in the pipe, not in our memory."""
-        if lines:
-            self._credit.acquire()
-            self._post(Printed(self.pid, name, lines, self._credit.release))
+        """Post lines, but never more than the engine can hold: a flood waits in the pipe, not in our memory.
+
+        No line is a message too: half of one is a sign of life.
+        """
+        self._credit.acquire()
+        self._post(Printed(self.pid, name, lines, self._credit.release))
 
     def _keep(self, name: str, data: bytes) -> None:
         if self._raw is not None and name == "stdout":
             try:
                 self._raw.write(data)
-            except OSError:
-                # A full disk costs the recording, not the run; the journal tells of the disk.
+            except (OSError, ValueError):
+                # A full disk costs the recording, not the run; the journal tells of the disk. Or the call is over.
                 self._raw = None

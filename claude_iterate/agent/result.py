@@ -7,12 +7,20 @@ from typing import Any
 from claude_iterate.agent.fields import number, text_of, texts, whole, word
 from claude_iterate.core.events import Denial, ResultReported, Tokens
 
+_DEAREST = 100_000.0
+"""No call costs more; a number above this is a slip of whoever wrote it."""
 
-def read_result(document: dict[str, Any]) -> ResultReported:
-    """The result. A missing or odd `is_error` counts as an error unless the subtype says success."""
+
+def read_result(document: dict[str, Any], used: int = 0) -> ResultReported:
+    """The result; `used` is the size of the last request in tokens.
+
+    A missing or odd `is_error` counts as an error unless the subtype says success.
+    """
     subtype = word(document.get("subtype"))
     is_error = document.get("is_error")
     cost = number(document.get("total_cost_usd")) or 0.0
+    if cost > _DEAREST:
+        cost = 0.0
     return ResultReported(
         subtype,
         is_error if isinstance(is_error, bool) else subtype != "success",
@@ -25,6 +33,7 @@ def read_result(document: dict[str, Any]) -> ResultReported:
         max(0.0, cost),
         _tokens(document),
         _denials(document.get("permission_denials")),
+        _context(document, used),
     )
 
 
@@ -38,6 +47,14 @@ def _tokens(document: dict[str, Any]) -> Tokens:
         rows = [usage] if isinstance(usage, dict) else []
         names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     return Tokens(*(sum(max(0, whole(row.get(name))) for row in rows) for name in names))
+
+
+def _context(document: dict[str, Any], used: int) -> float | None:
+    """How full the context was at the end, from 0 to 1: the last request's tokens against the model's window."""
+    models = document.get("modelUsage")
+    rows = models.values() if isinstance(models, dict) else ()
+    windows = [whole(row.get("contextWindow")) for row in rows if isinstance(row, dict)]
+    return used / max(windows) if used > 0 and windows and max(windows) > 0 else None
 
 
 def _denials(value: Any) -> tuple[Denial, ...]:

@@ -6,15 +6,12 @@ wrong type in one field must not cost the rest of the line.
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from claude_iterate.agent.fields import number, text_of, texts, whole, word
 from claude_iterate.agent.result import read_result
+from claude_iterate.core import lenient
 from claude_iterate.core.events import (
     AgentNoted,
     ApiRetried,
@@ -41,18 +38,19 @@ class Translator:
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._ended_tasks: set[str] = set()
+        self._used = 0
         self._kinds: dict[str, Callable[[dict[str, Any]], list[StreamEvent]]] = {
             "assistant": self._assistant,
             "user": self._user,
             "system": self._system,
-            "result": lambda document: [read_result(document)],
+            "result": lambda document: [read_result(document, self._used)],
             "rate_limit_event": _limit,
             "stream_event": lambda _: [],  # pieces of a message that comes whole later
         }
 
     def translate(self, line: bytes) -> list[StreamEvent]:
         """The events of one line; an empty line has none."""
-        document = _decode(line)
+        document = lenient.decode(line)
         if type(document) is not dict:
             if not line.strip():
                 return []
@@ -66,6 +64,8 @@ class Translator:
     def _assistant(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
         error = word(document.get("error"))
+        if not parent:
+            self._used = _request_size(document) or self._used
         found: list[StreamEvent] = []
         for block in _blocks(document):
             kind = block.get("type")
@@ -86,7 +86,7 @@ class Translator:
         if len(self._names) >= _REMEMBERED_TOOLS:
             self._names.clear()
         self._names[identity] = name
-        return ToolCalled(identity, name, given if isinstance(given, dict) else {"input": given}, parent)
+        return ToolCalled(identity, name, _table(given if isinstance(given, dict) else {"input": given}), parent)
 
     def _user(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
@@ -101,7 +101,7 @@ class Translator:
                         self._names.pop(identity, ""),
                         text_of(block.get("content")),
                         block.get("is_error") is True,
-                        facts if isinstance(facts, dict) else {},
+                        _table(facts) if isinstance(facts, dict) else {},
                         parent,
                     )
                 )
@@ -121,6 +121,11 @@ class Translator:
         return [event]
 
 
+def _table(values: dict[str, Any]) -> dict[str, Any]:
+    """The table itself, or a word in its place when it is nested beyond use."""
+    return {"input": "(nested too deeply to show)"} if lenient.is_deep(values) else values
+
+
 def _blocks(document: dict[str, Any]) -> list[dict[str, Any]]:
     """The content blocks of a message; a plain string counts as one text block."""
     message = document.get("message")
@@ -132,18 +137,34 @@ def _blocks(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [block if isinstance(block, dict) else {"type": "text", "text": text_of(block)} for block in content]
 
 
+def _request_size(document: dict[str, Any]) -> int:
+    """Tokens that the request behind an assistant's message took: how full the context is."""
+    message = document.get("message")
+    usage = message.get("usage") if isinstance(message, dict) else None
+    if not isinstance(usage, dict):
+        return 0
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return sum(max(0, whole(usage.get(name))) for name in names)
+
+
 def _limit(document: dict[str, Any]) -> list[StreamEvent]:
     info = document.get("rate_limit_info")
     if not isinstance(info, dict):
         return [AgentNoted("rate_limit_event", _remark(document))]
-    return [
-        LimitReported(
-            word(info.get("status")),
-            word(info.get("rateLimitType")),
-            number(info.get("resetsAt")),
-            number(info.get("utilization")),
-        )
+    main = LimitReported(
+        word(info.get("status")),
+        word(info.get("rateLimitType")),
+        number(info.get("resetsAt")),
+        number(info.get("utilization")),
+    )
+    windows = info.get("unifiedWindows")
+    # Newer releases tell of all windows at once; each is a report of its own.
+    others = [
+        LimitReported("allowed", name, number(row.get("resetsAt")), number(row.get("utilization")))
+        for name, row in (windows.items() if isinstance(windows, dict) else ())
+        if isinstance(row, dict) and not (name == main.window and main.utilization is not None)
     ]
+    return [*others, main]
 
 
 def _session(document: dict[str, Any]) -> StreamEvent:
@@ -211,31 +232,3 @@ def _remark(document: dict[str, Any]) -> str:
         if key not in _DULL and isinstance(value, str | int | float) and value != ""
     ]
     return " ".join(said)[:500]
-
-
-def _decode(line: bytes) -> Any:
-    """The JSON value of a line, or None."""
-    try:
-        return msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    # Broken UTF-8, lone surrogates, NaN: what the strict decoder refuses is read once more, forgivingly.
-    try:
-        lenient = _loads(line.decode("utf-8", "replace"))
-        return _loads(json.dumps(lenient, ensure_ascii=False).encode("utf-8", "replace").decode())
-    except (ValueError, RecursionError):
-        return None
-
-
-def _loads(text: str) -> Any:
-    return json.loads(text, parse_constant=lambda _: None, parse_int=_whole, parse_float=_finite)
-
-
-def _whole(digits: str) -> int | None:
-    """The journal cannot hold a number of more than 64 bits, and none that is meant is that large."""
-    return int(digits) if len(digits) <= 18 else None
-
-
-def _finite(digits: str) -> float | None:
-    value = float(digits)
-    return value if math.isfinite(value) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from claude_iterate import operating_system
 from claude_iterate.agent.command import RUN_VARIABLE
@@ -16,6 +16,7 @@ from claude_iterate.agent.command import RUN_VARIABLE
 _POLITE = 0.5
 _PATIENCE = 5.0
 _POLL = 0.02
+_UNDYING: set[int] = set()
 
 
 def leftovers(run: str) -> list[int]:
@@ -25,7 +26,8 @@ def leftovers(run: str) -> list[int]:
 
 def orphans(known: Iterable[int]) -> set[int] | None:
     """Children of ours that we did not start: orphans we adopted as subreaper. Dead ones are reaped on the way."""
-    children = operating_system.children()
+    # The first process of a container adopts every orphan there is, not only ours.
+    children = operating_system.children() if os.getpid() != 1 else None
     if children is None:
         return None
     strangers = children - set(known)
@@ -46,14 +48,26 @@ def end_leftovers(run: str, known: Iterable[int] = (), thorough: bool = False) -
         adopted = orphans(known)
         if adopted is not None and not adopted:
             return ()
-    ended: dict[int, str] = {}
+    return _end(run, known, lambda: orphans(known) or set())
+
+
+def end_marked(run: str) -> tuple[str, ...]:
+    """End what carries the mark of a run that is not ours; nothing else is touched."""
+    return _end(run, (os.getpid(),), set)
+
+
+def _end(run: str, known: tuple[int, ...], also: Callable[[], set[int]]) -> tuple[str, ...]:
+    names: dict[int, str] = {}
+    living: set[int] = set()
     began = time.monotonic()
     while (waited := time.monotonic() - began) < _PATIENCE:
-        living = {*leftovers(run), *(orphans(known) or ())} - set(known)
+        living = {*leftovers(run), *also()} - set(known) - _UNDYING
         if not living:
             break
         for pid in living:
-            ended.setdefault(pid, operating_system.describe_process(pid))
+            names.setdefault(pid, operating_system.describe_process(pid))
             operating_system.send(pid, signal.SIGTERM if waited < _POLITE else signal.SIGKILL)
         time.sleep(_POLL)
-    return tuple(ended.values())
+    # What survives SIGKILL (it waits for a device, or is not ours to kill) is not waited for a second time.
+    _UNDYING.update(living)
+    return tuple(name for pid, name in names.items() if pid not in living)

@@ -29,6 +29,8 @@ class Row(NamedTuple):
 COMMANDS = (
     Row("init", "init", "Make a workspace."),
     Row("setup", "setup", "Write the instructions of a workspace; makes it if there is none."),
+    Row("edit", "edit", "Improve the instructions with Claude."),
+    Row("validate", "validate", "Let Claude grade the instructions."),
     Row("run", "run", "Call Claude again and again until the task is done."),
     Row("verify", "verify", "Prove that a task is done: checks, then an independent review."),
     Row("list", "list", "List the workspaces."),
@@ -36,12 +38,14 @@ COMMANDS = (
     Row("logs", "logs", "Print or follow the log of a run."),
     Row("reset", "reset", "Set the counters to 0 and a stale claim aside."),
     Row("clean", "clean", "Archive a workspace, then delete it."),
+    Row("template", "template", "Keep instructions and settings, to begin other workspaces with."),
+    Row("archive", "archive", "Put workspaces away as compressed files, and bring them back."),
     Row("config", "config", "Read and change settings."),
     Row("notify", "notify", "Try out notifications."),
     Row("doctor", "doctor", "Check this computer and project; says how to mend what is wrong."),
     Row("demo", "demo", "See a whole run in a temporary project, without calling Claude."),
 )
-ALIASES = {"ls": "list"}
+ALIASES = {"ls": "list", "tpl": "template"}
 
 
 class CommandTable(click.Group):

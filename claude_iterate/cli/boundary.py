@@ -33,6 +33,7 @@ _GLOBAL = {"-C", "--project", "--no-color", "--no-colors"}
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; returns its exit code and never raises what a user should see as a message."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _open_missing_streams()
     _never_fail_on_characters()
     try:
         code = _run(arguments)
@@ -133,6 +134,17 @@ def _print(text: str) -> None:
     # When nobody listens any more, the exit code still tells.
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - click may be what failed
+
+
+def _open_missing_streams() -> None:
+    """A closed standard stream becomes the void, before any file of ours takes its number."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", errors="replace", closefd=False))
 
 
 def _never_fail_on_characters() -> None:

@@ -60,8 +60,8 @@ def _claude(project: Project) -> Iterator[Finding]:
     claude = project.resolved.settings.claude
     environ = {**project.environ, **claude.env}
     try:
-        version = discovery.version(claude.command, environ)
-        yield Finding("claude", "ok", f"{version} ({discovery.find(claude.command, environ)})")
+        version = discovery.version(claude.command, environ, project.root)
+        yield Finding("claude", "ok", f"{version} ({discovery.find(claude.command, environ, project.root)})")
     except ExpectedError as problem:
         yield Finding("claude", "problem", problem.message, problem.hint)
 

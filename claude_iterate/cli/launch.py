@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import secrets
 import shutil
 import sys
 from collections.abc import Mapping
@@ -15,7 +14,8 @@ from typing import NamedTuple
 
 from claude_iterate.agent import discovery, sweep
 from claude_iterate.cli import output, permissions
-from claude_iterate.core.events import Carried, Warned
+from claude_iterate.cli.invocation import on_terminal
+from claude_iterate.core.events import Warned
 from claude_iterate.core.layers import Layer
 from claude_iterate.core.modes import MODES
 from claude_iterate.core.reasons import exit_code
@@ -33,6 +33,7 @@ from claude_iterate.sinks.fanout import Fanout
 from claude_iterate.sinks.sink import Sink
 from claude_iterate.sinks.textlog import TextLog
 from claude_iterate.workspace import config_files, journal, lock, metadata, projection, rehearsal
+from claude_iterate.workspace.inheritance import inherit
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.repository import Project
 
@@ -77,26 +78,44 @@ def perform(project: Project, layout: Layout, options: Options) -> Performed:
     """A run of any purpose, from the checks to the end."""
     settings = _settings(project, layout, options)
     if options.dry_run:
-        settings = _with_fake(settings)
-    environ = dict(project.environ)
-    version = discovery.version(settings.claude.command, environ | settings.claude.env)
-    if options.purpose in ERRANDS:
-        settings = _may_write(project, settings)
-    elif not options.dry_run and not options.skip_permissions and permissions.can_ask():
-        permissions.ask_and_save(project, layout)
-        settings = _settings(project, layout, options)
-    warnings = _warnings(project, settings, options)
-    run = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
-    with lock.hold(layout.lock, layout.name, run):
+        settings = with_fake(settings)
+    _refuse_unspeakable(project.root)
+    version = discovery.version(settings.claude.command, {**project.environ, **settings.claude.env}, project.root)
+    with lock.hold(layout.lock, layout.name, "starting") as held:
+        if options.purpose in ERRANDS:
+            settings = _may_write(project, settings)
+        elif not options.dry_run and not options.skip_permissions and on_terminal():
+            permissions.ask_and_save(project, layout, settings)
+            settings = _settings(project, layout, options)
         _rehearse(layout, options)
+        run = new_run_id(layout)
+        held.tell(run)
         plan = _plan(project, layout, settings, options, run, version)
-        state = _run(plan, options, warnings)
-        if options.dry_run:
-            with contextlib.suppress(OSError):
-                rehearsal.end(layout)
+        try:
+            state = _run(plan, options, _warnings(project, settings, options))
+        finally:
+            if options.dry_run:
+                with contextlib.suppress(OSError):
+                    rehearsal.end(layout)
     assert state.finished is not None
     detailed = options.detailed or settings.exit_codes == "detailed"
     return Performed(run, state, exit_code(state.finished.reason, detailed))
+
+
+def new_run_id(layout: Layout) -> str:
+    """The name of the next run. The lock must be held."""
+    return layout.next_run_id(f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
+
+
+def _refuse_unspeakable(root: Path) -> None:
+    """Claude is told paths in UTF-8; one that cannot be written so would reach it mutilated."""
+    try:
+        str(root).encode("utf-8")
+    except UnicodeEncodeError:
+        raise WorkspaceProblem(
+            f"The project's path is not valid UTF-8: {str(root).encode('utf-8', 'backslashreplace').decode()}",
+            "Rename the folder.",
+        ) from None
 
 
 def _rehearse(layout: Layout, options: Options) -> None:
@@ -118,7 +137,7 @@ def _settings(project: Project, layout: Layout, options: Options) -> Settings:
     return settings
 
 
-def _with_fake(settings: Settings) -> Settings:
+def with_fake(settings: Settings) -> Settings:
     """The built-in fake instead of Claude, called in the same way."""
     fake = (sys.executable, "-P", "-m", "claude_iterate.agent.fake")
     return dataclasses.replace(settings, claude=dataclasses.replace(settings.claude, command=fake, args=()))
@@ -143,21 +162,16 @@ def _warnings(project: Project, settings: Settings, options: Options) -> list[Wa
 
 
 def _plan(project: Project, layout: Layout, settings: Settings, options: Options, run: str, version: str) -> Plan:
-    mode = MODES[metadata.read(layout.metadata).mode]
-    most = mode.max_iterations if settings.max_iterations is None else settings.max_iterations
-    agents = settings.claude.agents_file
-    folders = [
-        layout.prompts,
-        project.root / "claude-iterate" / "prompts",
-        config_files.user_folder(project.environ) / "prompts",
-    ]
-    texts = TextSource(layout, mode, most, folders, project.root / agents if agents else None)
+    texts = text_source(project, layout, settings)
+    before = inherit(layout, options.purpose, options.dry_run)
+    if before.killed:
+        sweep.end_marked(before.killed)
     return Plan(
         run=run,
         layout=layout,
-        mode=mode,
+        mode=texts.mode,
         settings=settings,
-        max_iterations=most,
+        max_iterations=texts.max_iterations,
         environ=dict(project.environ),
         texts=texts
         if options.purpose not in ERRANDS
@@ -169,17 +183,23 @@ def _plan(project: Project, layout: Layout, settings: Settings, options: Options
         dry_run=options.dry_run,
         purpose=options.purpose,
         skip_permissions=options.skip_permissions,
-        carried=_carried(layout),
-        tick=0.25 if sys.stderr.isatty() else 1.0,
+        carried=before.carried,
+        resumed=before.resumed,
+        tick=0.25 if output.is_terminal(sys.stderr) else 1.0,
     )
 
 
-def _carried(layout: Layout) -> Carried:
-    """What the last run hands on. If it was killed, what it left is ended first."""
-    before = journal.last_run(layout)
-    if before is not None and before[1].finished is None:
-        sweep.end_leftovers(before[0], thorough=True)
-    return projection.carried(layout)
+def text_source(project: Project, layout: Layout, settings: Settings) -> TextSource:
+    """Whoever renders the prompts of this workspace: its own come first, then the project's, then the user's."""
+    mode = MODES[metadata.read(layout.metadata).mode]
+    most = mode.max_iterations if settings.max_iterations is None else settings.max_iterations
+    agents = settings.claude.agents_file
+    folders = [
+        layout.prompts,
+        project.root / "claude-iterate" / "prompts",
+        config_files.user_folder(project.environ) / "prompts",
+    ]
+    return TextSource(layout, mode, most, folders, project.root / agents if agents else None)
 
 
 def _log_path(layout: Layout) -> Path:
@@ -196,7 +216,9 @@ def _run(plan: Plan, options: Options, warnings: list[Warned]) -> RunState:
     troubles: list[Warned] = []
     writer = journal.JournalWriter(plan.layout.journal(plan.run), lambda text: troubles.append(Warned(text)))
     audience = Fanout(_sinks(plan, options, troubles), lambda sink, error: troubles.append(_broken(sink, error)))
-    recorder = Recorder(SystemClock(), writer, audience, Redactor(plan.environ), troubles)
+    recorder = Recorder(
+        SystemClock(), writer, audience, Redactor({**plan.environ, **plan.settings.claude.env}), troubles
+    )
     try:
         return Engine(plan, recorder, audience, warnings).run(
             lambda state, running: projection.record_run(plan.layout, state, plan.run, running)
@@ -205,7 +227,7 @@ def _run(plan: Plan, options: Options, warnings: list[Warned]) -> RunState:
         audience.close()
         writer.close()
         for trouble in troubles:  # what went wrong after the last entry
-            output.warn(trouble.text)
+            output.warn(trouble.text + (f"\n  {trouble.hint}" if trouble.hint else ""))
 
 
 def _make_room(plan: Plan) -> None:
@@ -234,7 +256,7 @@ def _sinks(plan: Plan, options: Options, troubles: list[Warned]) -> list[Sink]:
         sys.stderr,
         plan.settings.output,
         color,
-        live=True,
+        live=plan.environ.get("TERM") != "dumb",
         columns=lambda: shutil.get_terminal_size().columns,
     )
     onlookers: list[Sink] = [console]

@@ -7,18 +7,14 @@ import time
 import click
 
 from claude_iterate.cli import output
+from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option
 from claude_iterate.core.settings import Settings
 from claude_iterate.errors import SettingsProblem
 
 
-@click.group("notify")
-def command() -> None:
-    """Try out notifications."""
-
-
-@command.command("test")
+@click.command("test")
 @click.option("-w", "--workspace", metavar="NAME", help="With the settings of this workspace.")
 @json_option
 @click.pass_obj
@@ -62,3 +58,6 @@ def _settings(invocation: Invocation, workspace: str | None) -> Settings:
             + ("" if workspace else ", or name a workspace that has one: --workspace NAME"),
         )
     return resolved.settings
+
+
+command = group("notify", "Try out notifications.", [test])

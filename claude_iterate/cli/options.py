@@ -69,6 +69,18 @@ def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -
 name_argument = click.argument("name", callback=_checked)
 """The name of a workspace; a bad one is refused before the command begins."""
 
+
+def name_argument_of(what: str, parameter: str, required: bool = True) -> Callable[[Function], Function]:
+    """The name of a workspace or template, where a command takes more than one; it is None when left out."""
+
+    def checked(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+        return None if value is None else names.checked(value, what)
+
+    return click.argument(parameter, required=required, callback=checked)
+
+
+dry_run_option = click.option("--dry-run", is_flag=True, help="Use the built-in fake Claude: no login, no cost.")
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 mode_option = click.option(

@@ -52,6 +52,16 @@ def symbol(kind: str, stream: IO[str] | None = None) -> str:
     return click.style(sign, fg=colour)
 
 
+def printable(text: object) -> str:
+    """Words from a file that anybody may have made, without what would steer the terminal."""
+    return "".join(character if character.isprintable() else "�" for character in str(text))
+
+
+def is_terminal(stream: IO[str] | None) -> bool:
+    """True when a person may be looking."""
+    return stream is not None and stream.isatty()
+
+
 def heading(text: str) -> str:
     """A title within a result."""
     return click.style(text, bold=True)

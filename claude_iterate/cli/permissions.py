@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -29,23 +28,18 @@ UNDECIDED = (
 
 def are_decided(settings: Settings, root: Path, environ: Mapping[str, str]) -> bool:
     """True when flags, settings or Claude's own settings files say what is allowed."""
-    home = environ.get("CLAUDE_CONFIG_DIR") or str(Path(environ.get("HOME", "~")).expanduser() / ".claude")
-    files = (
-        root / ".claude" / "settings.json",
-        root / ".claude" / "settings.local.json",
-        Path(home) / "settings.json",
-    )
+    files = [root / ".claude" / "settings.json", root / ".claude" / "settings.local.json"]
+    if environ.get("CLAUDE_CONFIG_DIR"):
+        files.append(Path(environ["CLAUDE_CONFIG_DIR"], "settings.json"))
+    elif environ.get("HOME"):
+        files.append(Path(environ["HOME"], ".claude", "settings.json"))
     return decides_permissions(settings.claude) or any(_file_decides(path) for path in files)
 
 
-def can_ask() -> bool:
-    """True when a person sits at the terminal."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def ask_and_save(project: Project, layout: Layout) -> None:
-    """Ask once; the answer becomes a setting of the workspace. Does nothing when it is decided already."""
-    settings = project.settings_for(layout).settings
+def ask_and_save(project: Project, layout: Layout, settings: Settings | None = None) -> None:
+    """Ask once; the answer becomes a setting of the workspace. Does nothing when it is decided already, by the
+    `settings` that count (flags among them)."""
+    settings = settings or project.settings_for(layout).settings
     if are_decided(settings, project.root, project.environ):
         return
     click.echo(_QUESTION, err=True)

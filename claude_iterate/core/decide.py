@@ -1,81 +1,19 @@
-"""What happens next: ordered tuples of small rules over state and facts. The documentation's tables are these.
+"""What happens next: an ordered tuple of small rules over state and facts. The documentation's table is this one.
 
-Between iterations the first rule with an opinion wins. While Claude works every rule names the moment at which
-it would cut in; the engine sleeps until the earliest.
+Between iterations the first rule with an opinion wins. While Claude works, `core.running` rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from claude_iterate.core.durations import describe
 from claude_iterate.core.outcome import ENDING_FAILURES, FINE
-from claude_iterate.core.reasons import Reason
 from claude_iterate.core.state import RunState
+from claude_iterate.core.verdicts import Ask, Begin, Facts, Finish, RunErrand, Verdict, Verify, Wait
+from claude_iterate.core.waiting import api_is_in_trouble, limit_is_reached, reserve_is_reached, wait_is_on
 
-
-class Facts(NamedTuple):
-    """What the state cannot know: the time, and the bounds that hold for this run. Times are `elapsed` seconds."""
-
-    now: float
-    max_iterations: int = 0
-    delay: float = 0.0
-    stagnates: bool = False
-    stagnation_threshold: int = 0
-    failures_allowed: int = 3
-    max_duration: float | None = None
-    max_cost_usd: float | None = None
-    iteration_timeout: float = 3600.0
-    idle_timeout: float = 900.0
-    result_grace: float = 15.0
-    last_heard: float = 0.0
-    proof_wanted: bool = False
-    claims_allowed: int = 1
-    only_verify: bool = False
-    only_errand: bool = False
-
-
-class Begin(NamedTuple):
-    """Start iteration `number`."""
-
-    number: int
-
-
-class Wait(NamedTuple):
-    """Nothing to do before `until`."""
-
-    until: float
-
-
-class Verify(NamedTuple):
-    """Look whether the claim of completion holds."""
-
-    claim: int
-
-
-class RunErrand(NamedTuple):
-    """Make the one call that this run is for."""
-
-
-class Cut(NamedTuple):
-    """End Claude now. `after` is how long the thing that tripped lasted."""
-
-    cause: str
-    after: float = 0.0
-
-
-class Finish(NamedTuple):
-    """The run is over."""
-
-    reason: Reason
-    detail: str = ""
-    advice: str = ""
-
-
-Verdict = Begin | Wait | Verify | RunErrand | Cut | Finish
 Between = Callable[[RunState, Facts], Verdict | None]
-Running = Callable[[RunState, Facts], tuple[float, Cut] | None]
 
 
 def errand(state: RunState, facts: Facts) -> Verdict | None:
@@ -106,6 +44,16 @@ def completed(state: RunState, facts: Facts) -> Verdict | None:
     return None
 
 
+def stop_was_asked(state: RunState, facts: Facts) -> Verdict | None:
+    """Ctrl-C: **interrupted**; SIGTERM or SIGHUP: **terminated**; `stop`: **stopped**."""
+    if state.stop is None:
+        return None
+    by = state.stop.by
+    if by == "SIGINT":
+        return Finish("interrupted", by)
+    return Finish("terminated", by) if by.startswith("SIG") else Finish("stopped", f"by {by}")
+
+
 def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
     """The agent reported `complete: true` and checks or a review are wanted: look for ourselves."""
     if state.proof is None and (facts.only_verify or (facts.proof_wanted and _claims_completion(state))):
@@ -118,16 +66,7 @@ def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
     **verification_failed**."""
     if state.proof is None or state.proof.passed or (not facts.only_verify and state.claims < facts.claims_allowed):
         return None
-    return Finish(
-        "verification_failed", state.proof.findings, "Help it along, then run again; the evidence is in show."
-    )
-
-
-def stop_was_asked(state: RunState, facts: Facts) -> Verdict | None:
-    """Ctrl-C: **interrupted**; SIGTERM or SIGHUP: **terminated**."""
-    if state.stop is None:
-        return None
-    return Finish("interrupted" if state.stop.by == "SIGINT" else "terminated", state.stop.by)
+    return Finish("verification_failed", state.proof.findings, "Help it along, then run again. Evidence: show")
 
 
 def agent_is_blocked(state: RunState, facts: Facts) -> Verdict | None:
@@ -138,16 +77,20 @@ def agent_is_blocked(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def failure_ends_the_run(state: RunState, facts: Facts) -> Verdict | None:
-    """Limits, login, money, settings, denied tools: **usage_limit**, **budget** or **agent_failed** at once."""
+    """Login, billing, settings: **agent_failed** at once; an iteration that spent its money: **budget**."""
     outcome = state.last_outcome
     if outcome is None or outcome.kind not in ENDING_FAILURES:
         return None
-    reason: Reason = "agent_failed"
-    if outcome.kind == "usage_limit":
-        reason = "usage_limit"
-    elif outcome.kind == "budget":
-        reason = "budget"
-    return Finish(reason, outcome.message, outcome.advice)
+    return Finish("budget" if outcome.kind == "budget" else "agent_failed", outcome.message, outcome.advice)
+
+
+def denied_again(state: RunState, facts: Facts) -> Verdict | None:
+    """Two iterations in a row were denied the same tools and reported nothing: **agent_failed**, with the rule to
+    add."""
+    outcome = state.last_outcome
+    if outcome is not None and outcome.kind == "denied" and state.denials >= 2:
+        return Finish("agent_failed", outcome.message, outcome.advice)
+    return None
 
 
 def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
@@ -176,7 +119,7 @@ def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
 
 def time_is_up(state: RunState, facts: Facts) -> Verdict | None:
     """The run took `limits.max_duration` or more: **duration**."""
-    if facts.max_duration is not None and facts.now >= facts.max_duration:
+    if facts.max_duration is not None and facts.now + state.elapsed_before >= facts.max_duration:
         return Finish("duration", f"{describe(facts.max_duration)} are over", "Run again to go on.")
     return None
 
@@ -188,11 +131,22 @@ def iterations_are_used_up(state: RunState, facts: Facts) -> Verdict | None:
     return None
 
 
+def paused(state: RunState, facts: Facts) -> Verdict | None:
+    """Somebody said `pause`: wait until somebody says `resume`."""
+    return Wait(float("inf")) if state.paused else None
+
+
 def pause_between_iterations(state: RunState, facts: Facts) -> Verdict | None:
     """`delay` seconds have not passed since the last iteration: wait."""
     if state.iterations == 0 or facts.now >= state.last_ended + facts.delay:
         return None
     return Wait(state.last_ended + facts.delay)
+
+
+def person_is_asked(state: RunState, facts: Facts) -> Verdict | None:
+    """Attended mode, and the person has not said `go` for this iteration yet: ask."""
+    number = state.iterations + 1
+    return Ask(number) if facts.attended and state.approved < number else None
 
 
 def begin_the_next(state: RunState, facts: Facts) -> Verdict | None:
@@ -208,66 +162,27 @@ BETWEEN_RULES: tuple[Between, ...] = (
     proof_failed,
     agent_is_blocked,
     failure_ends_the_run,
+    denied_again,
     too_many_failures,
     stagnated,
     money_is_spent,
     time_is_up,
     iterations_are_used_up,
+    wait_is_on,
+    limit_is_reached,
+    api_is_in_trouble,
+    reserve_is_reached,
+    paused,
     pause_between_iterations,
+    person_is_asked,
     begin_the_next,
 )
 
 
-def stop_now(state: RunState, facts: Facts) -> tuple[float, Cut] | None:
-    """A stop was asked for with urgency (second Ctrl-C, SIGTERM, SIGHUP): at once."""
-    return (facts.now, Cut("stopped")) if state.stop is not None and state.stop.now else None
-
-
-def lingers_after_result(state: RunState, facts: Facts) -> tuple[float, Cut] | None:
-    """Claude gave its last result and no background task is open: `timeouts.result_grace` later."""
-    now = state.call
-    if now is None or now.result_at is None or now.open_tasks:
-        return None
-    return now.result_at + facts.result_grace, Cut("lingering", facts.result_grace)
-
-
-def silent_for_too_long(state: RunState, facts: Facts) -> tuple[float, Cut] | None:
-    """Nothing was heard of Claude: `timeouts.idle` after its last sign of life."""
-    return facts.last_heard + facts.idle_timeout, Cut("idle", facts.idle_timeout)
-
-
-def iteration_too_long(state: RunState, facts: Facts) -> tuple[float, Cut] | None:
-    """The iteration goes on: `timeouts.iteration` after its start."""
-    if state.call is None:
-        return None
-    return state.call.started + facts.iteration_timeout, Cut("timeout", facts.iteration_timeout)
-
-
-RUNNING_RULES: tuple[Running, ...] = (
-    stop_now,
-    lingers_after_result,
-    silent_for_too_long,
-    iteration_too_long,
-)
-
-
 def decide(state: RunState, facts: Facts) -> Verdict:
-    """Between iterations: the first rule that has an opinion."""
+    """The first rule that has an opinion."""
     for rule in BETWEEN_RULES:
         verdict = rule(state, facts)
         if verdict is not None:
             return verdict
     raise AssertionError("the last rule always has an opinion")
-
-
-def decide_running(state: RunState, facts: Facts) -> Wait | Cut:
-    """While Claude works: cut in now, or look again at the moment the earliest rule names."""
-    earliest = float("inf")
-    for rule in RUNNING_RULES:
-        limit = rule(state, facts)
-        if limit is not None:
-            at, cut = limit
-            if facts.now >= at:
-                return cut
-            earliest = min(earliest, at)
-    return Wait(earliest)

@@ -32,11 +32,14 @@ class Tokens(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How one call of the agent ended. `kind` is a name from the table in `core.outcome`."""
+    """How one call of the agent ended. `kind` is a name from the table in `core.outcome`; `resets_at` the moment
+    (epoch seconds) at which a usage limit ends, if it was told."""
 
     kind: str
     message: str = ""
     advice: str = ""
+    resets_at: float | None = None
+    window: str = ""
 
 
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -73,12 +76,53 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     dry_run: bool = False
     purpose: str = "run"
     carried: Carried = Carried()
+    resumed: Resumed | None = None
+
+
+class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a run that goes on after a crash takes over from the one that was killed."""
+
+    run: str
+    iterations: int = 0
+    idle_iterations: int = 0
+    failures: int = 0
+    retries: int = 0
+    claims: int = 0
+    cost_usd: float = 0.0
+    elapsed: float = 0.0
+    findings: str = ""
+    wait: WaitStarted | None = None
 
 
 class StopRequested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A person or the system wants the run to end: after this iteration, or now."""
 
     by: str
+    now: bool = False
+
+
+class WaitStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The run waits: `why` is usage_limit, transient or reserve; `until` is wall time in epoch seconds."""
+
+    why: str
+    until: float
+    detail: str = ""
+    window: str = ""
+    attempt: int = 1
+
+
+class WaitEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The wait is over: its time came, or somebody said `retry`."""
+
+    why: str
+    by: str = "time"
+
+
+class Requested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Somebody steers: `verb` is pause, resume, stop, skip, reboot, retry or go; `by` says from where."""
+
+    verb: str
+    by: str = "command"
     now: bool = False
 
 
@@ -160,6 +204,8 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     tokens: Tokens = Tokens()
     turns: int = 0
     tools: int = 0
+    session: str = ""
+    context: float | None = None
 
 
 # -- the proof of a claim
@@ -346,6 +392,7 @@ class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     cost_usd: float = 0.0
     tokens: Tokens = Tokens()
     denials: tuple[Denial, ...] = ()
+    context: float | None = None
     cut: int = 0
 
 
@@ -382,6 +429,9 @@ StreamEvent = (
 Event = (
     RunStarted
     | StopRequested
+    | WaitStarted
+    | WaitEnded
+    | Requested
     | Warned
     | RunFinished
     | IterationStarted

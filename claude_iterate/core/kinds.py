@@ -10,7 +10,6 @@ import math
 import re
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from claude_iterate.core import durations
 
@@ -26,7 +25,7 @@ class Kind:
 
     def accept(self, value: Any) -> Any:
         """The value as the program uses it; ValueError otherwise."""
-        if not isinstance(value, str):
+        if not isinstance(value, str) or not _can_be_given(value):
             raise ValueError(self.expected)
         return value
 
@@ -159,7 +158,9 @@ class Words(Kind):
         return "a list of texts" if self.each is None else f"a list, each {self.each.expected}"
 
     def accept(self, value: Any) -> tuple[str, ...]:
-        if not isinstance(value, list | tuple) or not all(isinstance(word, str) for word in value):
+        if not isinstance(value, list | tuple):
+            raise ValueError(self.expected)
+        if not all(isinstance(word, str) and _can_be_given(word) for word in value):
             raise ValueError(self.expected)
         if self.each is not None:
             for word in value:
@@ -182,8 +183,11 @@ class Table(Kind):
         return "a table of names and texts"
 
     def accept(self, value: Any) -> dict[str, str]:
-        if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+        if not isinstance(value, dict):
             raise ValueError(self.expected)
+        for name, item in value.items():
+            if not isinstance(item, str) or not _can_be_given(name + item) or "=" in name or not name:
+                raise ValueError(self.expected)
         return dict(value)
 
     def from_text(self, text: str) -> dict[str, str]:
@@ -191,44 +195,39 @@ class Table(Kind):
 
 
 @dataclass(frozen=True)
-class Headers(Table):
-    """Names and values of HTTP headers. A line break in one would smuggle in another."""
+class Shares(Kind):
+    """Names and percentages. As text: a JSON object."""
 
     @property
     def expected(self) -> str:
-        return "a table of header names and texts on one line"
+        return "a table of names and percentages from 0 to 100"
 
-    def accept(self, value: Any) -> dict[str, str]:
-        for name, text in super().accept(value).items():
-            if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\x00-\x1f\x7f]", text):
+    def accept(self, value: Any) -> dict[str, float]:
+        if not isinstance(value, dict):
+            raise ValueError(self.expected)
+        for share in value.values():
+            if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 100:
                 raise ValueError(self.expected)
-        return dict(value)
+        return {name: float(share) for name, share in value.items()}
+
+    def from_text(self, text: str) -> dict[str, float]:
+        return self.accept(_json(text, self.expected))
 
 
 @dataclass(frozen=True)
-class WebAddress(Kind):
-    """An http or https address with a host, or the empty text, which takes back what a weaker layer set."""
+class Pattern(Kind):
+    """A regular expression."""
 
     @property
     def expected(self) -> str:
-        return "an http or https address with a host, for example https://ntfy.sh/my-topic"
+        return "a regular expression"
 
     def accept(self, value: Any) -> str:
-        address = str(super().accept(value)).strip()
-        if address and not self._is_complete(address):
-            raise ValueError(self.expected)
-        return address
-
-    @staticmethod
-    def _is_complete(address: str) -> bool:
-        if re.search(r"[\x00-\x20\x7f]", address):
-            return False
         try:
-            parts = urlsplit(address)
-            port = parts.port
-        except ValueError:
-            return False
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0
+            re.compile(value)
+        except (re.error, TypeError):
+            raise ValueError(self.expected) from None
+        return str(value)
 
 
 @dataclass(frozen=True)
@@ -241,13 +240,22 @@ class Program(Kind):
 
     def accept(self, value: Any) -> tuple[str, ...]:
         words = [value] if isinstance(value, str) else value
-        if not isinstance(words, list | tuple) or not words or not all(isinstance(w, str) and w for w in words):
+        if (
+            not isinstance(words, list | tuple)
+            or not words
+            or not all(isinstance(w, str) and w and _can_be_given(w) for w in words)
+        ):
             raise ValueError(self.expected)
         return tuple(words)
 
     def from_text(self, text: str) -> tuple[str, ...]:
         stripped = text.strip()
         return self.accept(_json(stripped, self.expected) if stripped.startswith("[") else stripped)
+
+
+def _can_be_given(text: str) -> bool:
+    """No program takes a NUL, and no file a character that UTF-8 does not have."""
+    return not any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text)
 
 
 def _json(text: str, expected: str) -> Any:

@@ -6,8 +6,7 @@ A new kind of notification is one row in ROWS. How a notice travels is no busine
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -18,18 +17,22 @@ from claude_iterate.core.events import (
     RunStarted,
     StatusChanged,
     VerificationFinished,
+    WaitEnded,
+    WaitStarted,
 )
-from claude_iterate.core.outcome import FINE
-from claude_iterate.core.reasons import ENDINGS
+from claude_iterate.core.notice_endings import ending
+from claude_iterate.core.notice_parts import Draft, iteration_number, moment, quoted, remaining_line, workspace_line
+from claude_iterate.core.outcome import FINE, RETRIED
 from claude_iterate.core.state import RunState
 from claude_iterate.core.status import describe
 
 MILESTONE = 10
-LONGEST_QUOTE = 1000
 EXPENDABLE = frozenset({"status_update", "iteration", "iteration_milestone"})
 """What a slow receiver may miss: the next one of its kind tells as much."""
 FINAL = frozenset({"completion", "error", "blocked", "stopped", "setup_complete"})
 """What must arrive: nothing comes after it."""
+BRIEF_WAITS = frozenset({"transient"})
+"""An overload passes in seconds or minutes, and comes in flocks: nobody wants to be told of each."""
 
 
 class Notice(msgspec.Struct, frozen=True):
@@ -41,17 +44,6 @@ class Notice(msgspec.Struct, frozen=True):
     priority: str = "default"
     tags: tuple[str, ...] = ()
     facts: dict[str, Any] = {}
-
-
-class Draft(NamedTuple):
-    """What a row contributes; the rest of a notice is the same for all."""
-
-    event: str
-    title: str
-    headline: str
-    lines: list[str]
-    priority: str = "default"
-    tags: tuple[str, ...] = ()
 
 
 def notices(entry: Entry, state: RunState) -> list[Notice]:
@@ -83,97 +75,63 @@ def trial(workspace: str | None, at: float) -> Notice:
 
 def _execution_start(event: RunStarted, state: RunState) -> Draft:
     most = str(event.max_iterations) if event.max_iterations else "no limit"
-    lines = [_workspace(state), f"Max iterations: {most}"]
+    lines = [workspace_line(state), f"Max iterations: {most}"]
     return Draft("execution_start", "Execution Started", "EXECUTION STARTED", lines, tags=("execution",))
 
 
-def _iteration(event: IterationFinished, state: RunState) -> Draft:
+def _iteration(event: IterationFinished, state: RunState) -> Draft | None:
+    if event.outcome.kind in RETRIED:  # it is done again under the same number
+        return None
     most = state.started.max_iterations if state.started is not None else 0
     condition = "In progress"
     if event.outcome.kind == "interrupted":
         condition = "Stopped before its end"
     elif event.outcome.kind not in FINE:
-        condition = f"Failed: {_quoted(event.outcome.message or event.outcome.kind)}"
-    lines = [_workspace(state), f"Status: {condition}", _remaining(state)]
+        condition = f"Failed: {quoted(event.outcome.message or event.outcome.kind)}"
+    lines = [workspace_line(state), f"Status: {condition}", remaining_line(state)]
     headline = f"ITERATION {event.number}/{most}" if most else f"ITERATION {event.number}"
     return Draft("iteration", f"Iteration {event.number}", headline, lines, tags=("iteration",))
 
 
 def _milestone(event: IterationFinished, state: RunState) -> Draft | None:
-    if event.number % MILESTONE:
+    if event.number % MILESTONE or event.outcome.kind in RETRIED:
         return None
-    lines = [_workspace(state), f"Completed: {event.number} iterations", _remaining(state)]
+    lines = [workspace_line(state), f"Completed: {event.number} iterations", remaining_line(state)]
     return Draft("iteration_milestone", "Milestone Reached", "ITERATION MILESTONE", lines, tags=("milestone",))
 
 
 def _status_update(event: StatusChanged, state: RunState) -> Draft:
-    name, number = state.started.workspace if state.started is not None else "", _number(state)
+    name, number = state.started.workspace if state.started is not None else "", iteration_number(state)
     return Draft(
         "status_update",
         f"[{name}] Progress Update (Iteration {number})",
         "STATUS UPDATE",
-        [describe(event.status, event.change)],
+        [quoted(describe(event.status, event.change))],
         "high" if event.status.complete else "default",
         ("progress", f"iteration-{number}"),
     )
 
 
 def _verification(event: VerificationFinished, state: RunState) -> Draft:
-    lines = [_workspace(state), f"Claim: {event.claim}"]
+    lines = [workspace_line(state), f"Claim: {event.claim}"]
     if event.passed:
         return Draft("verification", "Verification Passed", "VERIFICATION PASSED ✅", lines, tags=("verification",))
-    lines.append(f"Findings: {_quoted(event.findings) or 'none given'}")
+    lines.append(f"Findings: {quoted(event.findings) or 'none given'}")
     return Draft("verification", "Verification Failed", "VERIFICATION FAILED ❌", lines, "high", ("verification",))
 
 
-def _ending(event: RunFinished, state: RunState) -> Draft:
-    return ENDS.get(event.reason, _error)(event, state)
+def _limit_wait(event: WaitStarted, state: RunState) -> Draft | None:
+    if event.why in BRIEF_WAITS:
+        return None
+    lines = [workspace_line(state), f"Reason: {quoted(event.detail) or event.why}", f"Goes on: {moment(event.until)}"]
+    return Draft("limit_wait", "Waiting For A Limit", "WAITING FOR A LIMIT ⏳", lines, tags=("limit",))
 
 
-def _completed(event: RunFinished, state: RunState) -> Draft:
-    status = state.status
-    left = status.remaining if status is not None else None
-    condition = f"Reported complete, {_remaining(state).lower()}" if left else "All items completed"
-    lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Status: {condition}"]
-    if event.detail:
-        lines.append(f"Summary: {_quoted(event.detail)}")
-    return Draft("completion", "Task Complete", "TASK COMPLETE ✅", lines, "high", ("completion",))
-
-
-def _stagnated(event: RunFinished, state: RunState) -> Draft:
-    times = f"{event.detail} consecutive iteration{'' if event.detail == '1' else 's'}"
-    headline = f"⚠️ Stagnation detected: {times} with no work"
-    return _unfinished("Stagnation Detected", headline, event, state)
-
-
-def _used_up(event: RunFinished, state: RunState) -> Draft:
-    headline = f"⚠️ Reached maximum iterations ({event.detail or event.iterations})"
-    return _unfinished("Maximum Iterations Reached", headline, event, state)
-
-
-def _unfinished(title: str, headline: str, event: RunFinished, state: RunState) -> Draft:
-    lines = [_workspace(state), f"Total iterations: {event.iterations}"]
-    if state.status is not None:
-        lines.append(f"Status: {describe(state.status)}")
-    return Draft("completion", title, headline, lines, "high", ("completion",))
-
-
-def _error(event: RunFinished, state: RunState) -> Draft:
-    what = _quoted(event.detail) or ENDINGS[event.reason].meaning
-    lines = [_workspace(state), f"Iteration: {_number(state)}", f"Reason: {event.reason}", f"Error: {what}"]
-    lines += [event.advice] if event.advice else []
-    return Draft("error", "Execution Error", "ERROR ENCOUNTERED ⚠️", lines, "urgent", ("error",))
-
-
-def _blocked(event: RunFinished, state: RunState) -> Draft:
-    lines = [_workspace(state), f"Iteration: {_number(state)}", f"It needs: {_quoted(event.detail)}"]
-    return Draft("blocked", "Agent Blocked", "A PERSON IS NEEDED ✋", lines, "high", ("blocked",))
-
-
-def _stopped(event: RunFinished, state: RunState) -> Draft:
-    why = ENDINGS[event.reason].meaning.rstrip(".")
-    lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Reason: {why}"]
-    return Draft("stopped", "Run Stopped", "RUN STOPPED", lines, tags=("stopped",))
+def _limit_over(event: WaitEnded, state: RunState) -> Draft | None:
+    if event.why in BRIEF_WAITS:
+        return None
+    lines = [workspace_line(state), "Status: The run goes on"]
+    return Draft("limit_over", "Wait Over", "THE WAIT IS OVER", lines, tags=("limit",))
 
 
 ROWS: dict[type, tuple[Callable[[Any, RunState], Draft | None], ...]] = {
@@ -181,18 +139,10 @@ ROWS: dict[type, tuple[Callable[[Any, RunState], Draft | None], ...]] = {
     IterationFinished: (_iteration, _milestone),
     StatusChanged: (_status_update,),
     VerificationFinished: (_verification,),
-    RunFinished: (_ending,),
+    WaitStarted: (_limit_wait,),
+    WaitEnded: (_limit_over,),
+    RunFinished: (ending,),
 }
-ENDS: dict[str, Callable[[RunFinished, RunState], Draft]] = {
-    "completed": _completed,
-    "stagnation": _stagnated,
-    "max_iterations": _used_up,
-    "blocked": _blocked,
-    "interrupted": _stopped,
-    "terminated": _stopped,
-    "stopped": _stopped,
-}
-"""How each reason is told; one that is not here is an error."""
 ASIDE = frozenset({("verify", VerificationFinished)})
 """What is told of a run that is not there to iterate."""
 
@@ -201,9 +151,9 @@ def _notice(draft: Draft, entry: Entry, state: RunState) -> Notice:
     started, status = state.started, state.status
     assert started is not None
     facts = _facts(started.workspace, entry.at) | {
-        "id": f"{started.run}-{entry.seq}",
+        "id": f"{started.run}-{entry.seq}-{draft.event}",
         "run": started.run,
-        "iteration": _number(state),
+        "iteration": iteration_number(state),
         "maxIterations": started.max_iterations or None,
         "costUsd": round(state.cost_usd, 6),
         "reason": state.reason,
@@ -215,32 +165,9 @@ def _notice(draft: Draft, entry: Entry, state: RunState) -> Notice:
 
 
 def _facts(workspace: str | None, at: float) -> dict[str, Any]:
-    moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     unknown = dict.fromkeys(("id", "run", "iteration", "maxIterations", "progress", "reason", "costUsd"))
-    return {"workspace": workspace, "at": moment, **unknown}
+    return {"workspace": workspace, "at": moment(at), **unknown}
 
 
 def _body(headline: str, lines: list[str]) -> str:
     return "\n".join([headline, "", *lines])
-
-
-def _workspace(state: RunState) -> str:
-    started = state.started
-    assert started is not None
-    return f"Workspace: {started.workspace}{' (dry run)' if started.dry_run else ''}"
-
-
-def _number(state: RunState) -> int:
-    """The iteration that runs, or the last one that did."""
-    return (state.call.number if state.call is not None else 0) or state.iterations
-
-
-def _remaining(state: RunState) -> str:
-    left = state.status.remaining if state.status is not None else None
-    return f"Remaining: {'unknown' if left is None else left}"
-
-
-def _quoted(text: str) -> str:
-    """Somebody else's words, not endlessly."""
-    text = text.strip()
-    return text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE].rstrip() + " ..."

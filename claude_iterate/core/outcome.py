@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, tzinfo
 from typing import NamedTuple
 
+from claude_iterate.core import limits
 from claude_iterate.core.durations import describe
 from claude_iterate.core.events import CutStarted, Denial, LimitReported, Outcome, ResultReported
 
@@ -24,6 +26,9 @@ class Evidence(NamedTuple):
     error_said: str = ""
     stderr: str = ""
     wrote_status: bool = False
+    now: float = 0.0
+    local: tzinfo = UTC
+    patterns: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -61,10 +66,10 @@ def _says(pattern: str) -> Callable[[Evidence], bool]:
     return lambda evidence: evidence.failed and compiled.search(evidence.words[:4000]) is not None
 
 
-_usage_words = _says(
-    r"hit your .{0,30}limit|(?<!not your )usage limit|spend limit|\blimit reached\b|out of extra usage"
-    r"|usage allocation|usage limits\. you will regain access"
-)
+def _usage_words(evidence: Evidence) -> bool:
+    return evidence.failed and limits.means_limit(evidence.words, evidence.patterns)
+
+
 _auth_words = _says(
     r"not logged in|please run /login|invalid api key|failed to authenticate|oauth (token|session).{0,20}expired"
 )
@@ -72,7 +77,7 @@ _billing_words = _says(r"credit balance is too low|billing")
 _config_words = _says(
     r"issue with the selected model|unknown option|settings file not found|cannot be used with root"
     r"|requires --verbose|prompt file not found|invalid session id|no conversation found"
-    r"|usage credits required|input must be provided"
+    r"|usage credits required|input must be provided|piped stdin input exceeds"
 )
 _transient_words = _says(
     r"overloaded|temporarily limiting|unable to connect|connection to the api was lost|timed out"
@@ -112,6 +117,7 @@ def _denied(evidence: Evidence) -> bool:
 
 CLASSES: tuple[Class, ...] = (
     Class("interrupted", "We ended it because somebody asked.", "", lambda e: _cut_by(e, "stopped")),
+    Class("skipped", "We ended it because somebody said skip or reboot.", "", lambda e: _cut_by(e, "skip")),
     Class(
         "denied",
         "A tool was not allowed and no report was written.",
@@ -136,7 +142,7 @@ CLASSES: tuple[Class, ...] = (
         "timeout",
         "The iteration took too long.",
         "Raise `timeouts.iteration` or make the items smaller.",
-        lambda e: _cut_by(e, "timeout"),
+        lambda e: _cut_by(e, "timeout") or _cut_by(e, "duration"),
     ),
     Class(
         "usage_limit",
@@ -176,13 +182,16 @@ CLASSES: tuple[Class, ...] = (
     ),
 )
 
-FINE = frozenset({"ok", "max_turns"})
+FINE = frozenset({"ok", "max_turns", "skipped"})
 """Outcomes that are no failure: running into the turn limit is a normal end."""
+
+RETRIED = frozenset({"usage_limit", "transient"})
+"""Nobody's failure: the run waits, and the same iteration is done again."""
 
 COUNTED_FAILURES = frozenset({"crash", "timeout", "idle"})
 """Failures that may pass by themselves: the run goes on until `stop.failures` of them came in a row."""
 
-ENDING_FAILURES = frozenset({"denied", "budget", "usage_limit", "billing", "auth", "config", "transient"})
+ENDING_FAILURES = frozenset({"budget", "billing", "auth", "config"})
 """Failures that end the run at once, with their advice."""
 
 
@@ -194,7 +203,16 @@ def classify(evidence: Evidence) -> Outcome:
         advice = advice.format(rules=allow_rules(evidence.result.denials))
     if found.kind in {"config", "auth"} and "cannot be used with root" in evidence.words:
         advice = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
-    return Outcome(found.kind, _message(found, evidence), advice)
+    resets_at, window = _reset(evidence) if found.kind == "usage_limit" else (None, "")
+    return Outcome(found.kind, _message(found, evidence), advice, resets_at, window)
+
+
+def _reset(evidence: Evidence) -> tuple[float | None, str]:
+    """When the limit ends, from the structured event first, then from the words; and which window it is."""
+    told = evidence.rejected
+    moment = limits.plausible(told.resets_at, evidence.now) if told else None
+    moment = moment or limits.reset_in(evidence.words, evidence.now, evidence.local)
+    return moment, told.window if told else ""
 
 
 def allow_rules(denials: tuple[Denial, ...]) -> str:
@@ -209,11 +227,11 @@ def _rule(denial: Denial) -> str:
 
 
 def _message(found: Class, evidence: Evidence) -> str:
-    if found.kind in {"ok", "max_turns", "interrupted"}:
+    if found.kind in {"ok", "max_turns", "interrupted", "skipped"}:
         return ""
     if found.kind == "denied" and evidence.result is not None:
         return "not allowed: " + ", ".join(dict.fromkeys(_rule(denial) for denial in evidence.result.denials))
-    if evidence.cut is not None and evidence.cut.cause in {"idle", "timeout"}:
+    if evidence.cut is not None and evidence.cut.cause in {"idle", "timeout", "duration"}:
         doing = f" ({evidence.cut.doing})" if evidence.cut.doing else ""
         verb = "silent for" if evidence.cut.cause == "idle" else "ran for"
         return f"{verb} {describe(evidence.cut.after)}{doing}"

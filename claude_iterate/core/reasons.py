@@ -14,6 +14,8 @@ Reason = Literal[
     "budget",
     "duration",
     "usage_limit",
+    "reserve",
+    "stopped",
     "interrupted",
     "terminated",
 ]
@@ -38,6 +40,8 @@ ENDINGS: dict[Reason, Ending] = {
     "budget": Ending(1, 7, "The money allowed for the workspace is spent."),
     "duration": Ending(1, 7, "The time allowed for the run is over."),
     "usage_limit": Ending(1, 7, "The provider's usage limit is reached."),
+    "reserve": Ending(1, 7, "Less of a usage window is left than is to be kept."),
+    "stopped": Ending(0, 8, "Somebody said stop.", good=True),
     "interrupted": Ending(130, 130, "Ctrl-C."),
     "terminated": Ending(143, 143, "SIGTERM or SIGHUP."),
 }

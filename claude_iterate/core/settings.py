@@ -15,14 +15,15 @@ from claude_iterate.core.kinds import (
     Choice,
     Duration,
     Flag,
-    Headers,
     Kind,
+    Pattern,
     Program,
+    Shares,
     Table,
-    WebAddress,
     Whole,
     Words,
 )
+from claude_iterate.core.web_kinds import Headers, WebAddress
 
 PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
 NOTIFY_EVENTS = (
@@ -84,6 +85,24 @@ class LimitSettings:
     max_duration: float | None = _set(Duration(above_zero=True), None, "Longest time a run may take.")
     max_cost_usd: float | None = _set(Amount(), None, "Most money the workspace may cost, over all its runs.")
     max_cost_per_iteration_usd: float | None = _set(Amount(), None, "Most money one iteration may cost.")
+    on_usage_limit: str = _set(
+        Choice(("wait", "stop")), "wait", "What to do at the provider's usage limit: wait for the reset, or stop."
+    )
+    max_wait: float = _set(
+        Duration(above_zero=True), 86400.0, "Longest time to wait for a limit or an overload before the run ends."
+    )
+    reset_margin: float = _set(Duration(), 60.0, "Time added to the announced reset of a limit.")
+    reserve: dict[str, float] = field(
+        default_factory=dict,
+        metadata={
+            "kind": Shares(),
+            "sentence": "Percent of a usage window to leave unused, for example `five_hour = 20`.",
+        },
+    )
+    on_reserve: str = _set(Choice(("stop", "wait")), "stop", "What to do when a window's reserve is reached.")
+    patterns: tuple[str, ...] = _set(
+        Words(Pattern()), (), "More regular expressions that mark an error message as a usage limit."
+    )
 
 
 @dataclass(frozen=True)
@@ -138,9 +157,7 @@ class PathSettings:
     workspaces_dir: str = _set(
         Kind(), "claude-iterate/workspaces", "Where workspaces live.", original=("workspacesDir",)
     )
-    templates_dir: str = _set(
-        Kind(), "claude-iterate/templates", "Where templates live.", original=("templatesDir",)
-    )
+    templates_dir: str = _set(Kind(), "claude-iterate/templates", "Where templates live.", original=("templatesDir",))
     archive_dir: str = _set(Kind(), "claude-iterate/archive", "Where archives live.", original=("archiveDir",))
     global_templates_dir: str | None = _set(
         Kind(), None, "Where the user's own templates live.", original=("globalTemplatesDir",)
@@ -169,6 +186,14 @@ class Settings:
         Choice(("simple", "detailed")), "simple", "`detailed` gives every reason for ending a code of its own."
     )
     colors: bool = _set(Flag(), True, "Colour on terminals that can show it.")
+    session: str = _set(
+        Choice(("fresh", "resume")), "fresh", "Fresh context in every iteration, or the session of the last one."
+    )
+    context_redline: int = _set(
+        Whole(1, 100), 85, "With `session = resume`: percent of the context at which a fresh session begins."
+    )
+    attended: bool = _set(Flag(), False, "Ask before every iteration.")
+    keep_awake: bool = _set(Flag(), True, "Keep the computer awake while a run is going on.")
     keep_raw_runs: int = _set(Whole(1), 5, "Of how many runs Claude's raw output is kept.")
     claude: ClaudeSettings = field(default_factory=ClaudeSettings)
     timeouts: TimeoutSettings = field(default_factory=TimeoutSettings)

@@ -6,92 +6,40 @@ Counters live here, never in a file of their own, so a crash cannot make them di
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from claude_iterate.core import call as calls
+from claude_iterate.core.call import Call
 from claude_iterate.core.events import (
-    AgentExited,
     Carried,
-    CutStarted,
     Entry,
     ErrandFinished,
     ErrandStarted,
-    ErrorPrinted,
     IterationFinished,
     IterationStarted,
     LimitReported,
     Outcome,
-    ResultReported,
+    Requested,
+    Resumed,
     ReviewFinished,
     ReviewStarted,
     RunFinished,
     RunStarted,
     Said,
-    SessionOpened,
     StatusChanged,
     StopRequested,
-    TaskEnded,
-    TaskStarted,
     Tokens,
-    ToolAnswered,
-    ToolCalled,
     VerificationFinished,
     VerificationStarted,
+    WaitEnded,
+    WaitStarted,
 )
-from claude_iterate.core.outcome import COUNTED_FAILURES, FINE
+from claude_iterate.core.outcome import COUNTED_FAILURES, FINE, RETRIED
 from claude_iterate.core.reasons import Reason
 from claude_iterate.core.status import Status
-
-STDERR_KEPT = 4000
-
-
-_FOLDED = frozenset(
-    {
-        AgentExited,
-        CutStarted,
-        ErrandFinished,
-        ErrandStarted,
-        ErrorPrinted,
-        IterationFinished,
-        IterationStarted,
-        LimitReported,
-        ResultReported,
-        ReviewFinished,
-        ReviewStarted,
-        RunFinished,
-        RunStarted,
-        Said,
-        SessionOpened,
-        StatusChanged,
-        StopRequested,
-        TaskEnded,
-        TaskStarted,
-        ToolAnswered,
-        ToolCalled,
-        VerificationFinished,
-        VerificationStarted,
-    }
-)
-"""Events that can change the state. Looked up first, because most of what Claude prints cannot."""
-
-
-class Call(msgspec.Struct, frozen=True):
-    """The call of Claude that is under way; `number` is the iteration's, 0 for a review."""
-
-    number: int
-    started: float
-    session: str = ""
-    result: ResultReported | None = None
-    result_at: float | None = None
-    error_said: str = ""
-    rejected: LimitReported | None = None
-    open_tools: tuple[tuple[str, str, float], ...] = ()
-    open_tasks: frozenset[str] = frozenset()
-    tools: int = 0
-    cut: CutStarted | None = None
-    exit_code: int | None = None
-    stderr: str = ""
 
 
 class RunState(msgspec.Struct, frozen=True):
@@ -108,12 +56,23 @@ class RunState(msgspec.Struct, frozen=True):
     status: Status | None = None
     idle_iterations: int = 0
     failures: int = 0
+    denied: str = ""
+    denials: int = 0
+    retries: int = 0
+    wait: WaitStarted | None = None
+    waiting_since: float | None = None
+    windows: dict[str, LimitReported] = {}
     cost_usd: float = 0.0
     tokens: Tokens = Tokens()
     claims: int = 0
     proof: VerificationFinished | None = None
     findings: str = ""
     errand: ErrandFinished | None = None
+    session: str = ""
+    context: float | None = None
+    paused: bool = False
+    approved: int = 0
+    cut_asked: str = ""
     stop: StopRequested | None = None
     finished: RunFinished | None = None
 
@@ -123,13 +82,18 @@ class RunState(msgspec.Struct, frozen=True):
         return self.started.carried if self.started else Carried()
 
     @property
+    def elapsed_before(self) -> float:
+        """How long this run had taken before it was killed and went on."""
+        return self.started.resumed.elapsed if self.started and self.started.resumed else 0.0
+
+    @property
     def total_cost_usd(self) -> float:
         """Over all runs of the workspace."""
         return self.carried.cost_usd + self.cost_usd
 
     @property
     def total_iterations(self) -> int:
-        """Over all runs of the workspace; one that was cut by a crash counts."""
+        """Over all runs of the workspace; one that is under way counts."""
         return self.carried.iterations + self.iterations + (1 if self.call and self.call.number else 0)
 
     @property
@@ -141,6 +105,23 @@ class RunState(msgspec.Struct, frozen=True):
 def handed_on(state: RunState) -> Carried:
     """What the next run has to know of this one and of all before it."""
     return Carried(state.total_iterations, state.total_cost_usd, state.carried.runs + 1)
+
+
+def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
+    """What a run takes over from this one, which was killed. The iteration under way is done again, with its number."""
+    under_way = state.call.result.cost_usd if state.call and state.call.result else 0.0
+    return Resumed(
+        run=run,
+        iterations=state.iterations,
+        idle_iterations=state.idle_iterations,
+        failures=state.failures,
+        retries=state.retries,
+        claims=state.claims,
+        cost_usd=state.cost_usd + under_way,
+        elapsed=state.elapsed_before + elapsed,
+        findings=state.findings,
+        wait=state.wait,
+    )
 
 
 def fold(entries: Iterable[Entry]) -> RunState:
@@ -157,96 +138,113 @@ def fold_from(state: RunState, entries: Iterable[Entry]) -> RunState:
 
 def reduce(state: RunState, entry: Entry) -> RunState:
     """One step. Most of what Claude prints changes nothing, and then the same object comes back."""
-    event = entry.event
-    kind = type(event)
-    if kind not in _FOLDED or (kind is Said and not event.error):  # type: ignore[union-attr]
-        return state
-    if state.call is not None:
-        call = _in_call(state.call, entry)
+    kind = type(entry.event)
+    if state.call is not None and kind in calls.FOLDED:
+        if kind is Said and not entry.event.error:  # type: ignore[union-attr]
+            return state
+        call = calls.advance(state.call, entry)
         if call is not state.call:
-            return replace(state, call=call)
-    match event:
-        case RunStarted():
-            return replace(state, started=event, started_at=entry.at, last_at=entry.at)
-        case IterationStarted():
-            return replace(state, call=Call(event.number, entry.elapsed), proof=None, findings="", last_at=entry.at)
-        case ReviewStarted():
-            return replace(state, call=Call(0, entry.elapsed), last_at=entry.at)
-        case ReviewFinished():
-            return replace(state, call=None, cost_usd=state.cost_usd + event.cost_usd, last_at=entry.at)
-        case ErrandStarted():
-            return replace(state, call=Call(0, entry.elapsed), last_at=entry.at)
-        case ErrandFinished():
-            cost = state.cost_usd + event.cost_usd
-            return replace(state, call=None, errand=event, cost_usd=cost, last_at=entry.at)
-        case VerificationStarted():
-            return replace(state, claims=event.claim, last_at=entry.at)
-        case VerificationFinished():
-            return replace(state, proof=event, findings=event.findings, last_at=entry.at)
-        case StatusChanged():
-            return replace(state, status=event.status, last_at=entry.at)
-        case IterationFinished():
-            return _finish_iteration(state, event, entry)
-        case StopRequested():
-            return replace(state, stop=event, last_at=entry.at)
-        case RunFinished():
-            return replace(state, finished=event, last_at=entry.at)
-    return state
+            state = replace(state, call=call)
+    step = _STEPS.get(kind)
+    return replace(state, last_at=entry.at, **step(state, entry.event, entry)) if step else state
 
 
-def _finish_iteration(state: RunState, event: IterationFinished, entry: Entry) -> RunState:
+def _run_started(_state: RunState, event: RunStarted, entry: Entry) -> dict[str, Any]:
+    changes: dict[str, Any] = {"started": event, "started_at": entry.at}
+    before = event.resumed
+    if before is not None:
+        names = ("iterations", "idle_iterations", "failures", "retries", "claims", "cost_usd", "findings", "wait")
+        changes |= {name: getattr(before, name) for name in names}
+        changes["waiting_since"] = entry.at if before.wait else None
+    return changes
+
+
+def _call_started(_state: RunState, event: Any, entry: Entry) -> dict[str, Any]:
+    return {"call": Call(0, entry.elapsed)}
+
+
+def _iteration_started(_state: RunState, event: IterationStarted, entry: Entry) -> dict[str, Any]:
+    return {"call": Call(event.number, entry.elapsed), "proof": None, "findings": "", "cut_asked": ""}
+
+
+def _review_finished(state: RunState, event: ReviewFinished, _entry: Entry) -> dict[str, Any]:
+    return {"call": None, "cost_usd": state.cost_usd + event.cost_usd}
+
+
+def _errand_finished(state: RunState, event: ErrandFinished, _entry: Entry) -> dict[str, Any]:
+    return {"call": None, "errand": event, "cost_usd": state.cost_usd + event.cost_usd}
+
+
+def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry) -> dict[str, Any]:
     worked = event.status.worked if event.status else None
-    failed = event.outcome.kind in COUNTED_FAILURES
-    return replace(
-        state,
-        call=None,
-        findings="" if event.outcome.kind in FINE else event.outcome.message,
-        iterations=state.iterations + 1,
-        last_ended=entry.elapsed,
-        last_at=entry.at,
-        last_outcome=event.outcome,
-        last_status=event.status,
-        status=event.status or state.status,
+    kind = event.outcome.kind
+    # A limit or an overload is nobody's iteration: the same one is done again. Work that is done is done.
+    again = kind in RETRIED and not (event.status and event.status.complete)
+    repeated = kind == "denied" and state.denied == event.outcome.message
+    return {
+        "call": None,
+        "findings": "" if kind in FINE else event.outcome.message,
+        "iterations": state.iterations + (0 if again else 1),
+        "last_ended": entry.elapsed,
+        "last_outcome": event.outcome,
+        "last_status": event.status,
+        "status": event.status or state.status,
         # Only a fresh "worked: false" is idleness; silence is not a report.
-        idle_iterations=state.idle_iterations + 1 if worked is False else 0,
-        failures=state.failures + 1 if failed else 0,
-        cost_usd=state.cost_usd + event.cost_usd,
-        tokens=state.tokens + event.tokens,
-    )
+        "idle_iterations": state.idle_iterations + 1 if worked is False else (state.idle_iterations if again else 0),
+        "failures": state.failures + 1 if kind in COUNTED_FAILURES else (state.failures if again else 0),
+        "denied": event.outcome.message if kind == "denied" else "",
+        "denials": state.denials + 1 if repeated else (1 if kind == "denied" else 0),
+        "retries": state.retries + 1 if again else 0,
+        "waiting_since": state.waiting_since if again else None,
+        "cost_usd": state.cost_usd + event.cost_usd,
+        "tokens": state.tokens + event.tokens,
+        "session": event.session if kind in FINE else "",
+        "context": event.context,
+    }
 
 
-def _in_call(now: Call, entry: Entry) -> Call:
-    """The call after an entry; the same object when the entry says nothing of it."""
-    event = entry.event
-    match event:
-        case ToolCalled():
-            opened = (*now.open_tools[-31:], (event.id, event.name, entry.elapsed))
-            return replace(now, open_tools=opened, tools=now.tools + 1)
-        case ToolAnswered():
-            return replace(now, open_tools=tuple(tool for tool in now.open_tools if tool[0] != event.id))
-        case Said() if event.error:
-            return replace(now, error_said=event.text)
-        case ResultReported() if now.cut is not None and now.result is not None:
-            # What Claude says when we end it does not unsay the result it gave before; its costs count.
-            return replace(now, result=replace(now.result, cost_usd=max(now.result.cost_usd, event.cost_usd)))
-        case ResultReported():
-            return replace(now, result=event, result_at=entry.elapsed)
-        case SessionOpened():
-            # A further prompt in the same process (a finished background task) takes the last result back.
-            return replace(now, session=event.session or now.session, result_at=None)
-        case TaskStarted():
-            return replace(now, open_tasks=now.open_tasks | {event.id})
-        case TaskEnded():
-            after = now.open_tasks - {event.id}
-            # The grace after a result begins when nothing is left to wait for.
-            at = entry.elapsed if now.result_at is not None and not after else now.result_at
-            return replace(now, open_tasks=after, result_at=at)
-        case LimitReported() if event.status == "rejected":
-            return replace(now, rejected=event)
-        case ErrorPrinted():
-            return replace(now, stderr=(now.stderr + event.text + "\n")[-STDERR_KEPT:])
-        case CutStarted():
-            return replace(now, cut=now.cut or event)
-        case AgentExited():
-            return replace(now, exit_code=event.code)
-    return now
+def _wait_started(state: RunState, event: WaitStarted, entry: Entry) -> dict[str, Any]:
+    return {"wait": event, "waiting_since": state.waiting_since or entry.at}
+
+
+def _wait_ended(_state: RunState, _event: WaitEnded, _entry: Entry) -> dict[str, Any]:
+    return {"wait": None, "last_outcome": None}
+
+
+def _limit_reported(state: RunState, event: LimitReported, _entry: Entry) -> dict[str, Any]:
+    return {"windows": state.windows | {event.window: event}} if event.window else {}
+
+
+def _requested(state: RunState, event: Requested, entry: Entry) -> dict[str, Any]:
+    match event.verb:
+        case "pause":
+            return {"paused": True}
+        case "resume":
+            return {"paused": False}
+        case "go":
+            return {"approved": state.iterations + 1}
+        case "skip" | "reboot":
+            session = "" if event.verb == "reboot" else state.session
+            # Between iterations there is nothing to cut; a pause between them is over.
+            return {"cut_asked": event.verb if state.call else "", "session": session, "last_ended": -1e9}
+    return {}
+
+
+_STEPS: dict[type, Any] = {
+    RunStarted: _run_started,
+    IterationStarted: _iteration_started,
+    ReviewStarted: _call_started,
+    ReviewFinished: _review_finished,
+    ErrandStarted: _call_started,
+    ErrandFinished: _errand_finished,
+    VerificationStarted: lambda _state, event, _entry: {"claims": event.claim},
+    VerificationFinished: lambda _state, event, _entry: {"proof": event, "findings": event.findings},
+    StatusChanged: lambda _state, event, _entry: {"status": event.status},
+    IterationFinished: _iteration_finished,
+    WaitStarted: _wait_started,
+    WaitEnded: _wait_ended,
+    LimitReported: _limit_reported,
+    Requested: _requested,
+    StopRequested: lambda _state, event, _entry: {"stop": event},
+    RunFinished: lambda _state, event, _entry: {"finished": event},
+}

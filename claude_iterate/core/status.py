@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from claude_iterate.core import lenient
+
 LARGEST = 1024 * 1024
 """A report over this many bytes is refused: it is not a report."""
 
@@ -56,9 +58,8 @@ def parse(data: bytes) -> Reading:
     """Read the bytes of a status file; never raises."""
     if len(data) > LARGEST:
         return Reading(None, (f"it is larger than {LARGEST} bytes",))
-    try:
-        document = msgspec.json.decode(data.decode("utf-8-sig", "replace"))
-    except (msgspec.DecodeError, ValueError, RecursionError):
+    document = lenient.decode(data.removeprefix(b"\xef\xbb\xbf"))
+    if document is None:
         return Reading(None, ("it is not valid JSON",))
     if not isinstance(document, dict):
         return Reading(None, ("it is not a JSON object",))

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from claude_iterate.agent import command
+from claude_iterate.agent import command, discovery
 from claude_iterate.agent.process import AgentProcess
 from claude_iterate.agent.stream import Translator
-from claude_iterate.core.decide import Cut, Wait, decide_running
+from claude_iterate.core.call import Call
 from claude_iterate.core.durations import describe
 from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event
 from claude_iterate.core.outcome import Evidence
-from claude_iterate.core.state import Call
+from claude_iterate.core.running import decide_running
+from claude_iterate.core.verdicts import Cut, Wait
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Orders, Supervisor
-from claude_iterate.errors import AgentProblem
 
 _LONGEST_ERROR_LINE = 20_000
+_SUSPENDED = 2.5
+"""The engine looks once a second; a longer gap means that it could not."""
 
 
 class AgentCall:
@@ -35,6 +37,7 @@ class AgentCall:
         self._supervisor = supervisor
         self._translator = Translator()
         self._last_heard = 0.0
+        self._last_look = 0.0
 
     def make(self, system: str, prompt: bytes, raw_name: str) -> None:
         """From the start of the process to its end. An AgentProblem when it cannot even be started."""
@@ -42,7 +45,7 @@ class AgentCall:
             argv, environment = self._command(system, file)
             root = self._plan.layout.root
             process = AgentProcess(argv, environment, root, prompt, raw, self._supervisor.post)
-            self._last_heard = self._recorder.elapsed()
+            self._last_heard = self._last_look = self._recorder.elapsed()
             self._recorder.record(AgentStarted(process.pid))
             code = self._supervisor.attend(process, Orders(self._hear, self._verdict, self._cutting))
             self._recorder.record(AgentExited(code))
@@ -53,12 +56,7 @@ class AgentCall:
         budget = plan.budget(self._recorder.state.total_cost_usd)
         argv = command.arguments(claude, system, file, plan.skip_permissions, budget)
         environment = command.environment(plan.environ, claude, plan.run, plan.layout.folder)
-        program = shutil.which(argv[0], path=environment.get("PATH"))
-        if program is None:
-            raise AgentProblem(
-                "Claude CLI not found. Make sure 'claude' is installed and in PATH.", "Try: claude-iterate doctor"
-            )
-        return [program, *argv[1:]], environment
+        return [discovery.find(claude.command, environment, plan.layout.root), *argv[1:]], environment
 
     def _hear(self, stream: str, lines: list[bytes]) -> None:
         self._last_heard = self._recorder.elapsed()
@@ -70,18 +68,31 @@ class AgentCall:
         self._recorder.record_printed(events)
 
     def _verdict(self, now: float) -> Wait | Cut:
-        return decide_running(self._recorder.state, self._plan.facts(now, self._last_heard))
+        if now - self._last_look > _SUSPENDED:
+            # We were stopped (Ctrl-Z) or starved; Claude may have talked all the while.
+            self._last_heard = now
+        self._last_look = now
+        return decide_running(self._recorder.state, self._plan.facts(now, self._recorder.wall(), self._last_heard))
 
     def _cutting(self, verdict: Cut, now: float) -> None:
         self._recorder.record(CutStarted(verdict.cause, _doing(self._recorder.state.call, now), verdict.after))
 
 
-def evidence(call: Call | None, wrote_report: bool) -> Evidence:
+def evidence(call: Call | None, wrote_report: bool, now: float = 0.0, patterns: tuple[str, ...] = ()) -> Evidence:
     """What the state knows of the call that just ended."""
     if call is None:
         return Evidence()
     return Evidence(
-        call.result, call.exit_code or 0, call.cut, call.rejected, call.error_said, call.stderr, wrote_report
+        call.result,
+        call.exit_code or 0,
+        call.cut,
+        call.rejected,
+        call.error_said,
+        call.stderr,
+        wrote_report,
+        now,
+        datetime.fromtimestamp(now, UTC).astimezone().tzinfo or UTC,
+        patterns,
     )
 
 

@@ -35,7 +35,8 @@ class Errand:
         self._recorder.record(
             ErrandFinished(
                 plan.purpose,
-                failure or classify(evidence(call, wrote_report=False)),
+                # A tool that was denied on the way is no failure if what was wanted is there: the sender looks.
+                failure or classify(evidence(call, wrote_report=True)),
                 result.text if result else "",
                 self._recorder.elapsed() - began,
                 result.cost_usd if result else 0.0,

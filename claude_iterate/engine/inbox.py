@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import queue
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from claude_iterate.agent.process import Message
-from claude_iterate.core.events import StopRequested, Warned
+from claude_iterate.core.events import Requested, StopRequested, WaitEnded, Warned
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status import StatusDesk
 
@@ -27,7 +28,7 @@ class WatchFailed(NamedTuple):
     why: str
 
 
-AnyMessage = Message | Signalled | StatusTouched | WatchFailed
+AnyMessage = Message | Signalled | StatusTouched | WatchFailed | Requested
 
 
 class Audience(Protocol):
@@ -52,6 +53,7 @@ class Inbox:
         # SimpleQueue, because its put is safe in a signal handler; Queue's can deadlock there.
         self._queue: queue.SimpleQueue[AnyMessage] = queue.SimpleQueue()
         self.post = self._queue.put
+        self.every_tick: Callable[[], None] = lambda: None
 
     def receive(self, until: float) -> Message | None:
         """The next message of Claude's process, or None when something else came or the time is there."""
@@ -59,6 +61,7 @@ class Inbox:
         if now >= self._next_tick:
             self._next_tick = now + self._tick
             self._audience.tick(now)
+            self.every_tick()
         due = min(until, self._desk.due, self._next_tick)
         if self._queue.empty():
             # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
@@ -71,6 +74,8 @@ class Inbox:
         match message:
             case Signalled():
                 self._stop(message.name)
+            case Requested():
+                self.steer(message)
             case StatusTouched():
                 self._desk.touched(self._recorder.elapsed())
             case WatchFailed():
@@ -80,6 +85,16 @@ class Inbox:
             case _:
                 return message
         return None
+
+    def steer(self, request: Requested) -> None:
+        """Do what somebody asks for, from wherever he asks."""
+        state = self._recorder.state
+        self._recorder.record(request)
+        if request.verb == "stop":
+            self._recorder.record(StopRequested(request.by, now=request.now))
+        elif request.verb in {"retry", "skip"} and state.wait is not None:
+            self._recorder.record(WaitEnded(state.wait.why, by=request.verb))
+        self._audience.flush()
 
     def _stop(self, name: str) -> None:
         """First Ctrl-C: after this iteration. Second, or any other signal: now."""

@@ -32,7 +32,8 @@ class IterationRun:
             prompt = texts.user.encode("utf-8", "replace")
             self._record_start(texts, len(prompt))
             call = AgentCall(self._plan, self._recorder, self._supervisor)
-            call.make(texts.system, prompt, f"{self._number:04d}")
+            again = self._recorder.state.retries
+            call.make(texts.system, prompt, f"{self._number:04d}" + (f"-retry-{again}" if again else ""))
         except ExpectedError as problem:
             # Claude or the instructions went away in mid-run, or a prompt was edited into nonsense.
             failure = Outcome("config", problem.message, problem.hint)
@@ -59,7 +60,8 @@ class IterationRun:
         self._recorder.record(
             IterationFinished(
                 self._number,
-                failure or classify(evidence(call, reported)),
+                failure
+                or classify(evidence(call, reported, self._recorder.wall(), self._plan.settings.limits.patterns)),
                 status,
                 reading.problems if reading else (),
                 result.denials if result else (),
@@ -68,5 +70,7 @@ class IterationRun:
                 result.tokens if result else Tokens(),
                 result.turns if result else 0,
                 call.tools if call else 0,
+                call.session if call else "",
+                result.context if result else None,
             )
         )

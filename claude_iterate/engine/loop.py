@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from claude_iterate import __version__, operating_system
 from claude_iterate.agent import sweep
 from claude_iterate.agent.guardian import Guardian
-from claude_iterate.core.decide import Begin, Cut, Finish, RunErrand, Verify, Wait, decide
-from claude_iterate.core.events import LeftoversEnded, RunFinished, RunStarted, Warned
+from claude_iterate.core.decide import decide
+from claude_iterate.core.events import LeftoversEnded, RunFinished, RunStarted, WaitEnded, WaitStarted, Warned
 from claude_iterate.core.state import RunState
+from claude_iterate.core.verdicts import Ask, Begin, EndWait, Finish, RunErrand, StartWait, Verify, Wait
 from claude_iterate.engine.errand import Errand
 from claude_iterate.engine.inbox import Audience, Inbox, Signalled, StatusTouched, WatchFailed
 from claude_iterate.engine.iteration import IterationRun
@@ -20,6 +21,7 @@ from claude_iterate.engine.proof import Proof
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status import StatusDesk
 from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.errors import ExpectedError
 from claude_iterate.workspace.watch import StatusWatch
 
 
@@ -45,9 +47,13 @@ class Engine:
         """
         restore = operating_system.on_stop_signals(lambda name: self._inbox.post(Signalled(name)))
         operating_system.become_subreaper()
-        guardian = Guardian(self._plan.run)
+        # Children that were there before us (a container's entry point may have some) are nobody's leftovers.
+        strangers = operating_system.children() or set()
+        guardian = Guardian(self._plan.run, self._plan.environ)
+        own_children = (guardian.pid, *strangers)
+        self._inbox.every_tick = lambda: guardian.remember(sweep.orphans(own_children) or ())
         grace = self._plan.settings.timeouts.terminate_grace
-        supervisor = Supervisor(self._inbox, self._recorder, self._plan.run, grace, (guardian.pid,))
+        supervisor = Supervisor(self._inbox, self._recorder, self._plan.run, grace, own_children)
         watch = self._watch()
         try:
             self._record_start()
@@ -55,19 +61,27 @@ class Engine:
             while self._step(supervisor):
                 pass
         finally:
-            ended = sweep.end_leftovers(self._plan.run, [guardian.pid], thorough=True)
+            ended = sweep.end_leftovers(self._plan.run, own_children, thorough=True)
             if ended and not self._state.finished:
                 self._recorder.record(LeftoversEnded(ended))
             guardian.dismiss()
             if watch is not None:
                 watch.close()
-            project(self._state, False)
+            self._project_end(project)
             restore()
         return self._state
 
+    def _project_end(self, project: Callable[[RunState, bool], None]) -> None:
+        """The journal is the truth: a summary that cannot be written does not make a good run a bad one."""
+        try:
+            project(self._state, False)
+        except (OSError, ExpectedError) as error:
+            said = error.message if isinstance(error, ExpectedError) else error.strerror or str(error)
+            self._recorder.record(Warned(f"The summary in .metadata.json cannot be written: {said}"))
+
     def _step(self, supervisor: Supervisor) -> bool:
         """One verdict; False when the run is over."""
-        verdict = decide(self._state, self._plan.facts(self._recorder.elapsed()))
+        verdict = decide(self._state, self._plan.facts(self._recorder.elapsed(), self._recorder.wall()))
         match verdict:
             case Begin(number):
                 IterationRun(self._plan, self._recorder, supervisor, self._desk, number).run()
@@ -79,11 +93,17 @@ class Engine:
                 Errand(self._plan, self._recorder, supervisor).run()
             case Wait(until):
                 self._inbox.receive(until)
+            case StartWait():
+                self._recorder.record(WaitStarted(*verdict))
+                self._audience.flush()
+            case EndWait(why):
+                self._recorder.record(WaitEnded(why))
+            case Ask(number):
+                for request in self._plan.ask(number):
+                    self._inbox.steer(request)
             case Finish():
                 self._finish(verdict)
                 return False
-            case Cut():
-                raise AssertionError("nothing runs that could be cut")
         return True
 
     def _record_start(self) -> None:
@@ -103,6 +123,7 @@ class Engine:
                 dry_run=plan.dry_run,
                 purpose=plan.purpose,
                 carried=plan.carried,
+                resumed=plan.resumed,
             )
         )
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from claude_iterate.core.decide import Facts
-from claude_iterate.core.events import Carried
+from claude_iterate.core.events import Carried, Requested, Resumed
 from claude_iterate.core.modes import Mode
 from claude_iterate.core.settings import Settings
+from claude_iterate.core.verdicts import Facts
 from claude_iterate.workspace.layout import Layout
 
 ERRANDS = frozenset({"setup", "edit", "validate"})
@@ -45,6 +46,9 @@ class Plan:
     purpose: str = "run"
     skip_permissions: bool = False
     carried: Carried = field(default_factory=Carried)
+    resumed: Resumed | None = None
+    ask: Callable[[int], list[Requested]] = lambda _number: [Requested("go", "attended")]
+    chance: Callable[[], float] = random.random
     tick: float = 1.0
 
     @property
@@ -52,18 +56,27 @@ class Plan:
         """Claude is to look at a claim with fresh context; the command `verify` always wants that."""
         return self.settings.verification.auto_verify or self.purpose == "verify"
 
-    def facts(self, now: float, last_heard: float = 0.0) -> Facts:
+    def facts(self, now: float, wall: float, last_heard: float = 0.0) -> Facts:
         """The bounds of this run as `decide` reads them."""
         settings = self.settings
+        limits = settings.limits
         return Facts(
             now=now,
+            wall=wall,
+            chance=self.chance(),
+            wait_for_limits=limits.on_usage_limit == "wait",
+            max_wait=limits.max_wait,
+            reset_margin=limits.reset_margin,
+            reserve=limits.reserve,
+            wait_for_reserve=limits.on_reserve == "wait",
+            attended=settings.attended,
             max_iterations=self.max_iterations,
             delay=settings.delay,
             stagnates=self.mode.stagnates,
             stagnation_threshold=settings.stagnation_threshold,
             failures_allowed=settings.stop.failures,
-            max_duration=settings.limits.max_duration,
-            max_cost_usd=settings.limits.max_cost_usd,
+            max_duration=limits.max_duration,
+            max_cost_usd=limits.max_cost_usd,
             iteration_timeout=settings.timeouts.iteration,
             idle_timeout=settings.timeouts.idle,
             result_grace=settings.timeouts.result_grace,

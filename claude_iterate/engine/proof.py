@@ -9,7 +9,6 @@ from pathlib import Path
 from claude_iterate.agent import command
 from claude_iterate.agent.process import AgentProcess
 from claude_iterate.core import review
-from claude_iterate.core.decide import Cut, Wait
 from claude_iterate.core.events import (
     CheckFinished,
     ReviewFinished,
@@ -19,6 +18,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.outcome import FINE, classify
 from claude_iterate.core.review import INVALID, VERIFIED, Review
+from claude_iterate.core.verdicts import Cut, Wait
 from claude_iterate.engine.call import AgentCall, evidence
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder

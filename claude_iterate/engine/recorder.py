@@ -55,6 +55,10 @@ class Recorder:
         """Seconds since the run began."""
         return self._clock.steady() - self._began
 
+    def wall(self) -> float:
+        """Epoch seconds."""
+        return self._clock.wall()
+
     def record(self, event: Event) -> None:
         """Record what the runner did or saw. It has left our memory when this returns."""
         self.record_printed([event])

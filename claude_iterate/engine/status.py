@@ -13,6 +13,9 @@ from claude_iterate.workspace import status_file
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.status_file import Seen
 
+_PATIENCE = 5
+"""A report that changes all the time is read after this many times the quiet that is wanted."""
+
 
 class StatusDesk:
     """Knows the last report, tells of news once, and judges whether a report is of this iteration."""
@@ -28,10 +31,14 @@ class StatusDesk:
         self._known: Status | None = found if found is not None and not found.complete else None
         self._before = self._last
         self.due = float("inf")
+        self._first_touch = 0.0
 
     def touched(self, now: float) -> None:
-        """Every touch restarts the wait for quiet."""
-        self.due = now + self._settings.debounce_ms / 1000
+        """Every touch restarts the wait for quiet; but one that never comes is not waited for."""
+        quiet = self._settings.debounce_ms / 1000
+        if self.due == float("inf"):
+            self._first_touch = now
+        self.due = min(now + quiet, self._first_touch + _PATIENCE * quiet)
 
     def look_if_due(self, now: float) -> None:
         """Look when the file has been quiet for long enough."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from claude_iterate.agent import sweep
 from claude_iterate.agent.ladder import Ladder
 from claude_iterate.agent.process import AgentProcess, Exited, Message, Printed, StreamEnded
-from claude_iterate.core.decide import Cut, Wait
 from claude_iterate.core.events import LeftoversEnded
+from claude_iterate.core.verdicts import Cut, Wait
 from claude_iterate.engine.inbox import Inbox
 from claude_iterate.engine.recorder import Recorder
 

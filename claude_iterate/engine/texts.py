@@ -19,6 +19,8 @@ def read_instructions(layout: Layout) -> str:
     """INSTRUCTIONS.md, or a WorkspaceProblem that says what is wrong with it."""
     path, again = layout.instructions, f"Write it: claude-iterate setup {layout.name}"
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise WorkspaceProblem(f"{path} is not a regular file.", again)
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         raise WorkspaceProblem(
@@ -44,8 +46,8 @@ class TextSource:
         self, layout: Layout, mode: Mode, max_iterations: int, folders: list[Path], agents_file: Path | None
     ) -> None:
         self._layout = layout
-        self._mode = mode
-        self._max_iterations = max_iterations
+        self.mode = mode
+        self.max_iterations = max_iterations
         self._agents_file = agents_file
         self._prompts = Prompts(folders, mode.name)
 
@@ -97,9 +99,9 @@ class TextSource:
             "project_root": str(layout.root),
             "workspace_path": str(layout.folder),
             "workspace_name": layout.name,
-            "mode": self._mode.name,
+            "mode": self.mode.name,
             "iteration": number,
-            "max_iterations": self._max_iterations,
+            "max_iterations": self.max_iterations,
             "instructions": instructions,
             "status_instructions": _own_text(layout.status_instructions),
             "previous_status": describe(status) if status else "",

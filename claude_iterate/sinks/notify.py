@@ -36,7 +36,7 @@ class Notifier:
 
     def __init__(self, settings: Settings, environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
         self._settings = settings
-        self._redactor = Redactor({**environ, **_own_secrets(settings)})
+        self._redactor = Redactor({**environ, **settings.claude.env, **_own_secrets(settings)})
         self._warn = warn
         self._warning = threading.Lock()
         self._warned = False
@@ -109,8 +109,8 @@ class Notifier:
     def _work(self) -> None:
         while (notice := self._outbox.take()) is not None:
             self._flight = Flight(notice)
-            # A receiver that was not there for the last one is asked only once, until it is back.
-            tries = 1 if self._failing and notice.event not in FINAL else TRIES
+            # A receiver that was not there for the last one is not asked as often, until it is back.
+            tries = TRIES if not self._failing else 2 if notice.event in FINAL else 1
             self._note(self._courier.send(self._flight, self._pause, tries))
             self._flight = None
         if self._over.is_set():

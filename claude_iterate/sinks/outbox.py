@@ -50,8 +50,6 @@ class Outbox:
             return final
 
     def _least_important(self) -> Notice:
-        for group in (lambda notice: notice.event in EXPENDABLE, lambda notice: notice.event not in FINAL):
-            found = next((notice for notice in self._waiting if group(notice)), None)
-            if found is not None:
-                return found
-        return self._waiting[0]
+        droppable = [notice for notice in self._waiting if notice.event not in FINAL]
+        expendable = [notice for notice in droppable if notice.event in EXPENDABLE]
+        return (expendable or droppable or list(self._waiting))[0]

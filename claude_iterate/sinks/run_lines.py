@@ -22,6 +22,8 @@ CAUSES = {
     "timeout": "the iteration has run for {after}",
     "lingering": "it gave its result and did not exit within {after}",
     "stopped": "a stop was asked for",
+    "skip": "somebody said skip",
+    "duration": "the run has taken its {after}",
 }
 
 

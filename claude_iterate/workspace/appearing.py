@@ -35,7 +35,7 @@ def appearing(folder: Path, replace: bool = False) -> Iterator[Path]:
 
 
 def remove(path: Path) -> None:
-    """Delete a file or folder: out of sight in one step, then away. A failure half-way leaves no half of it in lists."""
+    """Delete a file or folder: out of sight in one step, then away. No list ever shows half of it."""
     # Renamed within its folder: a read-only folder may not be moved into another one.
     here, doomed = path, _aside(path)
     try:

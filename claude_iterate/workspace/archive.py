@@ -79,16 +79,17 @@ class _Packing:
     def write(self, file: IO[bytes]) -> None:
         """The manifest stands first, so that a list needs to read no further."""
         # A workspace that is itself a symlink is packed by its content; links inside stay links.
-        folder, name = os.path.realpath(self._layout.folder), self._layout.name
-        with tarfile.open(fileobj=file, mode="w:gz", dereference=False) as archive:
+        folder, name = Path(os.path.realpath(self._layout.folder)), self._layout.name
+        with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6, dereference=False) as archive:
             archive.add(folder, arcname=name, recursive=False)
             data = json.dumps(self._manifest, indent=2).encode()
             about = tarfile.TarInfo(f"{name}/{MANIFEST}")
             about.size, about.mtime, about.mode = len(data), int(self._moment.timestamp()), 0o644
             archive.addfile(about, io.BytesIO(data))
             # An old manifest must not hide the new one; the lock belongs to the place, not to the work.
-            for child in sorted(set(os.listdir(folder)) - NOT_OF_THE_WORK):
-                archive.add(os.path.join(folder, child), arcname=f"{name}/{child}", filter=self._wanted)  # noqa: PTH118
+            for child in sorted(folder.iterdir()):
+                if child.name not in NOT_OF_THE_WORK:
+                    archive.add(child, arcname=f"{name}/{child.name}", filter=self._wanted)
 
     def read_back(self, path: Path) -> list[Entry]:
         """What the archive holds, having made sure that it is all that was packed."""

@@ -1,7 +1,7 @@
 """What an archive holds, judged as a whole before any of it is written.
 
-An archive may come from anywhere. What is taken out of it are files, folders and links below one folder; a name that leads
-elsewhere, a device, or more than anybody would archive condemns all of it.
+An archive may come from anywhere. What is taken out of it are files, folders and links below one folder; a name that
+leads elsewhere, a device, or more than anybody would archive condemns all of it.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _judge_places(entries: list[Entry], archive: str) -> None:
         if entry.kind == "same" and kinds.get(tuple(entry.target.split("/"))) not in {"file", "same"}:
             raise refused(archive, f"a hard link to what is no file in it: {entry.name} -> {entry.target}")
         kinds[entry.path] = entry.kind
-    folders = {()}
+    folders: set[tuple[str, ...]] = {()}
     for entry in entries:
         above = entry.path[:-1]
         while above not in folders:

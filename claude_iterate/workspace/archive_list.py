@@ -48,6 +48,16 @@ class Archive:
         return stamped["name"] if stamped else self.name
 
     @property
+    def size(self) -> int | None:
+        """Bytes on the disk of a compressed one; a folder would have to be walked."""
+        if self.is_folder:
+            return None
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return None
+
+    @property
     def moment(self) -> datetime:
         """When it was made: by its manifest, else its name, else its file."""
         stamped = _STAMP.fullmatch(self.name)

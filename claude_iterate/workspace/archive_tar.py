@@ -94,7 +94,7 @@ class TarReader:
 
     def _entry(self, member: tarfile.TarInfo) -> Entry:
         path = self._path(member.name)
-        about = {"mode": member.mode & 0o777, "modified": float(member.mtime), "source": member}
+        about: dict[str, Any] = {"mode": member.mode & 0o777, "modified": float(member.mtime), "source": member}
         if member.isdir():
             return Entry(path, "folder", **about)
         if member.issym():

@@ -30,7 +30,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Replace the file with text in UTF-8."""
-    write_bytes(path, text.encode("utf-8", "surrogateescape"))
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def write_json(path: Path, document: Any) -> None:

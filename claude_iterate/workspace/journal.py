@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -72,13 +72,31 @@ class JournalWriter:
         os.close(self._handle)
 
 
-def read(path: Path) -> Iterator[Entry]:
+_WORDS = frozenset(
+    {"Said", "Thought", "Told", "ToolCalled", "ToolAnswered", "AgentNoted", "ApiRetried", "GarbageSeen", "ErrorPrinted"}
+)
+"""What fills a journal and decides nothing once a call is over."""
+
+
+def milestones(path: Path) -> Iterator[Entry]:
+    """The entries that a state is folded from, without what Claude said in between: fast, however long the journal."""
+
+    def weighty(lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            start = line.find('"event":{"event":"', 0, 120) + 18
+            if start < 18 or line[start : line.find('"', start)] not in _WORDS:
+                yield line
+
+    return read(path, weighty)
+
+
+def read(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Entry]:
     """The entries of a journal. A torn or foreign line is passed over: a crash may leave one at the end."""
     import ndjson
 
     # newline="\n": text in entries may hold U+2028 and friends, which must not split a line.
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
-        rows = ndjson.reader(file)
+        rows = ndjson.reader(iter(choose(file)))
         while True:
             try:
                 row = next(rows)
@@ -94,7 +112,7 @@ def last_run(layout: Layout, purposes: Collection[str] = ()) -> tuple[str, RunSt
     for run in reversed(layout.run_ids()):
         path = layout.journal(run)
         if path.is_file():
-            state = fold(read(path))
+            state = fold(milestones(path))
             if state.started is not None and (not purposes or state.started.purpose in purposes):
                 return run, state
     return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,4 +94,14 @@ class Layout:
 
     def logs(self) -> list[Path]:
         """The logs there are, oldest first. The original's names (with dashes) count too."""
-        return sorted(self.folder.glob("iterate-*.log"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+        found = []
+        for path in self.folder.glob("iterate-*.log"):
+            with contextlib.suppress(OSError):  # a link to nowhere is no log
+                found.append((path.stat().st_mtime_ns, path.name, path))
+        return [path for _, _, path in sorted(found)]
+
+    def next_run_id(self, stamp: str) -> str:
+        """A name for the next run: a number above all others, so that no clock can put runs out of order, then the
+        time, then something that no run of any workspace has. Ask only while holding the lock."""
+        numbers = [int(name.split("-")[0]) for name in self.run_ids() if name.split("-")[0].isdecimal()]
+        return f"{max(numbers, default=0) + 1:06d}-{stamp}-{os.urandom(3).hex()}"

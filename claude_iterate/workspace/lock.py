@@ -18,8 +18,23 @@ from claude_iterate.errors import WorkspaceProblem
 _ASKING = 0.5
 
 
+class Held:
+    """The lock in our hands. Its file tells others what it is held for."""
+
+    def __init__(self, handle: int, purpose: str) -> None:
+        self._handle = handle
+        self._started = _now()
+        self.tell(purpose)
+
+    def tell(self, run: str) -> None:
+        """Write down what the lock is held for: the id of a run, or a word such as `reset`."""
+        me = {"pid": os.getpid(), "host": socket.gethostname(), "run": run, "started": self._started}
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, json.dumps(me).encode(), 0)
+
+
 @contextlib.contextmanager
-def hold(path: Path, name: str, run: str) -> Iterator[None]:
+def hold(path: Path, name: str, purpose: str) -> Iterator[Held]:
     """Hold the lock, or raise a WorkspaceProblem that names the holder's pid, host and start."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -30,11 +45,8 @@ def hold(path: Path, name: str, run: str) -> Iterator[None]:
     try:
         if not _taken(handle, path):
             raise _busy(path, name)
-        me = {"pid": os.getpid(), "host": socket.gethostname(), "run": run, "started": _now()}
         try:
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, json.dumps(me).encode(), 0)
-            yield
+            yield Held(handle, purpose)
         finally:
             # An empty file says that nobody was killed here; one with a name in it makes `doctor` look closer.
             with contextlib.suppress(OSError):

@@ -17,6 +17,9 @@ from claude_iterate.workspace import atomic
 FORMAT = 3
 """Ours. The original wrote no format number."""
 
+RESET_AFTER = "resetAfter"
+"""Names the newest run at the time of a reset: what it and those before it counted is no longer handed on."""
+
 _ORIGINAL_DEFAULTS = {
     "maxIterations": (50, 20),
     "delay": (2,),
@@ -36,7 +39,12 @@ class Metadata:
     def mode(self) -> str:
         """loop or iterative."""
         mode = self.document.get("mode", "loop")
-        return mode if isinstance(mode, str) and mode in MODES else "loop"
+        if not isinstance(mode, str) or mode not in MODES:
+            raise WorkspaceProblem(
+                f"The workspace has the unknown mode {mode!r}.",
+                f"Set `mode` in .metadata.json to {' or '.join(MODES)}.",
+            )
+        return mode
 
     @property
     def status(self) -> str:

@@ -55,7 +55,7 @@ def _from_journal(document: dict[str, Any], run: dict[str, Any], folder: str) ->
     from claude_iterate.workspace import journal, projection
     from claude_iterate.workspace.layout import Layout
 
-    last = journal.last_run(Layout(Path(folder), Path(folder)))
+    last = journal.last_run(Layout(Path(folder), Path(folder)), ("run",))
     if last is None or last[0] != run.get("id"):
         return document, run
     now = projection.projected(last[1], last[0], running=True)

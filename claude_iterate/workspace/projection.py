@@ -13,7 +13,6 @@ from claude_iterate.workspace import lock, making, metadata
 from claude_iterate.workspace.layout import Layout
 
 if TYPE_CHECKING:
-    from claude_iterate.core.events import Carried
     from claude_iterate.core.state import RunState
 
 _STATUS = {
@@ -23,13 +22,14 @@ _STATUS = {
     "blocked": "error",
     "verification_failed": "error",
 }
-_RESET = "resetAfter"
-"""Names the newest run at the time of a reset: what it and those before it counted is no longer handed on."""
+_SETUPS = frozenset({"setup", "edit"})
 
 
 def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None:
-    """Write the state of a run that begins, goes on or is over. Errands leave only their journal."""
+    """Write the state of a run that begins, goes on or is over. Errands leave only their journal, and are counted."""
     purpose = state.started.purpose if state.started else "run"
+    if purpose in _SETUPS and not running and not (state.started and state.started.dry_run):
+        count_setup(layout)
     if purpose == "verify":
         _record_verification(layout, state)
     if purpose != "run":
@@ -78,22 +78,12 @@ def count_setup(layout: Layout, mode: str | None = None) -> None:
     metadata.write(layout.metadata, about)
 
 
-def carried(layout: Layout) -> Carried:
-    """What earlier runs hand on; a rehearsal adds nothing. A reset forgets the iterations, never the money."""
-    from msgspec.structs import replace
-
-    from claude_iterate.core.events import Carried
-    from claude_iterate.core.state import handed_on
-    from claude_iterate.workspace import journal
-
-    about = metadata.read(layout.metadata)
-    found = journal.last_run(layout)
-    if found is None:
-        return Carried(iterations=about.count("executionIterations"))
-    run, state = found
-    rehearsed = state.started is not None and state.started.dry_run
-    handed = state.carried if rehearsed else handed_on(state)
-    return replace(handed, iterations=0) if about.document.get(_RESET) == run else handed
+def change_mode(layout: Layout, mode: str) -> None:
+    """The mode decides which prompts Claude gets, so it changes before Claude is called."""
+    with lock.hold(layout.lock, layout.name, "setup"):
+        about = metadata.read(layout.metadata)
+        about.document["mode"] = mode
+        metadata.write(layout.metadata, about)
 
 
 def reset(layout: Layout) -> list[str]:
@@ -105,7 +95,7 @@ def reset(layout: Layout) -> list[str]:
         document.pop("run", None)
         runs = layout.run_ids()
         if runs:
-            document[_RESET] = runs[-1]
+            document[metadata.RESET_AFTER] = runs[-1]
         done = ["counters set to 0"]
         try:
             metadata.write(layout.metadata, about)

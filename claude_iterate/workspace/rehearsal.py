@@ -13,6 +13,7 @@ from claude_iterate.workspace.layout import Layout
 
 _KEPT = ("TODO.md", ".status.json")
 _LEFT = ".left"
+_ENDED = "ended"
 
 
 def _content(path: Path) -> bytes | None:
@@ -30,6 +31,7 @@ def begin(layout: Layout) -> None:
     """Before a dry run: keep how things are, unless an earlier rehearsal did."""
     kept = _folder(layout)
     if kept.exists():
+        (kept / _ENDED).unlink(missing_ok=True)
         return
     kept.mkdir(parents=True)
     for name in _KEPT:
@@ -42,6 +44,7 @@ def end(layout: Layout) -> None:
     for name in _KEPT:
         if (layout.folder / name).is_file():
             shutil.copy2(layout.folder / name, _folder(layout) / (name + _LEFT))
+    (_folder(layout) / _ENDED).touch()
 
 
 def clear_away(layout: Layout) -> bool:
@@ -49,8 +52,10 @@ def clear_away(layout: Layout) -> bool:
     kept = _folder(layout)
     if not kept.is_dir():
         return False
+    ended = (kept / _ENDED).exists()
     for name in _KEPT:
-        if _content(layout.folder / name) != _content(kept / (name + _LEFT)):
+        # One that was killed could not say what it left; then all of it is the rehearsal's.
+        if ended and _content(layout.folder / name) != _content(kept / (name + _LEFT)):
             continue
         if (kept / name).exists():
             shutil.copy2(kept / name, layout.folder / name)

@@ -8,17 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_iterate.core import names
 from claude_iterate.core.layers import Layer, Resolved, resolve
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.workspace import config_files, making, metadata, projection
 from claude_iterate.workspace.layout import Layout, project_root
-
-if TYPE_CHECKING:  # both bring msgspec, which `list` does without
-    from claude_iterate.core.events import Carried
-    from claude_iterate.core.state import RunState
 
 
 @dataclass(frozen=True)
@@ -117,14 +113,6 @@ class Project:
         """Effective settings of one workspace, flags on top."""
         layers = config_files.layers(self.root, self.environ, metadata.read(layout.metadata))
         return resolve([*layers, flags] if flags else layers)
-
-    def record_run(self, layout: Layout, state: RunState, run: str, running: bool) -> None:
-        """Project a run into the metadata. The caller holds the workspace's lock."""
-        projection.record_run(layout, state, run, running)
-
-    def carried(self, layout: Layout) -> Carried:
-        """What earlier runs hand on to the next one; a reset and the original's counters are heeded."""
-        return projection.carried(layout)
 
     def reset(self, layout: Layout) -> list[str]:
         """Counters to 0, a stale claim out of the way; says what was done. Refused while running."""

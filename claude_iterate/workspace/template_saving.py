@@ -63,19 +63,28 @@ def without_secrets(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str
     left_out: list[str] = []
     known = Redactor({})
     for key, value in values.items():
+        kept: Any = value
         if key == "notify.url" and isinstance(value, str):
             kept = _public_address(value)
         elif key in _SECRET_SETTINGS:
             kept = None
         elif isinstance(value, dict):
             kept = {name: text for name, text in value.items() if not (is_secret_name(name) or _looks(known, text))}
-        else:
-            kept = None if _looks(known, value) else value
+        elif _looks(known, value):
+            kept = None
         if kept != value:
-            left_out.append(key)
+            left_out.append(_described(key, value, kept))
         if kept or kept == value:
             carried[key] = kept
     return carried, left_out
+
+
+def _described(key: str, value: Any, kept: Any) -> str:
+    if not kept:
+        return key
+    if isinstance(value, dict):
+        return f"{key} ({', '.join(name for name in value if name not in kept)})"
+    return f"{key} (user, password and query)"
 
 
 def _looks(known: Redactor, value: Any) -> bool:

@@ -1,7 +1,7 @@
 """Templates: instructions and settings to begin a workspace with, of the project or of the user.
 
-A template is a folder with INSTRUCTIONS.md and `.template.json`. Those that the original made are read as they are; using
-one never changes it.
+A template is a folder with INSTRUCTIONS.md and `.template.json`. Those that the original made are read as they are;
+using one never changes it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class Template:
         own = self.document.get("config")
         if not isinstance(own, dict):
             # The original kept two settings beside the rest, and wrote its defaults there, which set nothing.
-            two = {key: self.document[key] for key in ("maxIterations", "delay") if key in self.document}
+            two: dict[str, Any] = {
+                key: self.document[key] for key in ("maxIterations", "delay") if key in self.document
+            }
             own = Metadata(two).settings
         return layer_from_document("template", str(self.folder / ABOUT), own)
 

@@ -23,14 +23,16 @@ def program(folder: Path, text: str, mode: int = 0o755) -> str:
 def test_a_version_is_one_line(tmp_path: Path) -> None:
     """Whatever it prints is folded into one line."""
     assert (
-        discovery.version([program(tmp_path, "echo '2.1.197 (Claude'; echo 'Code)'")], os.environ)
+        discovery.version([program(tmp_path, "echo '2.1.197 (Claude'; echo 'Code)'")], os.environ, tmp_path)
         == "2.1.197 (Claude Code)"
     )
 
 
 def test_arguments_of_the_command_come_first(tmp_path: Path) -> None:
     """`claude.command` may be a list."""
-    assert discovery.version([program(tmp_path, 'echo "$1 $2"'), "wrapped"], os.environ) == "wrapped --version"
+    assert (
+        discovery.version([program(tmp_path, 'echo "$1 $2"'), "wrapped"], os.environ, tmp_path) == "wrapped --version"
+    )
 
 
 def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
@@ -38,7 +40,7 @@ def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     hanging = program(tmp_path, f"sleep 300 & echo $! > {mark}; wait")
     with pytest.raises(AgentProblem, match="did not answer within"):
-        discovery.version([hanging], os.environ, patience=1.0)
+        discovery.version([hanging], os.environ, tmp_path, patience=1.0)
     deadline = time.monotonic() + 10
     while operating_system.is_alive(int(mark.read_text())):
         assert time.monotonic() < deadline
@@ -47,7 +49,7 @@ def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
 def test_one_that_is_not_there_is_named_as_the_seed_does() -> None:
     """With the setting to look at when it is not the default."""
     with pytest.raises(AgentProblem, match="Claude CLI not found") as caught:
-        discovery.find(["no-such-program"], {"PATH": "/nowhere"})
+        discovery.find(["no-such-program"], {"PATH": "/nowhere"}, Path("/"))
     assert "claude.command" in caught.value.hint
 
 
@@ -57,4 +59,4 @@ def test_one_that_is_no_program(tmp_path: Path) -> None:
     path.write_bytes(b"\x00\x01\x02")
     path.chmod(0o755)
     with pytest.raises(AgentProblem, match="cannot be started"):
-        discovery.version([str(path)], os.environ)
+        discovery.version([str(path)], os.environ, tmp_path)

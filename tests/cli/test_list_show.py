@@ -10,7 +10,7 @@ import pytest
 
 from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted
 from claude_iterate.core.state import fold
-from claude_iterate.workspace import lock
+from claude_iterate.workspace import lock, projection
 from claude_iterate.workspace.journal import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.repository import Project
@@ -46,7 +46,7 @@ def record(project: Project, layout: Layout, running: bool) -> None:
     for entry in entries:
         writer.append(entry)
     writer.close()
-    project.record_run(layout, fold(entries), RUN, running)
+    projection.record_run(layout, fold(entries), RUN, running)
 
 
 def statuses(answer: Any) -> dict[str, str]:

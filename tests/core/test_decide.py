@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from claude_iterate.core.decide import (
-    BETWEEN_RULES,
-    RUNNING_RULES,
-    Begin,
-    Cut,
-    Facts,
-    Finish,
-    Wait,
-    decide,
-    decide_running,
-)
+from claude_iterate.core.call import Call
+from claude_iterate.core.decide import BETWEEN_RULES, decide
 from claude_iterate.core.events import Outcome, ResultReported, StopRequested
-from claude_iterate.core.state import Call, RunState
+from claude_iterate.core.running import RUNNING_RULES, decide_running
+from claude_iterate.core.state import RunState
 from claude_iterate.core.status import Status
+from claude_iterate.core.verdicts import Begin, Cut, Facts, Finish, Wait
 
 
 def test_a_fresh_run_begins_with_iteration_1() -> None:
@@ -33,7 +26,7 @@ def test_a_fresh_run_begins_with_iteration_1() -> None:
         (RunState(stop=StopRequested("SIGHUP", True)), Facts(0), "terminated"),
         (RunState(last_status=Status(False, blocked="help")), Facts(0), "blocked"),
         (RunState(last_outcome=Outcome("auth")), Facts(0), "agent_failed"),
-        (RunState(last_outcome=Outcome("usage_limit")), Facts(0), "usage_limit"),
+        (RunState(last_outcome=Outcome("usage_limit")), Facts(0, wait_for_limits=False), "usage_limit"),
         (RunState(last_outcome=Outcome("budget")), Facts(0), "budget"),
         (RunState(last_outcome=Outcome("crash"), failures=3), Facts(0, failures_allowed=3), "agent_failed"),
         (RunState(idle_iterations=2), Facts(0, stagnates=True, stagnation_threshold=2), "stagnation"),

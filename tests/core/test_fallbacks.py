@@ -64,7 +64,8 @@ def test_odd_fields_are_told() -> None:
 
 def test_boxes_of_every_kind_are_counted_and_code_is_not() -> None:
     """Dashes, stars, pluses, numbers, nested; not in fences of either kind, not without a list mark."""
-    text = "- [x] a\n* [ ] b\n+ [X] c\n1. [ ] d\n  2) [x] nested\n```\n- [ ] code\n~~~\n- [ ] code\n```\n[ ] no\n- [y] no\n"
+    marks = "- [x] a\n* [ ] b\n+ [X] c\n1. [ ] d\n  2) [x] nested\n"
+    text = marks + "```\n- [ ] code\n~~~\n- [ ] code\n```\n[ ] no\n- [y] no\n"
     assert from_boxes(text) == Status(False, 3, 5, source="boxes")
     assert from_boxes("no boxes - [x]here") is None
 

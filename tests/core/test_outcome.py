@@ -16,7 +16,16 @@ from claude_iterate.core.events import (
     LimitReported,
     ResultReported,
 )
-from claude_iterate.core.outcome import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, Evidence, allow_rules, classify
+from claude_iterate.core.outcome import (
+    CLASSES,
+    COUNTED_FAILURES,
+    ENDING_FAILURES,
+    FINE,
+    RETRIED,
+    Evidence,
+    allow_rules,
+    classify,
+)
 from claude_iterate.core.state import RunState, fold_from, reduce
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
@@ -123,5 +132,5 @@ def test_denials_become_the_rule_to_add() -> None:
 
 def test_every_class_is_either_fine_or_a_failure_of_a_known_sort() -> None:
     """No class falls through the decision."""
-    fine = {"ok", "max_turns", "interrupted"}
-    assert {row.kind for row in CLASSES} == fine | COUNTED_FAILURES | ENDING_FAILURES
+    known = FINE | RETRIED | COUNTED_FAILURES | ENDING_FAILURES | {"interrupted", "denied"}
+    assert {row.kind for row in CLASSES} == known

@@ -96,12 +96,14 @@ answer = "fine"
 if prompt.startswith("Independent verification"):
     identity = re.search(r"VERIFICATION-ID: (\\S+)", prompt)[1]
     report = pathlib.Path(re.search(r"^Report file: (.+)$", prompt, re.M)[1])
-    text = "## Summary\\nLooked.\\n\\n## Findings\\n{findings}\\n\\nVERIFICATION-ID: " + identity + "\\nVERDICT: {verdict}\\n"
+    text = "## Summary\\nLooked.\\n\\n## Findings\\n{findings}\\n\\n"
+    text += "VERIFICATION-ID: " + identity + "\\nVERDICT: {verdict}\\n"
     {body or "report.write_text(text)"}
 else:
     (folder / ("prompt-" + str(len(count.read_text())))).write_text(prompt)
     (folder / ".status.json").write_text(json.dumps({{"complete": True, "t": len(count.read_text())}}))
-print(json.dumps({{"type": "result", "subtype": "success", "is_error": False, "result": answer, "total_cost_usd": 0.5}}))
+result = {{"type": "result", "subtype": "success", "is_error": False, "result": answer, "total_cost_usd": 0.5}}
+print(json.dumps(result))
 """
     )
     program.chmod(0o755)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import archive
+from claude_iterate.errors import ArchiveProblem
+from claude_iterate.workspace import archive, archive_entries, archive_list
 from claude_iterate.workspace.repository import Project
 
 
@@ -20,7 +21,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def test_everything_is_inside(project: Project, tmp_path: Path) -> None:
-    """One top folder, a manifest, symlinks as symlinks (defect 39), no lock."""
+    """One top folder, a manifest near the beginning, symlinks as symlinks (defect 39), no lock."""
     layout = project.create("w", instructions=b"do it")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -28,7 +29,8 @@ def test_everything_is_inside(project: Project, tmp_path: Path) -> None:
     (layout.working / "link").symlink_to(elsewhere, target_is_directory=True)
     (layout.working / "dangling").symlink_to("nowhere")
     layout.lock.touch()
-    path = archive.save(layout, project.archive_folder)
+    saved = archive.save(layout, project.archive_folder)
+    path = saved.path
     assert re.fullmatch(r"w-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.tar\.gz", path.name)
     with tarfile.open(path) as opened:
         members = {member.name: member for member in opened.getmembers()}
@@ -37,20 +39,47 @@ def test_everything_is_inside(project: Project, tmp_path: Path) -> None:
         told = json.load(manifest)
     assert told["originalName"] == "w"
     assert told["archiveName"] == path.name
+    assert list(members)[1] == "w/.archived.json"
     assert members["w/working/link"].issym()
     assert members["w/working/dangling"].issym()
     assert "w/INSTRUCTIONS.md" in members
     assert "w/.lock" not in members
     assert not any("secret" in name for name in members)
+    assert saved.outside_links == ["working/link"]
     assert [entry.name for entry in project.archive_folder.iterdir()] == [path.name]
 
 
 def test_two_in_one_second_are_two(project: Project) -> None:
     """A second archive never replaces the first."""
     layout = project.create("w")
-    paths = {archive.save(layout, project.archive_folder) for _ in range(3)}
+    paths = {archive.save(layout, project.archive_folder).path for _ in range(3)}
     assert len(paths) == 3
     assert all(path.is_file() for path in paths)
+
+
+def test_what_has_no_content_is_told(project: Project) -> None:
+    """A pipe is left out, by name; it could not be restored."""
+    layout = project.create("w")
+    os.mkfifo(layout.working / "pipe")
+    assert archive.save(layout, project.archive_folder).left_out == ["working/pipe"]
+
+
+def test_long_names_stay_names(project: Project) -> None:
+    """The archive of a workspace with the longest name can be named in every command."""
+    layout = project.create("n" * 100)
+    for _ in range(2):
+        archive_list.checked(archive.save(layout, project.archive_folder).path.name)
+    assert [found.workspace for found in archive_list.archives(project.archive_folder)] == ["n" * 100] * 2
+
+
+def test_not_into_the_workspace_itself(tmp_path: Path) -> None:
+    """An archive within the workspace would be deleted with it."""
+    inside = "claude-iterate/workspaces/w/working/archive"
+    project = Project(tmp_path, {"HOME": str(tmp_path), "CLAUDE_ITERATE_PATHS__ARCHIVE_DIR": inside})
+    layout = project.create("w")
+    with pytest.raises(ArchiveProblem, match="lies within the workspace"):
+        archive.save(layout, project.archive_folder)
+    assert list(layout.working.iterdir()) == []
 
 
 def test_failure_leaves_no_half_archive(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +91,31 @@ def test_failure_leaves_no_half_archive(project: Project, monkeypatch: pytest.Mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tarfile.TarFile, "addfile", full)
-    with pytest.raises(WorkspaceProblem, match="No space left"):
+    with pytest.raises(ArchiveProblem, match="No space left"):
         archive.save(layout, project.archive_folder)
     assert list(project.archive_folder.iterdir()) == []
     assert sorted(path.name for path in layout.folder.rglob("*")) == before
+
+
+def test_an_archive_that_lacks_something_is_none(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that swallows what is written is noticed, because the archive is read back."""
+    layout = project.create("w", instructions=b"do it")
+    whole = tarfile.TarFile.addfile
+
+    def swallowing(self: tarfile.TarFile, member: tarfile.TarInfo, file: object = None) -> None:
+        if not member.name.endswith("INSTRUCTIONS.md"):
+            whole(self, member, file)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(tarfile.TarFile, "addfile", swallowing)
+    with pytest.raises(ArchiveProblem, match=r"does not hold w/INSTRUCTIONS\.md"):
+        archive.save(layout, project.archive_folder)
+    assert list(project.archive_folder.iterdir()) == []
+
+
+def test_too_many_to_restore_are_too_many_to_save(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be brought back is not put away."""
+    layout = project.create("w", instructions=b"do it")
+    monkeypatch.setattr(archive_entries, "MOST_ENTRIES", 3)
+    with pytest.raises(ArchiveProblem, match="more than 3 files"):
+        archive.save(layout, project.archive_folder)
+    assert layout.instructions.exists()

@@ -21,7 +21,8 @@ from claude_iterate.core.reasons import Reason
 from claude_iterate.core.state import RunState, fold
 from claude_iterate.core.status import Status
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import lock
+from claude_iterate.workspace import lock, projection
+from claude_iterate.workspace.inheritance import inherit
 from claude_iterate.workspace.journal import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.repository import Project
@@ -74,7 +75,7 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
     """The original's tools and scripts find their keys; unknown keys survive."""
     layout = project.create("w")
     layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | {"mine": 1, "setupIterations": 3}))
-    project.record_run(layout, fold(played(reason)), RUN, running=False)
+    projection.record_run(layout, fold(played(reason)), RUN, running=False)
     document = json.loads(layout.metadata.read_text())
     assert document["status"] == status
     assert document["mine"] == 1
@@ -98,8 +99,8 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
 def test_running_is_in_progress(project: Project) -> None:
     """A completed workspace that runs again is not completed."""
     layout = project.create("w")
-    project.record_run(layout, fold(played("completed")), RUN, running=False)
-    project.record_run(layout, fold(played(None)), RUN, running=True)
+    projection.record_run(layout, fold(played("completed")), RUN, running=False)
+    projection.record_run(layout, fold(played(None)), RUN, running=True)
     document = json.loads(layout.metadata.read_text())
     assert document["status"] == "in_progress"
     assert document["run"]["state"] == "running"
@@ -110,27 +111,27 @@ def test_next_run_is_handed_the_journals_totals(project: Project) -> None:
     """Counters come from the journal, not from a file that a crash may have left behind."""
     layout = project.create("w")
     write_journal(layout, played("completed", carried=Carried(3, 1.5, 1)))
-    assert project.carried(layout) == Carried(5, 2.5, 2)
+    assert inherit(layout).carried == Carried(5, 2.5, 2)
 
 
 def test_originals_counters_are_handed_on(project: Project) -> None:
     """A workspace of the original has no journal; its counter is the start."""
     layout = project.create("w")
     layout.metadata.write_text('{"name": "w", "executionIterations": 12}')
-    assert project.carried(layout).iterations == 12
+    assert inherit(layout).carried.iterations == 12
 
 
 def test_rehearsal_costs_nothing(project: Project) -> None:
     """The fake's money is not counted against a budget."""
     layout = project.create("w")
     write_journal(layout, played("completed", dry_run=True, carried=Carried(0, 1.5, 1)))
-    assert project.carried(layout).cost_usd == 1.5
+    assert inherit(layout).carried.cost_usd == 1.5
 
 
 def test_reset_forgets_iterations_not_money(project: Project) -> None:
     """After a reset the next run counts from 0, though the journal is still there; spent is spent."""
     layout = project.create("w")
-    project.record_run(layout, write_journal(layout, played("agent_failed")), RUN, running=False)
+    projection.record_run(layout, write_journal(layout, played("agent_failed")), RUN, running=False)
     layout.status.write_text('{"complete": true}')
     project.reset(layout)
     document = json.loads(layout.metadata.read_text())
@@ -138,7 +139,7 @@ def test_reset_forgets_iterations_not_money(project: Project) -> None:
     assert (document["totalIterations"], document["setupIterations"], document["executionIterations"]) == (0, 0, 0)
     assert not layout.status.exists()
     assert (layout.folder / ".status.json.bak").read_text() == '{"complete": true}'
-    assert project.carried(layout) == Carried(0, 1.0, 1)
+    assert inherit(layout).carried == Carried(0, 1.0, 1)
 
 
 def test_reset_is_refused_while_running(project: Project) -> None:

@@ -1,0 +1,51 @@
+"""A command that is a group of commands, such as `template save`: short names, advice, help when called alone."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+import click
+
+_ALIASES = {"ls": "list", "rm": "delete"}
+
+
+class Group(click.Group):
+    """Knows `ls` and `rm`, and what may have been meant by a word it does not know."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, _ALIASES.get(cmd_name, cmd_name))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is not None or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        close = difflib.get_close_matches(args[0], [*self.commands, *_ALIASES], n=1, cutoff=0.5)
+        meant = f" Did you mean '{close[0]}'?" if close else f" There are: {', '.join(self.commands)}."
+        raise click.UsageError(f"No such command '{args[0]}'.{meant}", ctx)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(self.commands)  # in the order in which one needs them, not by letter
+
+
+def group(name: str, sentence: str, commands: Iterable[click.Command]) -> click.Group:
+    """The group; alone it prints its help."""
+    return Group(
+        name,
+        {command.name or "": command for command in commands},
+        callback=_help_when_alone,
+        invoke_without_command=True,
+        help=sentence,
+    )
+
+
+def aliases(command: str) -> list[str]:
+    """The short names of a command within a group."""
+    return [alias for alias, name in _ALIASES.items() if name == command]
+
+
+@click.pass_context
+def _help_when_alone(context: click.Context) -> None:
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

@@ -1,0 +1,82 @@
+"""The guardian: it acts when the runner is gone without a word, and only then."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from claude_iterate import operating_system
+from claude_iterate.agent.guardian import Guardian
+
+
+@contextmanager
+def sleeper(**environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    code = "import time; print('up', flush=True); time.sleep(300)"
+    process = subprocess.Popen([sys.executable, "-I", "-c", code], env=environment, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def dies(process: subprocess.Popen[bytes]) -> None:
+    assert process.wait(timeout=15) != 0
+
+
+def bereaved(guardian: Guardian) -> None:
+    """What the guardian sees when the runner is killed: its pipe ends without the last word."""
+    os.close(guardian._write_end)
+    guardian._process.wait(timeout=15)
+
+
+def test_what_carries_the_mark_is_ended() -> None:
+    """And what carries another one is not."""
+    with sleeper(CLAUDE_ITERATE_RUN="run-1") as ours, sleeper(CLAUDE_ITERATE_RUN="run-2") as other:
+        bereaved(Guardian("run-1", os.environ))
+        dies(ours)
+        assert operating_system.is_alive(other.pid)
+
+
+def test_an_adopted_orphan_without_the_mark_is_ended_when_it_was_told_of() -> None:
+    """A process that cleared its environment can be found only by its number and its birth."""
+    with sleeper() as orphan, sleeper() as other:
+        guardian = Guardian("run-3", os.environ)
+        guardian.remember([orphan.pid])
+        bereaved(guardian)
+        dies(orphan)
+        assert operating_system.is_alive(other.pid)
+
+
+def test_a_number_that_belongs_to_another_process_by_now_is_left_alone() -> None:
+    """The birth does not fit."""
+    with sleeper() as other:
+        guardian = Guardian("run-4", os.environ)
+        os.write(guardian._write_end, f"{other.pid}:1\n".encode())
+        bereaved(guardian)
+        assert operating_system.is_alive(other.pid)
+
+
+def test_a_dismissed_guardian_leaves_in_peace() -> None:
+    """The last word means that all is well."""
+    with sleeper(CLAUDE_ITERATE_RUN="run-5") as ours:
+        guardian = Guardian("run-5", os.environ)
+        guardian.remember([ours.pid])
+        guardian.dismiss()
+        assert operating_system.is_alive(ours.pid)
+        assert not operating_system.is_alive(guardian.pid)
+
+
+def test_it_cannot_be_found_by_our_name() -> None:
+    """Whoever kills everything named like us, or all Pythons, does not hit it."""
+    guardian = Guardian("run-6", os.environ)
+    words = operating_system.describe_process(guardian.pid)
+    guardian.dismiss()
+    assert "claude" not in words
+    assert "python" not in words

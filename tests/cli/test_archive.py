@@ -1,0 +1,142 @@
+"""Archives at the keyboard: save, list, show, restore, delete."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.workspace import lock
+from claude_iterate.workspace.repository import Project
+
+ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive"
+OLD = "old-task-2025-10-01T08-30-00"
+
+
+def test_away_and_back(typed: Any, project: Project) -> None:
+    """All commands, in words and in JSON; the name goes with or without its ending."""
+    layout = project.create("w", instructions=b"do it")
+    kept = typed("archive", "save", "w", "--keep", "--json").document
+    assert (kept["workspace"], kept["kept"], layout.folder.is_dir()) == ("w", True, True)
+    assert "the workspace is deleted" in typed("archive", "save", "w").out
+    assert project.workspaces() == []
+    rows = typed("archive", "ls", "--json").document["archives"]
+    assert len(rows) == 2
+    name = rows[0]["name"]
+    assert name in typed("archive", "list").out
+    for spelled in (name, f"{name}.tar.gz"):
+        shown = typed("archive", "show", spelled, "--json").document
+        assert (shown["workspace"], shown["mode"], shown["files"]) == ("w", "loop", 3)
+    assert "Holds: 3 files" in typed("archive", "show", name).out
+    assert typed("archive", "restore", name, "--json").document["name"] == "w"
+    assert layout.instructions.read_bytes() == b"do it"
+    assert "Restored the workspace other" in typed("archive", "restore", f"{name}.tar.gz", "other").out
+    assert typed("show", "other", "--json").document["name"] == "other"
+    again = typed("archive", "restore", name)
+    assert (again.code, "already exists" in again.err) == (1, True)
+    for row in rows:
+        assert typed("archive", "rm", row["name"], "-f").code == 0
+    assert list(project.archive_folder.iterdir()) == []
+
+
+def test_the_originals_archive(typed: Any, project: Project) -> None:
+    """Listed, shown, restored, deleted."""
+    shutil.copytree(ORIGINAL, project.archive_folder)
+    row = typed("archive", "list", "--json").document["archives"][0]
+    assert (row["name"], row["kind"], row["archivedAt"]) == (OLD, "folder", "2025-10-01T08:30:00Z")
+    shown = typed("archive", "show", OLD, "--json").document
+    assert (shown["status"], shown["iterations"], shown["problem"]) == ("completed", 8, None)
+    assert typed("archive", "restore", OLD).code == 0
+    before = (ORIGINAL / OLD / ".metadata.json").read_bytes()
+    assert project.layout("old-task").metadata.read_bytes() == before
+    assert typed("archive", "restore", OLD, "renamed").code == 0
+    assert typed("show", "renamed", "--json").document["counters"]["total"] == 9
+    assert typed("archive", "delete", OLD, "--force", "--json").document["deleted"].endswith(OLD)
+    assert list(project.archive_folder.iterdir()) == []
+
+
+def test_refused_while_running(typed: Any, project: Project) -> None:
+    """The holder is named; nothing is archived, nothing deleted."""
+    layout = project.create("w")
+    with lock.hold(layout.lock, "w", "run"):
+        answer = typed("archive", "save", "w")
+    assert (answer.code, "already running: pid" in answer.err) == (1, True)
+    assert layout.metadata.exists()
+    assert not project.archive_folder.exists()
+
+
+def test_a_failed_archive_deletes_nothing(typed: Any, project: Project, folder: Path) -> None:
+    """No archive, no deletion."""
+    layout = project.create("w")
+    (folder / "claude-iterate" / "archive").write_text("a file in the way")
+    answer = typed("archive", "save", "w")
+    assert (answer.code, "could not be archived" in answer.err) == (1, True)
+    assert layout.metadata.exists()
+
+
+def test_links_that_lead_outside_are_told(typed: Any, project: Project) -> None:
+    """At saving, at showing, and when restoring is refused; with the flag they come back."""
+    layout = project.create("w")
+    (layout.working / "python").symlink_to("/usr/bin/python3")
+    assert "--outside-links" in typed("archive", "save", "w").err
+    name = typed("archive", "list", "--json").document["archives"][0]["name"]
+    assert typed("archive", "show", name, "--json").document["outsideLinks"] == ["working/python"]
+    assert "--outside-links" in typed("archive", "show", name).err
+    refused = typed("archive", "restore", name)
+    assert (refused.code, "--outside-links" in refused.err) == (1, True)
+    assert project.workspaces() == []
+    assert typed("archive", "restore", name, "--outside-links").code == 0
+    assert (layout.working / "python").is_symlink()
+
+
+def test_deleting_needs_a_yes(typed: Any, project: Project) -> None:
+    """Without a terminal and without --force nothing is deleted."""
+    shutil.copytree(ORIGINAL, project.archive_folder)
+    answer = typed("archive", "delete", OLD)
+    assert (answer.code, "--force" in answer.err) == (2, True)
+    assert (project.archive_folder / OLD / "TODO.md").exists()
+
+
+def test_a_linked_archive_loses_the_link_only(typed: Any, project: Project, tmp_path: Path) -> None:
+    """Folder, tarball or dead link: what lies outside our folder is never deleted."""
+    shutil.copytree(ORIGINAL / OLD, tmp_path / "real")
+    with tarfile.open(tmp_path / "real.tar.gz", "w:gz") as tar:
+        tar.add(tmp_path / "real", arcname="w")
+    project.archive_folder.mkdir(parents=True)
+    targets = {"a": "real", "b.tar.gz": "real.tar.gz", "c.tar.gz": "nothing"}
+    for name, target in targets.items():
+        (project.archive_folder / name).symlink_to(tmp_path / target)
+        assert typed("archive", "delete", name, "--force").code == 0
+    assert (tmp_path / "real" / "TODO.md").exists()
+    assert (tmp_path / "real.tar.gz").exists()
+    assert list(project.archive_folder.iterdir()) == []
+
+
+def test_what_is_no_archive(typed: Any, project: Project) -> None:
+    """Listed as damaged, refused when shown or restored, and one bad one does not hide the others."""
+    shutil.copytree(ORIGINAL, project.archive_folder)
+    (project.archive_folder / "bad.tar.gz").write_text("no archive")
+    listed = typed("archive", "list")
+    assert (listed.code, OLD in listed.out, "damaged" in listed.err) == (0, True, True)
+    for words in (["show", "bad"], ["restore", "bad", "w"]):
+        answer = typed("archive", *words)
+        assert (answer.code, len(answer.err.splitlines())) == (1, 2)
+        assert "damaged or no archive" in answer.err
+    assert project.workspaces() == []
+
+
+def test_a_missing_archive_is_told(typed: Any, project: Project) -> None:
+    """Who gives the workspace's name is shown its archives."""
+    shutil.copytree(ORIGINAL, project.archive_folder)
+    assert f"Did you mean {OLD}" in typed("archive", "restore", "old-task").err
+    assert typed("archive", "show", "nothing").code == 1
+
+
+@pytest.mark.parametrize("words", [["archive"], ["archive", "list"], ["template", "list"]])
+def test_an_empty_project(typed: Any, folder: Path, words: list[str]) -> None:
+    """Says what to do, and makes nothing."""
+    assert typed(*words).code == 0
+    assert list(folder.iterdir()) == []

@@ -1,0 +1,222 @@
+"""Notices: which events are told, in which words, with which facts."""
+
+from __future__ import annotations
+
+import typing
+from typing import Any
+
+import pytest
+
+from claude_iterate.core import notices as subject
+from claude_iterate.core.events import (
+    Entry,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    RunFinished,
+    RunStarted,
+    Said,
+    StatusChanged,
+    VerificationFinished,
+    WaitEnded,
+    WaitStarted,
+    Warned,
+)
+from claude_iterate.core.notices import Notice, notices
+from claude_iterate.core.reasons import Reason
+from claude_iterate.core.settings import NOTIFY_EVENTS
+from claude_iterate.core.state import RunState, reduce
+from claude_iterate.core.status import Change, Status
+
+AT = 1760538225.0  # 2025-10-15T14:23:45Z
+HALF = Status(complete=False, completed=35, total=60, summary="Migrated 35/60 API endpoints")
+OK = Outcome("ok")
+
+
+def told(*events: Event, **started: Any) -> list[Notice]:
+    """The notices of the last event, after all before it."""
+    values = {"max_iterations": 50, "pid": 1, "host": "h", "version": "1", "command": ("claude",)}
+    first = RunStarted(run="r1", workspace="my-task", mode="loop", **{**values, **started})
+    state, found = RunState(), []
+    for sequence, event in enumerate((first, *events), 1):
+        entry = Entry(sequence, AT, 0.0, event)
+        state = reduce(state, entry)
+        found = notices(entry, state)
+    return found
+
+
+def one(*events: Event, **started: Any) -> Notice:
+    (notice,) = told(*events, **started)
+    return notice
+
+
+def look(notice: Notice) -> tuple[str, str, str, str]:
+    return notice.event, notice.title, notice.priority, ",".join(notice.tags)
+
+
+def test_a_run_begins() -> None:
+    """Name and bound; a dry run is called one; no limit is not called 0."""
+    notice = one()
+    assert look(notice) == ("execution_start", "Execution Started", "default", "claude-iterate,execution")
+    assert notice.body == "EXECUTION STARTED\n\nWorkspace: my-task\nMax iterations: 50"
+    assert "Max iterations: no limit" in one(max_iterations=0).body
+    assert "my-task (dry run)" in one(dry_run=True).body
+
+
+def test_an_iteration() -> None:
+    """Number, bound, condition, what remains."""
+    notice = one(IterationStarted(3), IterationFinished(3, OK, HALF))
+    assert look(notice) == ("iteration", "Iteration 3", "default", "claude-iterate,iteration")
+    assert notice.body == "ITERATION 3/50\n\nWorkspace: my-task\nStatus: In progress\nRemaining: 25"
+    assert "Remaining: unknown" in one(IterationFinished(1, OK)).body
+    assert "Status: Failed: it died" in one(IterationFinished(1, Outcome("crash", "it died"))).body
+    assert one(IterationFinished(1, OK), max_iterations=0).body.startswith("ITERATION 1\n")
+
+
+def test_every_tenth_iteration_is_a_milestone() -> None:
+    """It comes with the iteration's own notice."""
+    found = told(IterationFinished(20, OK, HALF))
+    assert [notice.event for notice in found] == ["iteration", "iteration_milestone"]
+    assert look(found[1]) == ("iteration_milestone", "Milestone Reached", "default", "claude-iterate,milestone")
+    assert found[0].facts["id"] != found[1].facts["id"]
+    assert found[1].body == "ITERATION MILESTONE\n\nWorkspace: my-task\nCompleted: 20 iterations\nRemaining: 25"
+
+
+def test_status_update_in_the_words_of_the_seed() -> None:
+    """`35/60 items (+5) - summary`; a completion is more urgent."""
+    notice = one(IterationStarted(4), StatusChanged(HALF, Change(items=5)))
+    tags = "claude-iterate,progress,iteration-4"
+    assert look(notice) == ("status_update", "[my-task] Progress Update (Iteration 4)", "default", tags)
+    assert notice.body == "STATUS UPDATE\n\n35/60 items (+5) - Migrated 35/60 API endpoints"
+    done = one(IterationStarted(4), StatusChanged(Status(complete=True), Change(now_complete=True)))
+    assert (done.priority, done.body) == ("high", "STATUS UPDATE\n\n✅ Complete!")
+
+
+def test_completion() -> None:
+    """All is done; if items are left, that is not hidden."""
+    whole = Status(complete=True, completed=60, total=60)
+    notice = one(IterationFinished(1, OK, whole), RunFinished("completed", "all done", iterations=1))
+    assert look(notice) == ("completion", "Task Complete", "high", "claude-iterate,completion")
+    lines = "Workspace: my-task\nTotal iterations: 1\nStatus: All items completed\nSummary: all done"
+    assert notice.body == f"TASK COMPLETE ✅\n\n{lines}"
+    odd = one(IterationFinished(1, OK, HALF), RunFinished("completed"))
+    assert "Status: Reported complete, remaining: 25" in odd.body
+
+
+def test_stagnation_and_the_iteration_limit_are_not_called_complete() -> None:
+    """Both are completions in the seed's sense, and say what they are."""
+    notice = one(RunFinished("stagnation", "2", iterations=5))
+    assert look(notice)[:2] == ("completion", "Stagnation Detected")
+    assert notice.body.startswith("⚠️ Stagnation detected: 2 consecutive iterations with no work\n\n")
+    notice = one(IterationFinished(1, OK, HALF), RunFinished("max_iterations", "50", iterations=50))
+    assert look(notice)[:2] == ("completion", "Maximum Iterations Reached")
+    assert notice.body.startswith("⚠️ Reached maximum iterations (50)\n\n")
+    assert "Status: 35/60 items - Migrated" in notice.body
+
+
+@pytest.mark.parametrize(
+    "reason", ["agent_failed", "budget", "duration", "usage_limit", "reserve", "verification_failed"]
+)
+def test_failures_are_errors(reason: Reason) -> None:
+    """Urgent, with reason, evidence and the way on."""
+    notice = one(IterationFinished(3, OK), RunFinished(reason, "because of this", "do that"))
+    assert look(notice) == ("error", "Execution Error", "urgent", "claude-iterate,error")
+    lines = f"Workspace: my-task\nIteration: 1\nReason: {reason}\nError: because of this\ndo that"
+    assert notice.body == f"ERROR ENCOUNTERED ⚠️\n\n{lines}"
+
+
+def test_blocked() -> None:
+    """What the agent needs from a person."""
+    notice = one(RunFinished("blocked", "the password"))
+    assert look(notice) == ("blocked", "Agent Blocked", "high", "claude-iterate,blocked")
+    assert "It needs: the password" in notice.body
+
+
+@pytest.mark.parametrize("reason", ["interrupted", "terminated", "stopped"])
+def test_stopped(reason: Reason) -> None:
+    """Somebody wanted it so: no error."""
+    notice = one(RunFinished(reason, "SIGINT", iterations=2))
+    assert look(notice) == ("stopped", "Run Stopped", "default", "claude-iterate,stopped")
+    assert "Total iterations: 2\nReason: " in notice.body
+
+
+def test_verification() -> None:
+    """Passed, or failed with the findings."""
+    notice = one(VerificationFinished(1, passed=True))
+    assert look(notice) == ("verification", "Verification Passed", "default", "claude-iterate,verification")
+    notice = one(VerificationFinished(2, passed=False, findings="npm test: exit 1"))
+    assert look(notice) == ("verification", "Verification Failed", "high", "claude-iterate,verification")
+    assert notice.body.endswith("Claim: 2\nFindings: npm test: exit 1")
+
+
+def test_waiting_for_a_limit() -> None:
+    """Why, and until when; then that it goes on."""
+    notice = one(WaitStarted("usage_limit", AT + 60, "You've hit your limit", "five_hour"))
+    assert look(notice) == ("limit_wait", "Waiting For A Limit", "default", "claude-iterate,limit")
+    assert notice.body.endswith("Reason: You've hit your limit\nGoes on: 2025-10-15T14:24:45.000Z")
+    notice = one(WaitStarted("reserve", AT), WaitEnded("reserve"))
+    assert look(notice)[:2] == ("limit_over", "Wait Over")
+    assert one(WaitStarted("usage_limit", 1e300)).body.endswith("Goes on: 1e+300")
+
+
+def test_an_overload_is_no_news() -> None:
+    """Neither the short wait, nor the iteration that is done again under the same number."""
+    assert told(WaitStarted("transient", AT)) == []
+    assert told(WaitEnded("transient")) == []
+    assert told(IterationFinished(10, Outcome("transient", "529"))) == []
+    assert told(IterationFinished(10, Outcome("usage_limit", "limit"))) == []
+
+
+def test_setup_and_trial() -> None:
+    """The two that no run sends."""
+    notice = subject.setup_complete("w", "/p/INSTRUCTIONS.md", AT)
+    assert look(notice) == ("setup_complete", "Setup Complete", "default", "claude-iterate,setup")
+    assert "Instructions: /p/INSTRUCTIONS.md\nNext: claude-iterate run w" in notice.body
+    assert look(subject.trial(None, AT))[:2] == ("test", "Test Notification")
+
+
+def test_facts() -> None:
+    """What programs read has the same keys in every notice, unknown ones null."""
+    notice = one(
+        IterationFinished(1, OK, HALF, cost_usd=0.25), RunFinished("max_iterations", "50", iterations=1, cost_usd=0.25)
+    )
+    assert notice.facts == {
+        "id": "r1-3-completion",
+        "workspace": "my-task",
+        "run": "r1",
+        "iteration": 1,
+        "maxIterations": 50,
+        "progress": {"completed": 35, "total": 60},
+        "reason": "max_iterations",
+        "costUsd": 0.25,
+        "at": "2025-10-15T14:23:45.000Z",
+    }
+    assert subject.trial("w", AT).facts.keys() == notice.facts.keys()
+
+
+def test_most_events_are_nobodys_news() -> None:
+    """Claude's words and warnings are not posted."""
+    assert told(Said("hello")) == []
+    assert told(Warned("careful")) == []
+
+
+def test_only_runs_that_iterate_are_told() -> None:
+    """Writing instructions with Claude posts nothing; the command `verify` posts its verification alone."""
+    for purpose in ("setup", "edit", "validate", "verify"):
+        assert told(purpose=purpose) == []
+        assert told(RunFinished("completed"), purpose=purpose) == []
+    assert one(VerificationFinished(1, passed=True), purpose="verify").event == "verification"
+    assert told(VerificationFinished(1, passed=True), purpose="setup") == []
+
+
+def test_every_reason_has_its_words() -> None:
+    """And its event is one that the settings know."""
+    for reason in typing.get_args(Reason):
+        assert one(RunFinished(reason, "2")).event in NOTIFY_EVENTS
+
+
+def test_endless_words_are_cut() -> None:
+    """A receiver is no place for a whole log."""
+    assert len(one(RunFinished("agent_failed", "x" * 100_000)).body) < 2000
+    assert len(one(StatusChanged(Status(complete=False, summary="x" * 100_000), Change())).body) < 2000

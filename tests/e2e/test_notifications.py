@@ -1,0 +1,288 @@
+"""Notifications arrive: at a real server, from the real program, each once; and a bad receiver does no harm."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import signal
+import socket
+import time
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import until
+from tests.receiver import Receiver
+
+DONE = {"complete": True, "progress": {"completed": 4, "total": 4}, "summary": "all done"}
+FINISH: list[dict[str, Any]] = [{"init": {}}, {"status": DONE}, {"result": {}}]
+BUSY: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False, "worked": True}}, {"result": {}}]
+
+
+def aim(loop: Any, url: str, **settings: str) -> None:
+    """Let the loop post to this address, in the form that is easiest to read."""
+    loop.env["CLAUDE_ITERATE_NOTIFY__URL"] = url
+    loop.env["CLAUDE_ITERATE_NOTIFY__FORMAT"] = "json"
+    loop.env["CLAUDE_ITERATE_NOTIFICATION__STATUS_WATCH__DEBOUNCE_MS"] = "500"
+    loop.env |= {f"CLAUDE_ITERATE_{name}": value for name, value in settings.items()}
+
+
+def report(done: int, summary: str, complete: bool = False) -> dict[str, Any]:
+    return {"complete": complete, "progress": {"completed": done, "total": 4}, "summary": summary}
+
+
+def in_place(status: dict[str, Any]) -> dict[str, Any]:
+    return {"write": {"path": ".status.json", "text": json.dumps(status), "in_place": True}}
+
+
+def events(receiver: Receiver) -> list[str]:
+    return [item.event for item in receiver.received]
+
+
+def test_every_change_of_the_status_arrives_once(loop: Any, receiver: Receiver) -> None:
+    """In a first run, where there is no file yet: made, rewritten in place, replaced, and changed just before the
+    end. Each with the difference to the one before."""
+    loop.make()
+    aim(loop, receiver.url)
+    loop.script(
+        [
+            {"init": {}},
+            {"status": report(1, "first")},
+            {"wait_for": "go-1"},
+            in_place(report(2, "second")),
+            {"wait_for": "go-2"},
+            {"status": report(3, "third")},
+            {"wait_for": "go-3"},
+            in_place(report(4, "fourth", complete=True)),
+            {"result": {}},
+        ]
+    )
+    process = loop.start("run", "my-task")
+    for number in (1, 2, 3):
+        receiver.wait(lambda got, number=number: len([g for g in got if g.event == "status_update"]) == number)
+        (loop.workspace / f"go-{number}").touch()
+    assert loop.finish(process).code == 0
+    assert [item.document["message"] for item in receiver.named("status_update")] == [
+        "STATUS UPDATE\n\n1/4 items (+1) - first",
+        "STATUS UPDATE\n\n2/4 items (+1) - second",
+        "STATUS UPDATE\n\n3/4 items (+1) - third",
+        "STATUS UPDATE\n\n4/4 items (+1) - fourth - ✅ Complete!",
+    ]
+    assert events(receiver) == ["execution_start", *["status_update"] * 4, "completion"]
+
+
+def test_a_whole_run_in_the_original_form(loop: Any, receiver: Receiver) -> None:
+    """ntfy is what is spoken if nobody says otherwise: title, priority, tags, text."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_NOTIFY__URL"] = receiver.url
+    loop.script(BUSY, FINISH)
+    assert loop.run().code == 0
+    titles = [item.headers["title"] for item in receiver.received]
+    assert titles[0] == "Execution Started"
+    assert titles[-1] == "Task Complete"
+    assert "Iteration 1" in titles
+    last = receiver.received[-1]
+    assert (last.headers["priority"], last.headers["tags"]) == ("high", "claude-iterate,completion")
+    assert last.headers["content-type"].startswith("text/plain")
+    assert last.text.startswith("TASK COMPLETE ✅\n\nWorkspace: my-task\nTotal iterations: 2\n")
+
+
+def test_a_milestone_every_ten_iterations(loop: Any, receiver: Receiver) -> None:
+    """And the limit is said for what it is."""
+    loop.make()
+    aim(loop, receiver.url, NOTIFY__EVENTS="iteration_milestone,completion")
+    loop.script(BUSY)
+    assert loop.run("-m", "11").code == 0
+    assert events(receiver) == ["iteration_milestone", "completion"]
+    assert receiver.received[-1].document["reason"] == "max_iterations"
+    assert receiver.received[-1].document["message"].startswith("⚠️ Reached maximum iterations (11)")
+
+
+@pytest.mark.parametrize(
+    ("steps", "event", "reason"),
+    [
+        ([{"init": {}}, {"status": {"complete": False, "blocked": "the key"}}, {"result": {}}], "blocked", "blocked"),
+        ([{"stderr": "boom\n"}, {"exit": 3}], "error", "agent_failed"),
+        (FINISH, "completion", "completed"),
+    ],
+)
+def test_how_it_ended(loop: Any, receiver: Receiver, steps: Any, event: str, reason: str) -> None:
+    """Each ending has its event."""
+    loop.make()
+    aim(loop, receiver.url)
+    loop.env["CLAUDE_ITERATE_STOP__FAILURES"] = "1"
+    loop.script(steps)
+    loop.run()
+    assert (events(receiver)[-1], receiver.received[-1].document["reason"]) == (event, reason)
+
+
+def test_a_proof_is_told(loop: Any, receiver: Receiver) -> None:
+    """A claim that fails its check, and one that holds; `verify` tells its own."""
+    loop.make()
+    aim(loop, receiver.url, VERIFICATION__CHECKS=json.dumps([f"test -e {loop.workspace}/fixed"]))
+    loop.script(FINISH, [{"touch": "fixed"}, *FINISH])
+    assert loop.run().code == 0
+    proofs = receiver.named("verification")
+    assert [item.document["title"] for item in proofs] == ["Verification Failed", "Verification Passed"]
+    assert events(receiver)[-1] == "completion"
+    assert "iteration" in events(receiver)  # the first claim turned out to be one iteration of many
+
+
+def test_waiting_for_a_limit_is_told(loop: Any, receiver: Receiver) -> None:
+    """That it waits, and that it goes on; the attempt is no iteration."""
+    loop.make()
+    aim(loop, receiver.url, LIMITS__MAX_WAIT="1s")
+    info = {"status": "rejected", "resetsAt": int(time.time()) + 3600, "rateLimitType": "five_hour"}
+    limit = {"type": "rate_limit_event", "rate_limit_info": info}
+    said = "You've hit your session limit"
+    error = {"is_error": True, "api_error_status": 429, "result": said}
+    loop.script([{"init": {}}, {"event": limit}, {"result": error}], FINISH)
+    assert loop.run().code == 0
+    assert events(receiver) == ["execution_start", "limit_wait", "limit_over", "status_update", "completion"]
+    assert said in receiver.named("limit_wait")[0].document["message"]
+
+
+def test_a_stopped_run(loop: Any, receiver: Receiver) -> None:
+    """Ctrl-C twice: told as stopped."""
+    loop.make()
+    aim(loop, receiver.url)
+    loop.script([{"init": {}}, {"touch": "here"}, {"hang": {}}])
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "here").exists)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    loop.finish(process)
+    assert events(receiver)[-1] == "stopped"
+
+
+def test_setup_is_told(loop: Any, receiver: Receiver) -> None:
+    """When the instructions are written; a dead receiver costs a warning and not the setup."""
+    aim(loop, receiver.url)
+    assert loop.call("init", "my-task").code == 0
+    source = loop.root / "task.md"
+    source.write_text("- one\n")
+    assert loop.call("setup", "my-task", "--from", str(source)).code == 0
+    (got,) = receiver.received
+    assert (got.event, got.document["workspace"], got.document["run"]) == ("setup_complete", "my-task", None)
+    loop.env["CLAUDE_ITERATE_NOTIFY__URL"] = "http://127.0.0.1:1/"
+    done = loop.call("setup", "my-task", "--from", str(source), "--force", "--json")
+    assert (done.code, json.loads(done.out)["name"]) == (0, "my-task")
+    assert "Notifications to 127.0.0.1 fail" in done.err
+
+
+def test_a_slow_receiver_delays_nothing(loop: Any, receiver: Receiver) -> None:
+    """It answers nothing at all: the run takes its normal time, and the last word arrives all the same."""
+    loop.make()
+    loop.script(*[BUSY] * 4, FINISH)
+    began = time.monotonic()
+    assert loop.run().code == 0
+    usual = time.monotonic() - began
+    receiver.open.clear()
+    aim(loop, receiver.url)
+    loop.state.rename(loop.folder / "before")
+    began = time.monotonic()
+    done = loop.run()
+    # The thread's own work (httpx has to be imported) shares the processor with the run.
+    assert time.monotonic() - began < usual + 2.0
+    assert done.code == 0
+    assert (events(receiver)[0], events(receiver)[-1]) == ("execution_start", "completion")
+    entries = loop.journal()[len(loop.journal()) // 2 :]
+    assert entries[-1]["elapsed"] < usual + 1.0
+
+
+def test_a_dead_receiver_costs_one_warning(loop: Any) -> None:
+    """Said once, whether the run is short or long; the exit code is the run's own."""
+    loop.make()
+    loop.script(*[BUSY] * 3, FINISH)
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        aim(loop, f"http://127.0.0.1:{place.getsockname()[1]}/secret-topic")
+        done = loop.run()
+    assert done.code == 0
+    assert done.err.count("Notifications to 127.0.0.1 fail") == 1
+    assert "secret-topic" not in done.out + done.err
+
+
+def test_500_then_ok_and_429(loop: Any, receiver: Receiver) -> None:
+    """What passes is tried again; what arrives is in order."""
+    loop.make()
+    receiver.answers = [(500, {}), (429, {"Retry-After": "1"})]
+    aim(loop, receiver.url, NOTIFY__EVENTS="execution_start,completion")
+    loop.script(FINISH)
+    done = loop.run()
+    assert (done.code, "Notifications" in done.err) == (0, False)
+    assert events(receiver) == ["execution_start"] * 3 + ["completion"]
+    first, second, third, _last = receiver.received
+    assert second.at - first.at >= 0.5
+    assert third.at - second.at >= 1.0
+
+
+def test_signed(loop: Any, receiver: Receiver) -> None:
+    """The receiver can check every message with the shared secret."""
+    loop.make()
+    aim(loop, receiver.url, NOTIFY__SECRET="s3cret-key")
+    loop.script(FINISH)
+    loop.run()
+    for item in receiver.received:
+        expected = hmac.new(b"s3cret-key", item.body, hashlib.sha256).hexdigest()
+        assert item.headers["x-claude-iterate-signature"] == f"sha256={expected}"
+
+
+def test_what_an_agent_lets_slip_is_masked(loop: Any, receiver: Receiver) -> None:
+    """The value of a secret variable in its summary."""
+    loop.make()
+    loop.env["MY_TOKEN"] = "hunter2hunter2"
+    aim(loop, receiver.url)
+    loop.script([{"init": {}}, {"status": DONE | {"summary": "used hunter2hunter2"}}, {"result": {}}])
+    loop.run()
+    assert all("hunter2hunter2" not in item.text for item in receiver.received)
+    assert "used [redacted]" in receiver.received[-1].text
+
+
+@pytest.mark.parametrize("layer", ["user", "project", "original"])
+def test_an_address_set_after_init_is_used(loop: Any, receiver: Receiver, layer: str) -> None:
+    """In the user's or the project's file, by its old name; and so is one in the original's metadata."""
+    loop.make()
+    loop.script(FINISH)
+    if layer == "original":
+        (loop.workspace / ".metadata.json").write_text(
+            json.dumps(
+                {"name": "my-task", "mode": "loop", "notifyUrl": receiver.url, "notifyEvents": ["completion", "error"]}
+            )
+        )
+    else:
+        folder = loop.home / "config" if layer == "user" else loop.root
+        folder.mkdir(exist_ok=True)
+        name = "config.json" if layer == "user" else ".claude-iterate.json"
+        (folder / name).write_text(json.dumps({"notifyUrl": receiver.url, "notifyEvents": ["completion"]}))
+    assert loop.run().code == 0
+    assert [item.headers["title"] for item in receiver.received] == ["Task Complete"]
+
+
+def test_what_init_was_given_is_used(loop: Any, receiver: Receiver) -> None:
+    """--notify-url and --notify-events reach the run."""
+    assert loop.call("init", "my-task", "--notify-url", receiver.url, "--notify-events", "completion").code == 0
+    (loop.workspace / "INSTRUCTIONS.md").write_text("- one\n")
+    loop.script(FINISH)
+    loop.run()
+    assert [item.headers["title"] for item in receiver.received] == ["Task Complete"]
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"notifyUrl": "ntfy.sh/topic"}, ["notifyUrl", "https://ntfy.sh/my-topic"]),
+        ({"notify": {"url": "ftp://h/x"}}, ["notify.url", "https://ntfy.sh/my-topic"]),
+        ({"notify": {"events": ["completion", "lunch"]}}, ["notify.events", "limit_wait"]),
+        ({"notify": {"format": "pigeon"}}, ["notify.format", "discord"]),
+        ({"notify": {"headers": {"X": "a\r\nB: c"}}}, ["notify.headers", "one line"]),
+    ],
+)
+def test_bad_settings_are_refused(loop: Any, document: Any, words: list[str]) -> None:
+    """Before anything is written, with the setting's name and what is right."""
+    loop.make()
+    (loop.root / ".claude-iterate.json").write_text(json.dumps(document))
+    done = loop.run()
+    assert (done.code, [word for word in words if word not in done.err]) == (1, [])
+    assert not (loop.workspace / "runs").exists()

@@ -1,0 +1,211 @@
+"""The run in odd surroundings: what was there before is left alone, what is missing does no harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import until
+
+WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+GOING_ON = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.01}}]
+
+
+def test_runs_in_the_same_second_lose_nothing(loop: Any) -> None:
+    """Ten short runs: ten iterations, ten times the money; ids are in the order of the runs."""
+    loop.make()
+    loop.script(GOING_ON)
+    for _ in range(5):
+        loop.run("-q", "-m", "1")
+    assert loop.events("RunStarted")[-1]["carried"] == {"iterations": 4, "cost_usd": pytest.approx(0.04), "runs": 4}
+    shown = json.loads(loop.call("show", "my-task", "--json").out)
+    assert shown["counters"]["execution"] == 5
+    assert shown["counters"]["costUsd"] == pytest.approx(0.05)
+
+
+def test_processes_that_were_there_before_are_left_alone(loop: Any) -> None:
+    """`server & exec claude-iterate run`: the server is nobody's leftover."""
+    loop.make()
+    loop.script(WORK)
+    script = (
+        f"sleep 300 >/dev/null 2>&1 & echo $! > {loop.folder}/pid; exec {sys.executable} -m claude_iterate run my-task"
+    )
+    done = subprocess.run(["/bin/sh", "-c", script], cwd=loop.root, env=loop.env, capture_output=True, check=False)
+    pid = int((loop.folder / "pid").read_text())
+    os.kill(pid, signal.SIGKILL)  # raises when it is gone
+    assert done.returncode == 0
+
+
+def test_nohup_is_heeded(loop: Any) -> None:
+    """A signal that was ignored when the run began stays ignored."""
+    loop.make()
+    loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, *WORK[1:]])
+    process = loop.start("run", "my-task", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    until((loop.workspace / "ready").exists)
+    process.send_signal(signal.SIGHUP)
+    (loop.workspace / "go").touch()
+    assert loop.finish(process).code == 0
+
+
+@pytest.mark.parametrize("depth", [100, 300, 600, 950, 5000])
+def test_a_deeply_nested_line_is_survived(loop: Any, depth: int) -> None:
+    """In a result, in a tool's input: shown as what it is, never a crash."""
+    loop.make()
+    deep = "[" * depth + "]" * depth
+    answer = (
+        f'{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"1","content":{deep}}}]}}}}\n'
+    )
+    call = (
+        '{"type":"assistant","message":{"content":[{"type":"tool_use","id":"1","name":"X","input":{"a":'
+        + deep
+        + "}}]}}\n"
+    )
+    loop.script([{"init": {}}, {"raw": call + answer}, *WORK[1:]])
+    assert loop.run("-v").code == 0
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_closed_stream_is_no_bug(loop: Any, closed: int) -> None:
+    """Standard input, output or error may be missing; the run goes its way and no file of ours takes their number."""
+    loop.make()
+    loop.script(WORK)
+    script = f"exec {sys.executable} -m claude_iterate run my-task {closed}>&-"
+    done = subprocess.run(["/bin/sh", "-c", script], cwd=loop.root, env=loop.env, capture_output=True, check=False)
+    assert done.returncode == 0
+    assert loop.events("RunFinished")[0]["reason"] == "completed"
+
+
+def test_a_prompt_that_nobody_reads_holds_nothing_up(loop: Any) -> None:
+    """A Claude that never reads its stdin is cut like any silent one, however long the prompt."""
+    loop.make("- x\n" * 60_000)
+    program = loop.folder / "claude"
+    program.write_text("#!/bin/sh\ncase $1 in --version) echo 1; exit;; esac\nexec sleep 300\n")
+    program.chmod(0o755)
+    loop.env |= {"CLAUDE_ITERATE_CLAUDE__COMMAND": str(program), "CLAUDE_ITERATE_TIMEOUTS__IDLE": "0.5"}
+    loop.env["CLAUDE_ITERATE_STOP__FAILURES"] = "1"
+    assert loop.run().code == 1
+    assert loop.events("IterationFinished")[0]["outcome"]["kind"] == "idle"
+
+
+def test_the_time_of_a_run_bounds_its_iteration(loop: Any) -> None:
+    """`--max-duration` ends a running iteration too."""
+    loop.make()
+    loop.script([{"init": {}}, {"hang": True}])
+    done = loop.run("--max-duration", "1s", "--detailed-exit-code")
+    assert done.code == 7
+    assert loop.processes() == []
+
+
+def test_half_a_line_is_a_sign_of_life(loop: Any) -> None:
+    """Dots without a line end are no silence."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "0.8"
+    dots = [step for _ in range(8) for step in ({"stderr": "."}, {"sleep": 0.25})]
+    loop.script([{"init": {}}, *dots, *WORK[1:]])
+    assert loop.run().code == 0
+    assert loop.events("CutStarted") == []
+
+
+def test_a_stopped_runner_does_not_blame_claude(loop: Any) -> None:
+    """Ctrl-Z for longer than `timeouts.idle`: what Claude said meanwhile counts."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "1.5"
+    talk = [step for n in range(12) for step in ({"say": f"word {n}"}, {"sleep": 0.5})]
+    loop.script([{"init": {}}, {"touch": "ready"}, *talk, *WORK[1:]])
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.send_signal(signal.SIGSTOP)
+    subprocess.run(["sleep", "3"], check=True)  # the time that passes is the point
+    process.send_signal(signal.SIGCONT)
+    assert loop.finish(process).code == 0
+    assert loop.events("CutStarted") == []
+
+
+def test_secrets_of_claudes_own_environment_are_masked(loop: Any) -> None:
+    """`claude.env` is an environment like any other."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_CLAUDE__ENV"] = json.dumps({"MY_TOKEN": "swordfish-swordfish"})
+    loop.script([{"init": {}}, {"say": "the word is swordfish-swordfish"}, *WORK[1:]])
+    done = loop.run("-v")
+    assert "swordfish" not in done.err + loop.log()
+
+
+def test_a_killed_rehearsal_leaves_no_trace(loop: Any) -> None:
+    """kill -9 during a dry run: the next real run finds the workspace as it was."""
+    loop.make("- a\n- b\n- c\n")
+    loop.env["CLAUDE_ITERATE_FAKE_PACE"] = "0.02"
+    process = loop.start("run", "my-task", "--dry-run")
+    until(lambda: "[x]" in (loop.workspace / "TODO.md").read_text() if (loop.workspace / "TODO.md").exists() else False)
+    process.kill()
+    process.wait()
+    loop.gone()
+    loop.script([{"init": {}}, {"result": {}}])
+    loop.run("-m", "1")
+    assert not (loop.workspace / "TODO.md").exists()
+
+
+def test_a_summary_that_cannot_be_written_does_not_spoil_the_run(loop: Any) -> None:
+    """The agent damages .metadata.json: a warning; the task is completed all the same."""
+    loop.make()
+    loop.script([{"init": {}}, {"write": {"path": ".metadata.json", "text": "{"}}, *WORK[1:]])
+    done = loop.run()
+    assert (done.code, "cannot be written" in done.err) == (0, True)
+
+
+def test_flags_decide_permissions_on_a_terminal_too(loop: Any) -> None:
+    """Nobody is asked who has said it on the command line."""
+    from tests.e2e.test_permissions import on_terminal
+
+    loop.make()
+    loop.script(WORK)
+    del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
+    code, seen = on_terminal(loop, [], "run", "my-task", "--permission-mode", "acceptEdits")
+    assert (code, "How much" in seen) == (0, False)
+
+
+def test_a_relative_command_is_one_from_the_project_root(loop: Any) -> None:
+    """From wherever the tool is called."""
+    loop.make()
+    tools = loop.root / "tools"
+    tools.mkdir()
+    (tools / "claude").write_text(
+        "#!/bin/sh\ncase $1 in --version) echo 1; exit;; esac\n"
+        'printf \'{"complete":true}\' > "$CLAUDE_ITERATE_WORKSPACE/.status.json"\n'
+        'echo \'{"type":"result","subtype":"success","is_error":false}\'\n'
+    )
+    (tools / "claude").chmod(0o755)
+    loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = "tools/claude"
+    sub = loop.root / "sub"
+    sub.mkdir()
+    assert loop.call("-C", str(sub), "run", "my-task").code == 0
+
+
+def test_no_home_is_no_bug(loop: Any) -> None:
+    """An unknown user in a container has none."""
+    loop.make()
+    loop.script(WORK)
+    del loop.env["HOME"]
+    assert loop.run().code == 0
+
+
+@pytest.mark.parametrize("odd", ["\\ud83d", "NaN"])
+def test_an_odd_value_does_not_hide_a_completion(loop: Any, odd: str) -> None:
+    """A lone surrogate or NaN in an optional field."""
+    loop.make()
+    text = '{"complete": true, "summary": "' + odd + '"}' if odd != "NaN" else '{"complete": true, "x": NaN}'
+    loop.script([{"init": {}}, {"write": {"path": ".status.json", "text": text}}, {"result": {}}])
+    assert "after 1 iteration" in loop.run().out
+
+
+def test_a_nul_in_settings_is_refused_with_its_name(loop: Any) -> None:
+    """No program can be given one."""
+    loop.make()
+    (loop.root / ".claude-iterate.json").write_text(json.dumps({"claude": {"env": {"A": "x\u0000y"}}}))
+    done = loop.run()
+    assert (done.code, "claude.env" in done.err) == (1, True)

@@ -1,0 +1,131 @@
+"""`validate`: exit code 0 only for a fresh report whose one verdict is READY."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+REPORT = "# Validation\n\n## Summary\nAs it is.\n\nVERDICT: {}\n"
+
+
+def writes(text: str, said: str = "Done.") -> list[dict[str, Any]]:
+    return [
+        {"init": {}},
+        {"write": {"path": "validation-report.md", "text": text}},
+        {"result": {"result": said}},
+    ]
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("READY", 0), ("NEEDS_REVISION", 1), ("MAJOR_ISSUES", 1)])
+def test_the_verdict_decides_the_exit_code(loop: Any, verdict: str, code: int) -> None:
+    """The report is printed with it; with --quiet the verdict alone."""
+    loop.make()
+    loop.script(writes(REPORT.format(verdict)))
+    done = loop.call("validate", "my-task")
+    assert done.code == code
+    assert "As it is." in done.out
+    assert done.out.splitlines()[-1].split(":")[0].endswith(verdict)
+    done = loop.call("validate", "my-task", "-q")
+    assert done.code == code
+    assert len(done.out.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "problem"),
+    [
+        ([{"init": {}}, {"result": {"result": "I looked and all is well."}}], "wrote no report"),
+        (writes("# Validation\n\nIt is READY.\n"), "no verdict line"),
+        (writes(REPORT.format("READY") + "VERDICT: MAJOR_ISSUES\n"), "more than one verdict line"),
+        (writes(""), "empty"),
+        (writes("### 1. Clear goal (required): fail\n\nVERDICT: READY\n"), "not every required"),
+    ],
+    ids=["stale", "no-verdict", "two-verdicts", "empty", "contradiction"],
+)
+def test_a_report_that_proves_nothing(loop: Any, steps: list[dict[str, Any]], problem: str) -> None:
+    """A report of an earlier call never counts, nor does one without one clear verdict."""
+    loop.make()
+    (loop.workspace / "validation-report.md").write_text(REPORT.format("READY"))
+    loop.script(steps)
+    done = loop.call("validate", "my-task")
+    assert done.code == 1
+    assert problem in done.out
+    answer = loop.call("validate", "my-task", "--json")
+    assert json.loads(answer.out)["verdict"] == "INVALID"
+
+
+def test_the_same_text_again_is_fresh(loop: Any) -> None:
+    """What counts is that it was written, not that it is new."""
+    loop.make()
+    (loop.workspace / "validation-report.md").write_text(REPORT.format("READY"))
+    loop.script(writes(REPORT.format("READY")))
+    assert loop.call("validate", "my-task").code == 0
+
+
+def test_the_answer_stands_in_for_a_report(loop: Any) -> None:
+    """Claude may not have been able to write; its answer is saved, also over an older report."""
+    loop.make()
+    path = loop.workspace / "validation-report.md"
+    path.write_text(REPORT.format("MAJOR_ISSUES"))
+    loop.script([{"init": {}}, {"result": {"result": "Fine.\n\nVERDICT: READY"}}])
+    assert loop.call("validate", "my-task").code == 0
+    assert path.read_text() == "Fine.\n\nVERDICT: READY\n"
+
+
+def test_json_is_one_document(loop: Any) -> None:
+    """With exactly these keys."""
+    loop.make()
+    loop.script(writes(REPORT.format("NEEDS_REVISION")))
+    done = loop.call("validate", "my-task", "--json")
+    assert json.loads(done.out) == {
+        "workspace": "my-task",
+        "verdict": "NEEDS_REVISION",
+        "exitCode": 1,
+        "report": REPORT.format("NEEDS_REVISION"),
+        "path": str(loop.workspace / "validation-report.md"),
+    }
+
+
+def test_a_failed_call_has_no_verdict(loop: Any) -> None:
+    """Even if it wrote a report before it fell over."""
+    loop.make()
+    loop.script([*writes(REPORT.format("READY"))[:2], {"exit": 3}])
+    done = loop.call("validate", "my-task", "--json")
+    assert done.code == 1
+    assert json.loads(done.out)["verdict"] == "INVALID"
+
+
+def test_a_denied_tool_on_the_way_is_no_failure(loop: Any) -> None:
+    """Claude wanted to try a command and may not; what counts is the report."""
+    loop.make()
+    steps = writes(REPORT.format("READY"))
+    steps[-1]["result"]["permission_denials"] = [{"tool_name": "Bash", "tool_use_id": "t", "tool_input": {}}]
+    loop.script(steps)
+    assert loop.call("validate", "my-task").code == 0
+
+
+def test_list_and_show_tell_of_runs_only(loop: Any) -> None:
+    """A validation is no run: no iteration, no last run, the same status."""
+    loop.make()
+    before = looks(loop)
+    assert loop.call("validate", "my-task", "--dry-run").code == 0
+    assert loop.call("validate", "my-task").code == 0
+    assert looks(loop) == before
+
+
+def looks(loop: Any) -> list[Any]:
+    """What the two commands tell; a log is there now, of course."""
+    shown = json.loads(loop.call("show", "my-task", "--json").out)
+    del shown["log"]
+    return [json.loads(loop.call("list", "--json").out), shown]
+
+
+def test_nothing_to_validate(loop: Any) -> None:
+    """Instructions must be there before Claude is called."""
+    loop.make()
+    (loop.workspace / "INSTRUCTIONS.md").unlink()
+    done = loop.call("validate", "my-task")
+    assert done.code == 1
+    assert "Instructions not found" in done.err
+    assert not loop.state.exists()

@@ -1,0 +1,229 @@
+"""The notifier: tells what is wanted, in order, once; costs a run no time; closes within its deadline."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from claude_iterate.core.events import (
+    Entry,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    RunFinished,
+    StatusChanged,
+    VerificationFinished,
+)
+from claude_iterate.core.settings import Settings, build
+from claude_iterate.core.status import Change, Status
+from claude_iterate.sinks.notify import CLOSE_WITHIN, Notifier, is_wanted
+from tests.receiver import Received, Receiver
+
+OK = Outcome("ok")
+DONE = Status(complete=True, summary="all done")
+GOING = Status(complete=False, completed=1, total=2)
+
+
+class Run:
+    """A run as the notifier sees it."""
+
+    def __init__(self, entry: Callable[..., Entry], started: Callable[..., Any]) -> None:
+        self._entry = entry
+        self._started = started
+        self.warnings: list[str] = []
+        self.notifier = Notifier(Settings(), {}, self.warnings.append)
+
+    def begin(self, receiver: Receiver | str, environ: dict[str, str] | None = None, **settings: Any) -> None:
+        url = receiver if isinstance(receiver, str) else receiver.url
+        values = {"notify.url": url, "notify.format": "json"}
+        values |= {name.replace("__", "."): value for name, value in settings.items()}
+        self.notifier = Notifier(build(values), environ or {}, self.warnings.append)
+        self.add(self._started())
+
+    def add(self, event: Any, elapsed: float = 0.0) -> None:
+        self.notifier(self._entry(event, elapsed))
+
+    def iterate(self, number: int, status: Status | None = None, elapsed: float = 0.0) -> None:
+        self.add(IterationStarted(number), elapsed)
+        self.add(IterationFinished(number, OK, status), elapsed)
+
+
+@pytest.fixture
+def run(entry: Callable[..., Entry], started: Callable[..., Any]) -> Run:
+    return Run(entry, started)
+
+
+def events(received: list[Received]) -> list[str]:
+    return [item.event for item in received]
+
+
+def test_a_run_in_order(run: Run, receiver: Receiver) -> None:
+    """Start, iterations, status, end; the iteration that ends the run goes without saying."""
+    run.begin(receiver)
+    run.iterate(1, GOING)
+    run.add(IterationStarted(2))
+    run.add(StatusChanged(DONE, Change(now_complete=True)))
+    run.add(IterationFinished(2, OK, DONE))
+    run.add(RunFinished("completed", iterations=2))
+    run.notifier.close()
+    assert events(receiver.received) == ["execution_start", "iteration", "status_update", "completion"]
+    assert [item.document["iteration"] for item in receiver.received] == [0, 1, 2, 2]
+    assert run.warnings == []
+
+
+@pytest.mark.parametrize("reason", ["max_iterations", "agent_failed", "blocked", "interrupted", "stagnation"])
+def test_the_last_iteration_is_told_by_the_ending(run: Run, receiver: Receiver, reason: Any) -> None:
+    """Whatever the ending."""
+    run.begin(receiver)
+    run.iterate(1)
+    run.add(RunFinished(reason, "1", iterations=1))
+    run.notifier.close()
+    assert len(receiver.received) == 2
+
+
+def test_an_iteration_is_told_while_the_run_pauses(run: Run, receiver: Receiver) -> None:
+    """Not only when the next one begins."""
+    run.begin(receiver)
+    run.iterate(1, GOING, elapsed=10.0)
+    run.notifier.tick(10.1)
+    run.notifier.tick(11.0)
+    assert events(receiver.wait(lambda got: len(got) == 2)) == ["execution_start", "iteration"]
+    run.notifier.close()
+
+
+def test_a_claim_waits_for_its_proof(run: Run, receiver: Receiver) -> None:
+    """If the proof holds, the run is complete; if not, the iteration was one of many."""
+    run.begin(receiver)
+    run.iterate(1, DONE, elapsed=10.0)
+    run.notifier.tick(60.0)
+    run.add(VerificationFinished(1, passed=False, findings="no"), 70.0)
+    run.iterate(2, DONE, elapsed=80.0)
+    run.add(VerificationFinished(2, passed=True), 90.0)
+    run.add(RunFinished("completed", iterations=2), 90.0)
+    run.notifier.close()
+    assert events(receiver.received) == ["execution_start", "verification", "iteration", "verification", "completion"]
+
+
+def test_only_what_is_wanted(run: Run, receiver: Receiver) -> None:
+    """`notify.events` decides, and for verifications a setting of their own."""
+    run.begin(receiver, notify__events=("completion",))
+    run.iterate(1)
+    run.iterate(2)
+    run.add(RunFinished("completed"))
+    run.notifier.close()
+    assert events(receiver.received) == ["completion"]
+    silent = build({"notify.url": "http://h/", "verification.notify_on_verification": False})
+    assert not is_wanted("verification", silent)
+    assert is_wanted("error", silent)
+    assert not is_wanted("error", Settings())
+    assert not is_wanted("error", build({"notify.url": ""}))
+
+
+def test_secrets_are_masked(run: Run, receiver: Receiver) -> None:
+    """Of the environment, of known shapes, and those of the notifications themselves."""
+    run.begin(
+        receiver,
+        {"MY_TOKEN": "hunter2hunter2"},
+        notify__headers={"X-Login": "abcdefgh1"},
+        notify__secret="signing-secret",
+    )
+    said = f"hunter2hunter2 sk-ant-{'x' * 20} abcdefgh1 signing-secret"
+    run.add(RunFinished("agent_failed", said))
+    run.notifier.close()
+    text = receiver.received[-1].text
+    assert [word for word in said.split() if word in text] == []
+    assert text.count("[redacted]") == 4
+
+
+def test_a_slow_receiver_costs_nothing_and_gets_the_last_word(run: Run, receiver: Receiver) -> None:
+    """While the first notice is unanswered, the last one passes all others on a connection of its own."""
+    receiver.open.clear()
+    run.begin(receiver)
+    receiver.wait(lambda got: len(got) == 1)
+    began = time.monotonic()
+    for number in range(1, 40):
+        run.iterate(number)
+    run.add(RunFinished("completed"))
+    assert time.monotonic() - began < 0.5
+    run.notifier.close()
+    assert time.monotonic() - began < 1.5
+    assert events(receiver.received) == ["execution_start", "completion"]
+    assert run.warnings == ["127.0.0.1 is slow: notifications left out: 41."]
+    settle(run, receiver)
+
+
+def settle(run: Run, receiver: Receiver) -> None:
+    """Let the thread end before the test does."""
+    receiver.open.set()
+    worker = run.notifier._worker
+    assert worker is not None
+    worker.join(10)
+    assert not worker.is_alive()
+
+
+def test_the_last_word_itself_is_waited_for_until_the_deadline(
+    run: Run, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no longer."""
+    monkeypatch.setattr("claude_iterate.sinks.notify.CLOSE_WITHIN", 0.6)
+    receiver.open.clear()
+    run.begin(receiver, notify__events=("completion",))
+    run.add(RunFinished("completed"))
+    began = time.monotonic()
+    run.notifier.close()
+    assert 0.5 < time.monotonic() - began < 2
+    assert len(receiver.wait(lambda got: got)) == 1
+    settle(run, receiver)
+
+
+def test_a_dead_receiver_costs_one_warning(run: Run) -> None:
+    """However many notices it misses; closing is quick."""
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        run.begin(f"http://127.0.0.1:{place.getsockname()[1]}/")
+        for number in range(1, 20):
+            run.iterate(number)
+        run.add(RunFinished("completed"))
+        began = time.monotonic()
+        run.notifier.close()
+    assert time.monotonic() - began < CLOSE_WITHIN
+    (warning,) = run.warnings
+    assert warning.startswith("Notifications to 127.0.0.1 fail: ")
+    assert "refused" in warning
+
+
+def test_500_then_ok(run: Run, receiver: Receiver) -> None:
+    """The notice arrives with the second try, before those after it, without a warning."""
+    receiver.answers = [(500, {})]
+    run.begin(receiver)
+    run.add(RunFinished("completed"))
+    run.notifier.close()
+    assert events(receiver.received) == ["execution_start", "execution_start", "completion"]
+    assert run.warnings == []
+
+
+def test_a_long_retry_after_does_not_hold_up_the_last_word(
+    run: Run, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes out at half time, past the one that was told to wait."""
+    monkeypatch.setattr("claude_iterate.sinks.notify.CLOSE_WITHIN", 1.0)
+    receiver.answers = [(429, {"Retry-After": "30"})]
+    run.begin(receiver)
+    receiver.wait(lambda got: len(got) == 1)
+    run.add(RunFinished("completed"))
+    run.notifier.close()
+    assert events(receiver.received) == ["execution_start", "completion"]
+    settle(run, receiver)
+
+
+def test_nothing_to_tell_nothing_started(run: Run, receiver: Receiver) -> None:
+    """Without a wanted event there is no thread."""
+    run.begin(receiver, notify__events=())
+    run.add(RunFinished("completed"))
+    run.notifier.flush()
+    run.notifier.close()
+    assert (receiver.received, run.notifier._worker) == ([], None)
