@@ -20,6 +20,7 @@ BROKEN_PIPE = 141
 _REFUSALS = {
     errno.ENOSPC,
     errno.EDQUOT,
+    errno.EFBIG,
     errno.EACCES,
     errno.EPERM,
     errno.EROFS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from claude_iterate.cli.values import covered, plain
@@ -20,7 +21,6 @@ def portrait(project: Project, layout: Layout) -> dict[str, Any]:
     """The document. A damaged metadata file is a WorkspaceProblem."""
     about = metadata.read(layout.metadata)
     found = journal.last_run(layout, ("run",))
-    logs = layout.logs()
     return {
         "name": layout.name,
         "path": str(layout.folder),
@@ -42,8 +42,17 @@ def portrait(project: Project, layout: Layout) -> dict[str, Any]:
             path.name: path.exists()
             for path in (layout.instructions, layout.todo, layout.status, layout.metadata, layout.working)
         },
-        "log": str(logs[-1]) if logs else None,
+        "log": _log(layout, found[1] if found else None),
     }
+
+
+def _log(layout: Layout, state: RunState | None) -> str | None:
+    """Where to read of the last run; where there was none, or its log is gone, the newest log there is."""
+    logs = layout.logs()
+    # By its name: the workspace may have been moved or restored under another one.
+    name = Path(state.started.log).name if state is not None and state.started is not None else ""
+    own = [log for log in logs if log.name == name] or logs
+    return str(own[-1]) if own else None
 
 
 def changed_settings(resolved: Resolved) -> list[dict[str, Any]]:
@@ -111,6 +120,6 @@ def _run(run: str, state: RunState) -> dict[str, Any]:
         "meaning": ENDINGS[state.reason].meaning if state.reason else "",
         "detail": finished.detail if finished else "",
         "advice": finished.advice if finished else "",
-        "lastError": f"{failed.kind}: {failed.message}" if failed else "",
+        "lastError": f"{failed.kind}: {failed.message}" if failed and failed.message else "",
         "log": started.log if started else "",
     }

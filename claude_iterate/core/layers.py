@@ -102,6 +102,7 @@ def accepted_text(setting: Setting, text: str, where: str) -> Any:
 def unknown_key(spelled: str, place: str) -> SettingsProblem:
     """The error for a key that does not exist, with the nearest one that does."""
     names = [name for setting in catalogue().values() for name in (setting.key, *setting.original)]
+    names += dict.fromkeys(key.rpartition(".")[0] for key in catalogue() if "." in key)
     close = difflib.get_close_matches(spelled, names, n=1, cutoff=0.6)
     hint = f"Did you mean `{close[0]}`? " if close else ""
     prefix = f"{place}: " if place else ""

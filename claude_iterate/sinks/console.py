@@ -17,6 +17,7 @@ from claude_iterate.core.events import (
     IterationFinished,
     IterationStarted,
     LeftoversEnded,
+    Requested,
     ReviewFinished,
     ReviewStarted,
     RunFinished,
@@ -29,6 +30,8 @@ from claude_iterate.core.events import (
     ToolCalled,
     VerificationFinished,
     VerificationStarted,
+    WaitEnded,
+    WaitStarted,
     Warned,
 )
 from claude_iterate.core.reasons import ENDINGS
@@ -45,6 +48,8 @@ PLAIN: dict[type, Callable[[Any], list[str]]] = {
     StatusChanged: run_lines.status_changed,
     CutStarted: run_lines.cut_started,
     LeftoversEnded: run_lines.leftovers_ended,
+    WaitEnded: run_lines.wait_ended,
+    Requested: run_lines.requested,
     VerificationStarted: proof_lines.verification_started,
     CheckFinished: proof_lines.check_finished,
     ReviewStarted: proof_lines.review_started,
@@ -129,6 +134,8 @@ class Console:
         elif isinstance(event, IterationFinished):
             mode = self._state.started.mode if self._state.started is not None else ""
             self._say([*self._gap(), *run_lines.iteration_finished(event, mode)])
+        elif isinstance(event, WaitStarted):
+            self._say(run_lines.wait_started(event, entry.at))
         elif isinstance(event, StopRequested):
             self._say(run_lines.stop_requested(event, self._state.call is not None))
         elif type(event) in PLAIN:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from claude_iterate.core.durations import describe
-from claude_iterate.core.events import Entry, IterationFinished, ToolCalled
+from claude_iterate.core.events import Entry, IterationFinished, ToolCalled, WaitStarted
 from claude_iterate.core.state import RunState
 from claude_iterate.sinks.columns import clip, width
 from claude_iterate.sinks.output import Output
@@ -15,6 +15,11 @@ from claude_iterate.sinks.wording import money
 PAUSE = 0.2
 """Least time between two drawings."""
 CELLS = 8
+WAITS = {
+    "usage_limit": "waiting for the usage limit",
+    "transient": "waiting for the API",
+    "reserve": "waiting for the window's reset",
+}
 TOOL_COLUMNS = 60
 
 
@@ -25,6 +30,7 @@ class LiveLine:
         self._output = output
         self._columns = columns
         self._tool: tuple[str, float] | None = None
+        self._waiting = ("", 0.0)
         self._drawn_at = -PAUSE
         self._drawn_columns = 0
 
@@ -35,6 +41,9 @@ class LiveLine:
             self._tool = (headline(event), entry.elapsed)
         elif isinstance(event, IterationFinished):
             self._tool = None
+        elif isinstance(event, WaitStarted):
+            # On the run's own clock: from there it can be counted down without looking at another one.
+            self._waiting = (WAITS.get(event.why, event.why), entry.elapsed + event.until - entry.at)
 
     def draw(self, state: RunState, now: float) -> None:
         """Show where the run stands, unless it has not begun or the last drawing is too fresh."""
@@ -42,11 +51,22 @@ class LiveLine:
             return
         self._drawn_at = now
         # One column stays free: a terminal wraps when the last one is filled.
-        text = clip(self._output.shown(compose(state, self._tool, now)), (self._columns() or 80) - 1)
+        text = clip(self._output.shown(compose(state, self._doing(state, now), now)), (self._columns() or 80) - 1)
         columns = width(text)
         rest = "\x1b[K" if self._output.color else " " * (self._drawn_columns - columns)
         self._drawn_columns = columns
         self._output.control(f"\r{text}{rest}")
+
+    def _doing(self, state: RunState, now: float) -> str:
+        """What is going on at this moment."""
+        if state.wait is not None:
+            why, until = self._waiting
+            return f"{why}: {_age(until - now)} left"
+        if state.paused and state.call is None:
+            return "paused"
+        if self._tool is None:
+            return ""
+        return f"{clip(self._tool[0], TOOL_COLUMNS)} ({_age(now - self._tool[1])})"
 
     def erase(self) -> None:
         """Leave an empty line with the cursor at its beginning."""
@@ -56,7 +76,7 @@ class LiveLine:
             self._output.control(f"\r{rest}")
 
 
-def compose(state: RunState, tool: tuple[str, float] | None, now: float) -> str:
+def compose(state: RunState, doing: str, now: float) -> str:
     """`[3/50] ██░░░░░░ 12/60 · 3m 05s · $0.42 · Bash npm test (8s)`; what is not known is left out."""
     number = state.call.number if state.call and state.call.number else state.iterations
     most = state.started.max_iterations if state.started else 0
@@ -72,8 +92,8 @@ def compose(state: RunState, tool: tuple[str, float] | None, now: float) -> str:
         cost += state.call.result.cost_usd
     if cost:
         parts.append(money(cost))
-    if tool is not None:
-        parts.append(f"{clip(tool[0], TOOL_COLUMNS)} ({_age(now - tool[1])})")
+    if doing:
+        parts.append(doing)
     return " · ".join(parts)
 
 

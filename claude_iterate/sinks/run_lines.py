@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from claude_iterate.core.durations import describe
 from claude_iterate.core.events import (
     AgentExited,
     CutStarted,
     IterationFinished,
     LeftoversEnded,
+    Requested,
     RunStarted,
     StatusChanged,
     StopRequested,
+    WaitEnded,
+    WaitStarted,
     Warned,
 )
 from claude_iterate.core.outcome import FINE
@@ -27,13 +32,24 @@ CAUSES = {
 }
 
 
+WAITS = {
+    "usage_limit": "Usage limit reached",
+    "reserve": "The reserve is reached",
+    "transient": "The API is in trouble",
+}
+
+
 def started(event: RunStarted) -> list[str]:
     """The opening line."""
     if event.purpose != "run":
         return [f"{event.purpose.capitalize()}: {event.workspace}{' (dry run)' if event.dry_run else ''}"]
     most = f"at most {counted(event.max_iterations, 'iteration')}" if event.max_iterations else "no iteration limit"
     dry = ", dry run" if event.dry_run else ""
-    return [f"Starting {event.workspace} ({event.mode} mode, {most}{dry})"]
+    first = f"Starting {event.workspace} ({event.mode} mode, {most}{dry})"
+    if event.resumed is None:
+        return [first]
+    done = counted(event.resumed.iterations, "iteration")
+    return [first, f"  Going on with run {event.resumed.run}, which was killed after {done}."]
 
 
 def iteration_finished(event: IterationFinished, mode: str) -> list[str]:
@@ -88,6 +104,33 @@ def stop_requested(event: StopRequested, in_iteration: bool = True) -> list[str]
     if event.now or not in_iteration:
         return ["Stopping now..."]
     return ["Stopping after this iteration; press Ctrl-C again to stop now."]
+
+
+def wait_started(event: WaitStarted, at: float) -> list[str]:
+    """Why and how long; the moment in local time."""
+    what = {"usage_limit": "Usage limit reached", "reserve": "The reserve is reached"}.get(
+        event.why, "The API is in trouble"
+    )
+    moment = datetime.fromtimestamp(event.until, UTC).astimezone().strftime("%a %H:%M:%S")
+    left = describe(max(0.0, event.until - at))
+    about = f": {one_line(event.detail)}" if event.detail else ""
+    return [f"⏳ {what}{about}", f"  Waiting until {moment} ({left}); the same iteration is done again then."]
+
+
+def wait_ended(event: WaitEnded) -> list[str]:
+    """On with it."""
+    return ["Going on." if event.by == "time" else f"Going on ({event.by})."]
+
+
+def requested(event: Requested) -> list[str]:
+    """The answer to somebody who steers; a stop has its own line."""
+    words = {
+        "pause": "Paused: no new iteration begins until `resume`.",
+        "resume": "Going on.",
+        "skip": "Skipping.",
+        "reboot": "Starting anew with fresh context.",
+    }
+    return [words[event.verb]] if event.verb in words else []
 
 
 def cut_started(event: CutStarted) -> list[str]:

@@ -14,6 +14,7 @@ from claude_iterate.core.events import (
     IterationFinished,
     IterationStarted,
     LeftoversEnded,
+    Requested,
     ReviewFinished,
     ReviewStarted,
     RunFinished,
@@ -22,6 +23,8 @@ from claude_iterate.core.events import (
     StopRequested,
     VerificationFinished,
     VerificationStarted,
+    WaitEnded,
+    WaitStarted,
     Warned,
 )
 from claude_iterate.sinks import log_sections, proof_lines, run_lines
@@ -39,6 +42,8 @@ IN_PLACE: dict[type, Callable[[Any], list[str]]] = {
     CutStarted: run_lines.cut_started,
     LeftoversEnded: run_lines.leftovers_ended,
     AgentExited: run_lines.exited,
+    WaitEnded: run_lines.wait_ended,
+    Requested: run_lines.requested,
     VerificationStarted: proof_lines.verification_started,
     CheckFinished: proof_lines.check_finished,
     ReviewStarted: proof_lines.review_started,
@@ -92,6 +97,8 @@ class TextLog:
     def _of_the_run(self, kind: type, entry: Entry) -> list[str]:
         if kind in self._framed:
             block = self._framed[kind](entry.event, entry.at)
+        elif isinstance(entry.event, WaitStarted):
+            block = [OURS + line.strip() for line in run_lines.wait_started(entry.event, entry.at)]
         elif kind in IN_PLACE:
             block = [OURS + line.strip() for line in IN_PLACE[kind](entry.event)]
         else:

@@ -13,7 +13,7 @@ from typing import Any
 from claude_iterate.core import names
 from claude_iterate.core.layers import Layer, Resolved, resolve
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.workspace import config_files, making, metadata, projection
+from claude_iterate.workspace import config_files, lock, making, metadata, projection
 from claude_iterate.workspace.layout import Layout, project_root
 
 
@@ -94,7 +94,8 @@ class Project:
         if not os.path.lexists(layout.folder):
             making.make(layout, mode or "loop", settings or {}, instructions)
         elif force and layout.folder.is_dir():
-            making.mend(layout, mode, settings or {})
+            with lock.hold(layout.lock, name, "init"):
+                making.mend(layout, mode, settings or {})
         elif layout.metadata.exists():
             raise WorkspaceProblem(
                 f"Workspace already exists: {name}",

@@ -37,10 +37,7 @@ def at(year: int, month: int, day: int, hour: int, minute: int = 0, offset: floa
         ("Your usage allocation has been disabled by your admin", None),
         ("Your group's usage limit is set to $0", None),
         (
-            (
-                "API Error: 400 You have reached your workspace API usage limits. You will regain access on 2026-02-03 at"
-                " 00:00 UTC."
-            ),
+            "API Error: 400 You have reached your API usage limits. You will regain access on 2026-02-03 at 00:00 UTC.",
             at(2026, 2, 3, 0),
         ),
     ],

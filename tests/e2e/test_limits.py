@@ -1,0 +1,219 @@
+"""Limits and overloads are nobody's failure: the run waits and does the same iteration again."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from typing import Any
+
+import pytest
+from tests.e2e.conftest import until
+
+WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+GOING_ON = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
+OVERLOADED = [
+    {"init": {}},
+    {"result": {"is_error": True, "result": "API Error: 529 Overloaded", "api_error_status": 529}},
+]
+
+
+def limited(resets_at: float | None, window: str = "five_hour", **more: Any) -> list[dict[str, Any]]:
+    info = {"status": "rejected", "rateLimitType": window} | ({"resetsAt": resets_at} if resets_at is not None else {})
+    words = more.get("words", "You've hit your session limit")
+    return [
+        {"init": {}},
+        {"event": {"type": "rate_limit_event", "rate_limit_info": info}},
+        {"result": {"is_error": True, "result": words, "api_error_status": 429}},
+    ]
+
+
+def numbers(loop: Any) -> list[int]:
+    return [event["number"] for event in loop.events("IterationStarted")]
+
+
+@pytest.fixture
+def prompt_loop(loop: Any) -> Any:
+    loop.make()
+    loop.env["CLAUDE_ITERATE_LIMITS__RESET_MARGIN"] = "0"
+    return loop
+
+
+def test_a_limit_is_waited_for_and_the_iteration_done_again(prompt_loop: Any) -> None:
+    """The reset is awaited, the number stays, nothing is spent; and the person is told when it goes on."""
+    loop = prompt_loop
+    loop.script(GOING_ON, limited(time.time() + 3), WORK)
+    done = loop.run("-m", "2")
+    assert (done.code, numbers(loop)) == (0, [1, 2, 2])
+    assert "Usage limit reached" in done.err
+    assert "✓ Task completed successfully after 2 iterations" in done.out
+    (wait,) = loop.events("WaitStarted")
+    (ended,) = [entry for entry in loop.journal() if entry["event"]["event"] == "WaitEnded"]
+    assert ended["at"] >= wait["until"] - 0.01
+    assert len(list(loop.workspace.glob("runs/*/raw/0002*.ndjson"))) == 2
+
+
+@pytest.mark.parametrize("factor", [1, 1000])
+def test_the_reset_may_be_told_in_milliseconds(prompt_loop: Any, factor: int) -> None:
+    """Both are understood."""
+    loop = prompt_loop
+    loop.script(limited((time.time() + 1) * factor), WORK)
+    assert loop.run().code == 0
+
+
+@pytest.mark.parametrize("moment", [-100, 10 * 365 * 86400, None])
+def test_a_reset_that_makes_no_sense_is_probed_for(prompt_loop: Any, moment: float | None) -> None:
+    """In the past, in ten years, or not told: the run looks again after a pause."""
+    loop = prompt_loop
+    loop.script(limited(None if moment is None else time.time() + moment), WORK)
+    process = loop.start("run", "my-task")
+    wait = until(lambda: loop.events("WaitStarted"))[0]
+    assert 250 < wait["until"] - time.time() <= 300
+    process.terminate()
+    assert loop.finish(process).code == 143
+
+
+def test_a_limit_can_be_a_reason_to_stop(prompt_loop: Any) -> None:
+    """`limits.on_usage_limit = stop`."""
+    loop = prompt_loop
+    loop.env["CLAUDE_ITERATE_LIMITS__ON_USAGE_LIMIT"] = "stop"
+    loop.script(limited(time.time() + 3600))
+    done = loop.run("--detailed-exit-code")
+    assert (done.code, loop.events("RunFinished")[0]["reason"]) == (7, "usage_limit")
+
+
+def test_waiting_has_an_end(prompt_loop: Any) -> None:
+    """After `limits.max_wait` in all the run looks once more, and then ends with the limit as its reason."""
+    loop = prompt_loop
+    loop.env["CLAUDE_ITERATE_LIMITS__MAX_WAIT"] = "1"
+    loop.script(limited(time.time() + 3600))
+    done = loop.run("--detailed-exit-code")
+    assert done.code == 7
+    assert numbers(loop) == [1, 1]
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_wait_can_be_ended_by_a_signal(prompt_loop: Any, name: str, code: int) -> None:
+    """One Ctrl-C is enough: no iteration is running."""
+    loop = prompt_loop
+    loop.script(limited(time.time() + 3600))
+    process = loop.start("run", "my-task")
+    until(lambda: loop.events("WaitStarted"))
+    process.send_signal(getattr(signal, name))
+    assert loop.finish(process).code == code
+
+
+def test_a_killed_wait_goes_on_waiting(prompt_loop: Any) -> None:
+    """kill -9 during the wait: the next run waits for the same moment, and only then calls Claude."""
+    loop = prompt_loop
+    reset = time.time() + 6
+    loop.script(GOING_ON, limited(reset), WORK)
+    process = loop.start("run", "my-task")
+    until(lambda: loop.events("WaitStarted"))
+    process.kill()
+    process.wait()
+    done = loop.run()
+    assert done.code == 0
+    assert "Going on with run" in done.err
+    assert numbers(loop) == [1, 2, 2]
+    last = [entry for entry in loop.journal() if entry["event"]["event"] == "IterationStarted"][-1]
+    assert last["at"] >= reset - 0.01
+    assert loop.events("RunFinished")[-1]["iterations"] == 2
+
+
+def test_an_overload_is_tried_again(prompt_loop: Any) -> None:
+    """After about five seconds, with the same number; it is no failure."""
+    loop = prompt_loop
+    loop.env["CLAUDE_ITERATE_STOP__FAILURES"] = "1"
+    loop.script(OVERLOADED, WORK)
+    assert loop.run().code == 0
+    assert numbers(loop) == [1, 1]
+    (wait,) = loop.events("WaitStarted")
+    assert wait["why"] == "transient"
+
+
+def test_words_of_the_model_cause_no_wait(prompt_loop: Any) -> None:
+    """In its text, in a file it reads, in a tool's error, in its final answer."""
+    loop = prompt_loop
+    words = "we hit the 5-hour limit, resets 3pm"
+    loop.script(
+        [
+            {"init": {}},
+            {"say": words},
+            {"tool": {"name": "Read", "input": {"file_path": "/x"}, "result": words}},
+            {"tool": {"name": "Bash", "input": {"command": "x"}, "result": words, "is_error": True}},
+            {"status": {"complete": True, "summary": words}},
+            {"result": {"result": words}},
+        ]
+    )
+    assert loop.run().code == 0
+    assert loop.events("WaitStarted") == []
+
+
+@pytest.mark.parametrize("status", ["allowed", "allowed_warning"])
+def test_a_window_that_is_not_used_up_is_no_limit(prompt_loop: Any, status: str) -> None:
+    """Also when its overage is rejected."""
+    loop = prompt_loop
+    info = {"status": status, "rateLimitType": "five_hour", "overageStatus": "rejected", "utilization": 0.95}
+    loop.script([{"init": {}}, {"event": {"type": "rate_limit_event", "rate_limit_info": info}}, *WORK[1:]])
+    assert loop.run().code == 0
+    assert loop.events("WaitStarted") == []
+
+
+def test_a_reserve_ends_the_run_before_the_window_is_used_up(prompt_loop: Any) -> None:
+    """`limits.reserve`: what is to be kept is kept."""
+    loop = prompt_loop
+    loop.env["CLAUDE_ITERATE_LIMITS__RESERVE"] = json.dumps({"five_hour": 20})
+    info = {"status": "allowed", "rateLimitType": "five_hour", "utilization": 0.85, "resetsAt": time.time() + 999}
+    loop.script([{"init": {}}, {"event": {"type": "rate_limit_event", "rate_limit_info": info}}, *GOING_ON[1:]])
+    done = loop.run("--detailed-exit-code")
+    assert (done.code, loop.events("RunFinished")[0]["reason"]) == (7, "reserve")
+    assert "15% of five_hour left" in done.err
+
+
+def test_a_user_can_teach_it_new_words(prompt_loop: Any) -> None:
+    """`limits.patterns`."""
+    loop = prompt_loop
+    loop.env |= {
+        "CLAUDE_ITERATE_LIMITS__PATTERNS": '["the well is dry"]',
+        "CLAUDE_ITERATE_LIMITS__ON_USAGE_LIMIT": "stop",
+    }
+    loop.script([{"init": {}}, {"result": {"is_error": True, "result": "Sorry, the well is dry"}}])
+    loop.run()
+    assert loop.events("RunFinished")[0]["reason"] == "usage_limit"
+
+
+def test_money_is_counted_over_restarts(prompt_loop: Any) -> None:
+    """`limits.max_cost_usd = 0.05` at 0.02 a call: over three runs, two of them killed, the third call is the last."""
+    loop = prompt_loop
+    loop.env["CLAUDE_ITERATE_LIMITS__MAX_COST_USD"] = "0.05"
+    call = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.02}}]
+    hanging = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
+    loop.script(call, hanging, call, hanging, call)
+    for _ in range(2):
+        (loop.workspace / "ready").unlink(missing_ok=True)
+        process = loop.start("run", "my-task")
+        until((loop.workspace / "ready").exists)
+        process.kill()
+        process.wait()
+        loop.gone()
+    done = loop.run("--detailed-exit-code")
+    assert done.code == 7
+    assert "$0.06 of $0.05 spent" in done.err
+    assert [event["number"] for event in loop.events("IterationFinished")] == [1, 2, 3]
+
+
+def test_a_killed_run_is_resumed_with_its_streaks(prompt_loop: Any) -> None:
+    """Failures, idle iterations and numbers go on where they were."""
+    loop = prompt_loop
+    crash = [{"exit": 1}]
+    loop.script(crash, crash, [{"init": {}}, {"touch": "ready"}, {"hang": True}], crash)
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    loop.gone()
+    done = loop.run()
+    assert done.code == 1
+    assert "3 iterations in a row failed" in done.err
+    assert [event["number"] for event in loop.events("IterationFinished")] == [1, 2, 3]
