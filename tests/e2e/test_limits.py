@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import pytest
+
 from tests.e2e.conftest import until
 
 WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]

@@ -1,0 +1,142 @@
+"""The fixture `real`: claude-iterate and the real Claude Code as real processes, against a scripted Messages API.
+
+The program is the npm package in `.venv/claude-code`, or what CLAUDE_ITERATE_TEST_CLAUDE names; never a `claude` that
+happens to be installed. Its environment is built from nothing, its home is empty, its key is a dummy, and every address
+but the stand-in's leads back to the stand-in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import ROOT, Loop, until
+from tests.mocks.messages_api import Block, Failure, MessagesApi, tool
+
+INSTALLED = ROOT / ".venv" / "claude-code" / "node_modules" / ".bin" / "claude"
+HINT = "the real Claude Code is not here; .ci/run installs it, or name one in CLAUDE_ITERATE_TEST_CLAUDE"
+
+
+class RealLoop(Loop):
+    """A project with one workspace, the real Claude, and the API that it talks to."""
+
+    def __init__(self, folder: Path, claude: str, api: MessagesApi) -> None:
+        super().__init__(folder)
+        self.api = api
+        (folder / "tmp").mkdir()
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "PYTHONPATH": str(ROOT),
+            "PYTHONSAFEPATH": "1",
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "TMPDIR": str(folder / "tmp"),
+            "CLAUDE_CODE_TMPDIR": str(folder / "tmp"),
+            "ANTHROPIC_BASE_URL": api.url,
+            "ANTHROPIC_API_KEY": "dummy-key",
+            "HTTP_PROXY": api.url,
+            "HTTPS_PROXY": api.url,
+            "NO_PROXY": "127.0.0.1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_BUG_COMMAND": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "0",
+            "IS_SANDBOX": "1",
+            "CLAUDE_ITERATE_CONFIG_DIR": str(self.home / "config"),
+            "CLAUDE_ITERATE_CLAUDE__COMMAND": json.dumps([claude]),
+            "CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE": "bypassPermissions",
+            "CLAUDE_ITERATE_DELAY": "0",
+            "CLAUDE_ITERATE_KEEP_AWAKE": "false",
+        }
+
+    def set(self, **settings: Any) -> None:
+        """Settings by their variable's name: `timeouts__idle="3s"`."""
+        self.env |= {f"CLAUDE_ITERATE_{name.upper()}": str(value) for name, value in settings.items()}
+
+    def subscribe(self) -> None:
+        """Log in with a subscription's token, a dummy one, in place of the key."""
+        del self.env["ANTHROPIC_API_KEY"]
+        self.env["CLAUDE_CODE_OAUTH_TOKEN"] = "dummy-token"
+
+    def report(self, complete: bool, **more: Any) -> Block:
+        """The model writes its report."""
+        document = json.dumps({"complete": complete, **more})
+        return tool("Write", file_path=str(self.workspace / ".status.json"), content=document)
+
+    def idler(self) -> str:
+        """A program that sleeps, with a path by which its processes can be told from all others."""
+        path = self.folder / "bin" / "sleep"
+        path.parent.mkdir(exist_ok=True)
+        path.symlink_to("/bin/sleep")
+        return str(path)
+
+    def iterations(self) -> list[tuple[int, str]]:
+        """Every call of Claude: its iteration's number and its outcome."""
+        return [(event["number"], event["outcome"]["kind"]) for event in self.events("IterationFinished")]
+
+    def results(self) -> list[dict[str, Any]]:
+        """Every `result` that Claude printed, as it printed it."""
+        paths = sorted(self.workspace.glob("runs/*/raw/*"))
+        lines = [json.loads(line) for path in paths for line in path.read_bytes().splitlines()]
+        return [line for line in lines if line["type"] == "result"]
+
+    def ending(self) -> dict[str, Any]:
+        """How the last run ended."""
+        found: dict[str, Any] = self.events("RunFinished")[-1]
+        return found
+
+    def processes(self) -> list[int]:
+        """Living processes of this test, the runner excluded: they have its folder in their words or environment."""
+        mark, ours = str(self.folder).encode(), {process.pid for process in self.started}
+        found = []
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                living = (path / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+                known = (path / "cmdline").read_bytes() + b"\0" + (path / "environ").read_bytes()
+            except (OSError, IndexError):
+                continue
+            if living and mark in known and int(path.name) not in ours:
+                found.append(int(path.name))
+        return found
+
+
+@pytest.fixture(scope="session")
+def claude() -> str:
+    named = os.environ.get("CLAUDE_ITERATE_TEST_CLAUDE")
+    program = Path(named) if named else INSTALLED
+    if not named and not os.access(program, os.X_OK):
+        pytest.skip(HINT)
+    return str(program.absolute())
+
+
+@pytest.fixture
+def real(tmp_path: Path, claude: str) -> Iterator[RealLoop]:
+    api = MessagesApi()
+    made = RealLoop(tmp_path, claude, api)
+    try:
+        yield made
+    finally:
+        for process in made.started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+        for pid in made.processes():
+            os.kill(pid, signal.SIGKILL)
+        api.close()
+    assert api.strays == [], "something tried to leave this computer"
+
+
+__all__ = ["Failure", "RealLoop", "subprocess", "until"]
