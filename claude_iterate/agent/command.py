@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from claude_iterate.agent.marks import RUN_VARIABLE, WORKSPACE_VARIABLE
 from claude_iterate.core.settings import ClaudeSettings
 
 LARGEST_ARGUMENT = 100 * 1024
 """Linux refuses an argument of 128 KiB; above this size the system prompt goes through a file."""
-
-RUN_VARIABLE = "CLAUDE_ITERATE_RUN"
-WORKSPACE_VARIABLE = "CLAUDE_ITERATE_WORKSPACE"
 
 _NOT_INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT")
 """Claude refuses to start inside itself when it finds these."""
@@ -26,8 +24,12 @@ def arguments(
     system_prompt_file: Path | None = None,
     skip_permissions: bool = False,
     budget_usd: float | None = None,
+    session: str | None = None,
 ) -> list[str]:
-    """The command line of one iteration. The prompt itself goes in on standard input."""
+    """The command line of one call. The prompt itself goes in on standard input.
+
+    `session` is the id of a session of ours that goes on; empty: a new one that may go on later; None: keep none.
+    """
     argv = [*claude.command, *claude.args, "-p", "--output-format", "stream-json", "--verbose"]
     if claude.model:
         argv += ["--model", claude.model]
@@ -42,7 +44,10 @@ def arguments(
     if claude.allowed_tools:
         # The flag takes all words that follow, so another option must come after it: see the next lines.
         argv += ["--allowedTools", *claude.allowed_tools]
-    argv.append("--no-session-persistence")
+    if session is None:
+        argv.append("--no-session-persistence")
+    elif session:
+        argv += ["--resume", session]
     if system_prompt_file is not None:
         return [*argv, "--append-system-prompt-file", str(system_prompt_file)]
     return [*argv, "--append-system-prompt", system_prompt]

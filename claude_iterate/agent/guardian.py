@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claude_iterate import operating_system
+from claude_iterate.agent.marks import RUN_VARIABLE
 
 if TYPE_CHECKING:
     import subprocess
 
-_RUN_VARIABLE = "CLAUDE_ITERATE_RUN"
 _STEPS = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.5), (signal.SIGKILL, 5.0))
 _POLL = 0.05
 # Every line is a process to remember, but for the last word. The clean-up's command line travels in the environment,
@@ -54,7 +54,7 @@ class Guardian:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                env={**environ, _RUN_VARIABLE: "", "CLEAN_UP": clean_up},
+                env={**environ, RUN_VARIABLE: "", "CLEAN_UP": clean_up},
                 start_new_session=True,
             )
         finally:
@@ -95,7 +95,7 @@ def end_run(run: str, known: Sequence[str] = ()) -> None:
 
 def _living(run: str, remembered: Sequence[tuple[str, ...]]) -> set[int]:
     """What of the run still lives: marked, remembered (and not another process by now), or born of these."""
-    found = {pid for pid in operating_system.processes_with(_RUN_VARIABLE, run) if operating_system.is_alive(pid)}
+    found = {pid for pid in operating_system.processes_with(RUN_VARIABLE, run) if operating_system.is_alive(pid)}
     for pid, birth in remembered:
         if pid.isdigit() and operating_system.is_alive(int(pid)) and operating_system.birth(int(pid)) == birth:
             found.add(int(pid))

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from claude_iterate import operating_system
-from claude_iterate.agent.command import RUN_VARIABLE
+from claude_iterate.agent.marks import RUN_VARIABLE
 
 _POLITE = 0.5
 _PATIENCE = 5.0

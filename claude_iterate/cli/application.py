@@ -35,6 +35,7 @@ COMMANDS = (
     Row("verify", "verify", "Prove that a task is done: checks, then an independent review."),
     Row("list", "list", "List the workspaces."),
     Row("show", "show", "Show one workspace: progress, last run, settings, files."),
+    Row("history", "history", "Show what each iteration took and what came of it."),
     Row("logs", "logs", "Print or follow the log of a run."),
     Row("reset", "reset", "Set the counters to 0 and a stale claim aside."),
     Row("clean", "clean", "Archive a workspace, then delete it."),

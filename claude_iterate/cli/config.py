@@ -13,7 +13,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option
 from claude_iterate.cli.values import as_text, covered
 from claude_iterate.core.layers import Resolved, resolve
-from claude_iterate.core.settings import is_group
+from claude_iterate.core.settings import is_group, snake
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.workspace import config_files, config_writing, lock
 from claude_iterate.workspace.config_writing import setting_named
@@ -119,7 +119,7 @@ def _read(resolved: Resolved, key: str, origin: bool, as_json: bool) -> None:
 
 def setting_prefix(group: str) -> str:
     """The prefix of the settings in a group, however it is spelled."""
-    return config_writing.snake(group) + "."
+    return snake(group) + "."
 
 
 def _change(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.cli.values import covered, plain
+from claude_iterate.cli.values import covered, plain, tokens_document
+from claude_iterate.core import moments
 from claude_iterate.core import status as reports
 from claude_iterate.core.layers import Resolved
 from claude_iterate.core.reasons import ENDINGS
@@ -110,12 +110,13 @@ def _run(run: str, state: RunState) -> dict[str, Any]:
     failed = state.last_outcome if state.last_outcome and state.last_outcome.kind != "ok" else None
     return {
         "id": run,
-        "started": datetime.fromtimestamp(state.started_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "started": moments.written(state.started_at),
         "duration": round(max(0.0, state.last_at - state.started_at), 3),
         "iterations": state.iterations,
         "maxIterations": started.max_iterations if started else 0,
         "dryRun": started.dry_run if started else False,
         "costUsd": round(state.cost_usd, 6),
+        "tokens": tokens_document(state.tokens),
         "reason": state.reason,
         "meaning": ENDINGS[state.reason].meaning if state.reason else "",
         "detail": finished.detail if finished else "",

@@ -24,6 +24,7 @@ from claude_iterate.errors import UsageProblem
 @setting_option("claude.max_turns", "--max-turns")
 @setting_option("limits.max_cost_usd", "--max-cost", metavar="USD")
 @setting_option("limits.max_duration", "--max-duration", metavar="TIME")
+@setting_option("session", "--session", metavar="MODE", more="fresh or resume.")
 @setting_option("claude.permission_mode", "--permission-mode", metavar="MODE")
 @click.option(
     "--allow", multiple=True, metavar="TOOL", help="Allow a tool, for example 'Bash(npm test:*)'. Repeatable."

@@ -10,7 +10,7 @@ from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.cli.portrait import portrait
-from claude_iterate.cli.values import as_text
+from claude_iterate.cli.values import as_text, shortened
 from claude_iterate.core import durations
 
 
@@ -68,6 +68,12 @@ def _print_run(run: dict[str, Any] | None) -> None:
     cost = f", ${run['costUsd']:.2f}" if run["costUsd"] and not run["dryRun"] else ""
     most = f" of at most {run['maxIterations']}" if run["maxIterations"] else ""
     output.result(f"  {run['iterations']}{most} iterations, {durations.describe(run['duration'])}{cost}")
+    tokens = run["tokens"]
+    if any(tokens.values()):
+        output.result(
+            f"  Tokens: {shortened(tokens['input'])} in, {shortened(tokens['output'])} out,"
+            f" {shortened(tokens['cacheRead'])} read from the cache, {shortened(tokens['cacheCreation'])} written to it"
+        )
     if run["reason"]:
         output.result(f"  Ended: {run['reason']}. {run['meaning']}")
     detail = run["detail"] if run["reason"] != "completed" else ""  # the report above says it already

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+if TYPE_CHECKING:
+    from claude_iterate.core.events import Tokens
+
+from claude_iterate.core.secret_names import is_secret_name
+
 COVER = "***"
 
 
@@ -25,6 +29,23 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def shortened(number: int) -> str:
+    """A count for a narrow column: `9876`, `12.3k`, `4.5M`."""
+    if number < 10_000:
+        return str(number)
+    return f"{number / 1000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.1f}M"
+
+
+def tokens_document(tokens: Tokens) -> dict[str, int]:
+    """Tokens by kind, for JSON."""
+    return {
+        "input": tokens.input,
+        "output": tokens.output,
+        "cacheRead": tokens.cache_read,
+        "cacheCreation": tokens.cache_creation,
+    }
+
+
 def covered(key: str, value: Any) -> Any:
     """The value with what must not be seen over a shoulder replaced by `***`."""
     if key == "notify.url" and isinstance(value, str):
@@ -37,5 +58,5 @@ def covered(key: str, value: Any) -> Any:
     if key == "notify.headers" and isinstance(value, dict):
         return dict.fromkeys(value, COVER)
     if key == "claude.env" and isinstance(value, dict):
-        return {name: COVER if _SECRET_NAME.search(name) else text for name, text in value.items()}
+        return {name: COVER if is_secret_name(name) else text for name, text in value.items()}
     return value

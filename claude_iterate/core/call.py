@@ -42,7 +42,7 @@ FOLDED = frozenset(
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One call; `number` is the iteration's, 0 for a review or an errand."""
+    """One call; `number` is the iteration's, 0 for a review or an errand; `resumes` the session it went on with."""
 
     number: int
     started: float
@@ -57,6 +57,7 @@ class Call(msgspec.Struct, frozen=True):
     cut: CutStarted | None = None
     exit_code: int | None = None
     stderr: str = ""
+    resumes: str = ""
 
 
 def advance(now: Call, entry: Entry) -> Call:

@@ -92,6 +92,9 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     elapsed: float = 0.0
     findings: str = ""
     wait: WaitStarted | None = None
+    session: str = ""
+    context: float | None = None
+    tokens: Tokens = Tokens()
 
 
 class StopRequested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -148,7 +151,8 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
 
 
 class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A prompt was rendered and is about to be sent. The texts are for the log; the journal keeps their sizes."""
+    """A prompt was rendered and is about to be sent. The texts are for the log; the journal keeps their sizes.
+    `resumes` is the session that goes on; empty: a fresh one begins."""
 
     number: int
     instructions: str = ""
@@ -156,6 +160,7 @@ class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event",
     system_prompt: str = ""
     prompt_bytes: int = 0
     system_prompt_bytes: int = 0
+    resumes: str = ""
 
 
 class AgentStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

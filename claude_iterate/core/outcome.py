@@ -29,6 +29,7 @@ class Evidence(NamedTuple):
     now: float = 0.0
     local: tzinfo = UTC
     patterns: tuple[str, ...] = ()
+    resumed: bool = False
 
     @property
     def words(self) -> str:
@@ -83,6 +84,10 @@ _transient_words = _says(
     r"overloaded|temporarily limiting|unable to connect|connection to the api was lost|timed out"
     r"|server-side issue|econnreset|connection ?refused|empty or malformed response"
 )
+_session_words = _says(
+    r"no conversation found|invalid session id|tool_use.{0,20}ids were found without|previous_message_id"
+    r"|(prompt|conversation|context|input).{0,20} too long|request too large|exceeds?.{0,30}context"
+)
 _SERVER = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 
 
@@ -93,6 +98,12 @@ def _window_is_used_up(limit: LimitReported | None) -> bool:
 
 def _is_transient(evidence: Evidence) -> bool:
     return evidence.failed and (evidence.status in _SERVER or _transient_words(evidence))
+
+
+def _session_is_spoilt(evidence: Evidence) -> bool:
+    """A resumed session that is unknown, poisoned or too full. A request that the API calls bad (400, 413) is taken
+    for one as well: if the session is not to blame, the fresh one fails in the same way and is believed."""
+    return evidence.resumed and evidence.failed and (evidence.status in {400, 413} or _session_words(evidence))
 
 
 def _is_ok(evidence: Evidence) -> bool:
@@ -163,6 +174,12 @@ CLASSES: tuple[Class, ...] = (
         lambda e: e.failed and (e.status in {401, 403} or _auth_words(e)),
     ),
     Class(
+        "session",
+        "The session cannot go on: unknown, poisoned or too full.",
+        "The same iteration is done again with a fresh session.",
+        _session_is_spoilt,
+    ),
+    Class(
         "config",
         "Claude cannot work with these settings.",
         "Check `claude.model`, `claude.args` and `claude.command`: claude-iterate config --keys",
@@ -185,8 +202,8 @@ CLASSES: tuple[Class, ...] = (
 FINE = frozenset({"ok", "max_turns", "skipped"})
 """Outcomes that are no failure: running into the turn limit is a normal end."""
 
-RETRIED = frozenset({"usage_limit", "transient"})
-"""Nobody's failure: the run waits, and the same iteration is done again."""
+RETRIED = frozenset({"usage_limit", "transient", "session"})
+"""Nobody's failure: the same iteration is done again, after a wait unless only the session was to blame."""
 
 COUNTED_FAILURES = frozenset({"crash", "timeout", "idle"})
 """Failures that may pass by themselves: the run goes on until `stop.failures` of them came in a row."""

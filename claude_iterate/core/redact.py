@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.events import Event
+from claude_iterate.core.secret_names import is_secret_name
 
 MASK = "[redacted]"
 
@@ -33,13 +34,7 @@ _SHAPES = {
     "eyJhbGci": r"eyJhbGci[\w-]+\.[\w-]+\.[\w-]+",
     "PRIVATE KEY-----": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.|\n)*?-----END [A-Z ]*PRIVATE KEY-----",
 }
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_SECRET = 8
-
-
-def is_secret_name(name: str) -> bool:
-    """True for names such as GITHUB_TOKEN."""
-    return _SECRET_NAME.search(name) is not None
 
 
 class Redactor:

@@ -246,18 +246,21 @@ def _spellings() -> dict[str, str]:
     return {name: setting.key for setting in catalogue().values() for name in (*setting.original, setting.key)}
 
 
+def snake(key: str) -> str:
+    """`statusWatch.debounceMs` as `status_watch.debounce_ms`."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match.group(1).lower(), key)
+
+
 def canonical(key: str) -> str | None:
     """The declared key behind any accepted spelling (snake_case, camelCase, the original's names), or None."""
     if key in _spellings():
         return _spellings()[key]
-    snake = re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match.group(1).lower(), key)
-    return _spellings().get(snake)
+    return _spellings().get(snake(key))
 
 
 def is_group(key: str) -> bool:
     """True for `claude`, `timeouts`, `notification.status_watch` and the like."""
-    snake = re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match.group(1).lower(), key)
-    return any(name.startswith(snake + ".") for name in catalogue())
+    return any(name.startswith(snake(key) + ".") for name in catalogue())
 
 
 def build(values: dict[str, Any]) -> Settings:

@@ -23,6 +23,7 @@ from claude_iterate.core.events import (
     LimitReported,
     Outcome,
     Requested,
+    ResultReported,
     Resumed,
     ReviewFinished,
     ReviewStarted,
@@ -104,12 +105,12 @@ class RunState(msgspec.Struct, frozen=True):
 
 def handed_on(state: RunState) -> Carried:
     """What the next run has to know of this one and of all before it."""
-    return Carried(state.total_iterations, state.total_cost_usd, state.carried.runs + 1)
+    return Carried(state.total_iterations, state.total_cost_usd + _under_way(state).cost_usd, state.carried.runs + 1)
 
 
 def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
     """What a run takes over from this one, which was killed. The iteration under way is done again, with its number."""
-    under_way = state.call.result.cost_usd if state.call and state.call.result else 0.0
+    under_way = _under_way(state)
     return Resumed(
         run=run,
         iterations=state.iterations,
@@ -117,11 +118,19 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         failures=state.failures,
         retries=state.retries,
         claims=state.claims,
-        cost_usd=state.cost_usd + under_way,
+        cost_usd=state.cost_usd + under_way.cost_usd,
         elapsed=state.elapsed_before + elapsed,
         findings=state.findings,
         wait=state.wait,
+        session=state.session,
+        context=state.context,
+        tokens=state.tokens + under_way.tokens,
     )
+
+
+def _under_way(state: RunState) -> ResultReported:
+    """What a call that was killed had told of its cost."""
+    return state.call.result if state.call and state.call.result else ResultReported()
 
 
 def fold(entries: Iterable[Entry]) -> RunState:
@@ -153,10 +162,13 @@ def _run_started(_state: RunState, event: RunStarted, entry: Entry) -> dict[str,
     changes: dict[str, Any] = {"started": event, "started_at": entry.at}
     before = event.resumed
     if before is not None:
-        names = ("iterations", "idle_iterations", "failures", "retries", "claims", "cost_usd", "findings", "wait")
-        changes |= {name: getattr(before, name) for name in names}
+        changes |= {name: getattr(before, name) for name in _TAKEN_OVER}
         changes["waiting_since"] = entry.at if before.wait else None
     return changes
+
+
+_TAKEN_OVER = tuple(name for name in Resumed.__struct_fields__ if name not in {"run", "elapsed"})
+"""A run that goes on begins with these as the killed one left them."""
 
 
 def _call_started(_state: RunState, event: Any, entry: Entry) -> dict[str, Any]:
@@ -164,7 +176,7 @@ def _call_started(_state: RunState, event: Any, entry: Entry) -> dict[str, Any]:
 
 
 def _iteration_started(_state: RunState, event: IterationStarted, entry: Entry) -> dict[str, Any]:
-    return {"call": Call(event.number, entry.elapsed), "proof": None, "findings": "", "cut_asked": ""}
+    return {"call": Call(event.number, entry.elapsed, resumes=event.resumes), "proof": None, "cut_asked": ""}
 
 
 def _review_finished(state: RunState, event: ReviewFinished, _entry: Entry) -> dict[str, Any]:
@@ -183,9 +195,11 @@ def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry)
     repeated = kind == "denied" and state.denied == event.outcome.message
     return {
         "call": None,
-        "findings": "" if kind in FINE else event.outcome.message,
+        # The same iteration done again is told the same as before.
+        "findings": state.findings if again else ("" if kind in FINE else event.outcome.message),
         "iterations": state.iterations + (0 if again else 1),
-        "last_ended": entry.elapsed,
+        # Only the session was to blame: there is nothing to pause for.
+        "last_ended": state.last_ended if kind == "session" else entry.elapsed,
         "last_outcome": event.outcome,
         "last_status": event.status,
         "status": event.status or state.status,
@@ -198,9 +212,18 @@ def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry)
         "waiting_since": state.waiting_since if again else None,
         "cost_usd": state.cost_usd + event.cost_usd,
         "tokens": state.tokens + event.tokens,
-        "session": event.session if kind in FINE else "",
-        "context": event.context,
+        **_session_after(state, event, again),
     }
+
+
+def _session_after(state: RunState, event: IterationFinished, again: bool) -> dict[str, Any]:
+    """The session that may go on: that of a good call. A limit or an overload does it no harm; a failure, a spoilt
+    session and `reboot` end it for good."""
+    if state.cut_asked == "reboot" or event.outcome.kind == "session":
+        return {"session": "", "context": None}
+    if event.outcome.kind in FINE:
+        return {"session": event.session, "context": event.context}
+    return {"session": state.session if again else "", "context": state.context if again else event.context}
 
 
 def _wait_started(state: RunState, event: WaitStarted, entry: Entry) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from claude_iterate.core.kinds import Duration, Kind, Program, Words
 from claude_iterate.core.layers import accepted_text, unknown_key
-from claude_iterate.core.settings import Setting, canonical, catalogue, is_group
+from claude_iterate.core.settings import Setting, canonical, catalogue, is_group, snake
 from claude_iterate.errors import SettingsProblem, UsageProblem
 from claude_iterate.workspace import atomic, config_files, metadata
 from claude_iterate.workspace.layout import PROJECT_FILES
@@ -218,11 +218,6 @@ def _spelled(setting: Setting, style: str) -> str:
     if setting.original:
         return setting.original[0]
     return re.sub(r"_([a-z])", lambda match: match.group(1).upper(), setting.key)
-
-
-def snake(name: str) -> str:
-    """A key as we spell it: `statusWatch` is `status_watch`."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match.group(1).lower(), name)
 
 
 def _plain(value: Any) -> Any:

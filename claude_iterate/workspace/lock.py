@@ -8,11 +8,11 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from claude_iterate import operating_system
+from claude_iterate.core import moments
 from claude_iterate.errors import WorkspaceProblem
 
 _ASKING = 0.5
@@ -98,4 +98,4 @@ def _busy(path: Path, name: str) -> WorkspaceProblem:
 
 
 def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moments.written(time.time())

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from claude_iterate.core import moments
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import atomic, metadata
 from claude_iterate.workspace.appearing import appearing
@@ -78,7 +79,7 @@ def now() -> str:
 
 def stamp(moment: datetime) -> str:
     """ISO 8601 in UTC with a Z, as the original wrote it."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moments.written(moment.timestamp())
 
 
 def _document(name: str, mode: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from claude_iterate.core import moments
 from claude_iterate.core.events import RunStarted
 from claude_iterate.core.state import fold
 from claude_iterate.workspace import journal
@@ -60,7 +60,7 @@ def summaries(layout: Layout) -> list[dict[str, Any]]:
         rows.append(
             {
                 "id": run,
-                "started": datetime.fromtimestamp(state.started_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "started": moments.written(state.started_at),
                 "iterations": state.iterations,
                 "reason": state.reason,
                 "costUsd": round(state.cost_usd, 6),

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from claude_iterate.core.redact import Redactor, is_secret_name
+from claude_iterate.core.redact import Redactor
+from claude_iterate.core.secret_names import is_secret_name
 from claude_iterate.errors import TemplateProblem
 from claude_iterate.workspace import atomic, config_files, making, metadata, templates
 from claude_iterate.workspace.appearing import appearing

@@ -1,0 +1,176 @@
+"""`history NAME`: one row per iteration: when, how long, how much, what came of it; and the sum."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from claude_iterate.cli import output
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.options import json_option, name_argument
+from claude_iterate.cli.values import shortened, tokens_document
+from claude_iterate.core.durations import describe
+from claude_iterate.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from claude_iterate.core.events import Tokens
+    from claude_iterate.workspace.history import Row, Run, Total
+    from claude_iterate.workspace.layout import Layout
+
+_HEAD = ("RUN", "#", "BEGAN", "TOOK", "COST", "IN", "OUT", "CACHE READ", "CACHE WRITE", "TURNS", "TOOLS")
+_ENDS = ("PROGRESS", "OUTCOME")
+
+
+@click.command("history")
+@name_argument
+@click.option("--run", "run", metavar="ID", help="A certain run, by its id or its number. Default: the last one.")
+@click.option("--all", "every", is_flag=True, help="All runs, without rehearsals.")
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, name: str, run: str | None, every: bool, as_json: bool) -> None:
+    """Show what each iteration of the workspace NAME took and what came of it.
+
+    A last run that went on with a killed one is shown together with that one.
+    """
+    if run is not None and every:
+        raise UsageProblem("Choose one of --run and --all.", "They exclude each other.")
+    from claude_iterate.workspace import history
+
+    layout = invocation.project.layout(name)
+    runs = history.every(layout) if every else _chosen(layout, run) if run else history.last(layout)
+    total = history.total(runs)
+    if as_json:
+        output.document(_document(name, runs, total))
+    elif any(told.rows for told in runs):
+        _print(runs, total)
+    elif run:
+        output.note(f"The run {run} has no iterations.")
+    else:
+        output.note(f"{name} has no history yet. Begin one: claude-iterate run {name}")
+
+
+def _chosen(layout: Layout, wanted: str) -> list[Run]:
+    from claude_iterate.workspace import history
+
+    found = [identity for identity in layout.run_ids() if wanted in {identity, _short(identity)}]
+    runs = [told for told in (history.run(layout, identity) for identity in found) if told is not None]
+    if not runs:
+        raise UsageProblem(f"{layout.name} has no run {wanted!r}.", f"See: claude-iterate logs {layout.name} --list")
+    return runs
+
+
+def _short(identity: str) -> str:
+    """The number that an id begins with; old ids have none."""
+    number, _, rest = identity.partition("-")
+    return str(int(number)) if rest and number.isdecimal() and len(number) == 6 else identity
+
+
+def _print(runs: list[Run], total: Total) -> None:
+    rows = [row for told in runs for row in told.rows]
+    lines = [(_figures(row), (_progress(row), _outcome(row))) for row in rows]
+    sums = ("", "", "total", describe(total.duration), _money(total.cost_usd - total.other_cost_usd))
+    figures = [_HEAD, *(line[0] for line in lines), (*sums, *_counts(total.tokens, total.turns, total.tools))]
+    widths = [max(len(row[column]) for row in figures) for column in range(len(_HEAD))]
+    aligned = [tuple(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in figures]
+    ends = [ends for _, ends in lines]
+    output.table(
+        [*((*cells, *end) for cells, end in zip(aligned[1:-1], ends, strict=True)), (*aligned[-1], "", _sum(total))],
+        (*aligned[0], *_ENDS),
+    )
+    if total.other_cost_usd:
+        output.result(f"Reviews and other calls: {_money(total.other_cost_usd)}; in all {_money(total.cost_usd)}")
+    if all(told.started.dry_run for told in runs):
+        output.note("A rehearsal: its money is pretended.")
+
+
+def _figures(row: Row) -> tuple[str, ...]:
+    number = str(row.number) if row.attempt == 1 else f"{row.number} again"
+    cells = (_short(row.run), number, _moment(row.began), describe(row.duration), _money(row.cost_usd))
+    return (*cells, *_counts(row.tokens, row.turns, row.tools))
+
+
+def _counts(tokens: Tokens, turns: int, tools: int) -> tuple[str, ...]:
+    kinds = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)
+    return (*map(shortened, kinds), str(turns), str(tools))
+
+
+def _sum(total: Total) -> str:
+    counted = "1 iteration" if total.iterations == 1 else f"{total.iterations} iterations"
+    return counted + (f", {total.retries} done again" if total.retries else "")
+
+
+def _progress(row: Row) -> str:
+    status = row.status
+    if status is None:
+        return ""
+    if status.total:
+        return f"{status.completed or 0}/{status.total}"
+    return {True: "worked", False: "no work", None: ""}[status.worked]
+
+
+def _outcome(row: Row) -> str:
+    words = row.outcome.kind.replace("_", " ")
+    if row.again:
+        return f"{words}, done again"
+    return f"{words}, complete" if row.status is not None and row.status.complete else words
+
+
+def _money(dollars: float) -> str:
+    return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _document(name: str, runs: list[Run], total: Total) -> dict[str, Any]:
+    return {
+        "workspace": name,
+        "runs": [
+            {
+                "id": told.id,
+                "purpose": told.started.purpose,
+                "dryRun": told.started.dry_run,
+                "goesOnWith": told.started.resumed.run if told.started.resumed else None,
+                "reason": told.finished.reason if told.finished else None,
+                "otherCostUsd": round(told.other_cost_usd, 6),
+                "iterations": [_row(row) for row in told.rows],
+            }
+            for told in runs
+        ],
+        "total": {
+            "iterations": total.iterations,
+            "retries": total.retries,
+            "duration": round(total.duration, 3),
+            "costUsd": round(total.cost_usd, 6),
+            "otherCostUsd": round(total.other_cost_usd, 6),
+            "tokens": tokens_document(total.tokens),
+            "turns": total.turns,
+            "tools": total.tools,
+        },
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    status = row.status
+    counts = status is not None and bool(status.total)
+    return {
+        "run": row.run,
+        "number": row.number,
+        "attempt": row.attempt,
+        "began": _moment(row.began),
+        "duration": round(row.duration, 3),
+        "costUsd": round(row.cost_usd, 6),
+        "tokens": tokens_document(row.tokens),
+        "turns": row.turns,
+        "tools": row.tools,
+        "progress": {"completed": status.completed or 0, "total": status.total} if status and counts else None,
+        "worked": status.worked if status else None,
+        "complete": status.complete if status else None,
+        "outcome": row.outcome.kind,
+        "message": row.outcome.message,
+        "doneAgain": row.again,
+        "resumedSession": row.resumes or None,
+    }

@@ -1,0 +1,147 @@
+"""Waiting for limits and overloads, and what a run takes over from one that was killed."""
+
+from __future__ import annotations
+
+from claude_iterate.core.decide import decide
+from claude_iterate.core.events import (
+    Carried,
+    Entry,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    LimitReported,
+    Outcome,
+    Requested,
+    ResultReported,
+    RunStarted,
+    StopRequested,
+    WaitEnded,
+    WaitStarted,
+)
+from claude_iterate.core.state import RunState, fold, reduce, resumption
+from claude_iterate.core.status import Status
+from claude_iterate.core.verdicts import Begin, EndWait, Facts, Finish, StartWait, Wait
+
+LIMIT = Outcome("usage_limit", "limit", resets_at=1000.0, window="five_hour")
+OVERLOAD = Outcome("transient", "529")
+
+
+def after(*events: Event, at: float = 500.0) -> RunState:
+    return fold(Entry(number, at, float(number), event) for number, event in enumerate(events, 1))
+
+
+def finished(outcome: Outcome, number: int = 1, status: Status | None = None) -> IterationFinished:
+    return IterationFinished(number, outcome, status, cost_usd=0.5)
+
+
+def test_a_limit_is_awaited_with_its_margin() -> None:
+    """Until the reset plus the margin, on the wall clock."""
+    state = after(finished(LIMIT))
+    assert decide(state, Facts(5, wall=900, reset_margin=60)) == StartWait("usage_limit", 1060, "limit", "five_hour", 1)
+
+
+def test_a_wait_ends_at_its_moment_and_not_before() -> None:
+    """Measured on the wall clock, whatever the other one says."""
+    state = after(finished(LIMIT), WaitStarted("usage_limit", 1060.0))
+    assert decide(state, Facts(5, wall=1000)) == Wait(65)
+    assert decide(state, Facts(5, wall=1060)) == EndWait("usage_limit")
+    assert decide(reduce(state, Entry(9, 1060, 9, WaitEnded("usage_limit"))), Facts(9, wall=1060)) == Begin(1)
+
+
+def test_a_clock_that_jumps_back_waits_longer_but_not_for_ever() -> None:
+    """The moment is what counts; `max_wait` bounds it when the next wait is asked for."""
+    state = after(finished(LIMIT), WaitStarted("usage_limit", 1060.0))
+    assert decide(state, Facts(5, wall=-100)) == Wait(1165)
+
+
+def test_no_iteration_is_spent_on_limits_and_overloads() -> None:
+    """The number stays, the tries are counted, the money too."""
+    state = after(finished(LIMIT), WaitEnded("usage_limit"), finished(OVERLOAD), WaitEnded("transient"))
+    assert (state.iterations, state.retries, state.failures, state.cost_usd) == (0, 2, 0, 1.0)
+    assert decide(state, Facts(9)) == Begin(1)
+    done = reduce(state, Entry(9, 0, 9, finished(Outcome("ok"))))
+    assert (done.iterations, done.retries, done.waiting_since) == (1, 0, None)
+
+
+def test_work_that_is_done_before_the_limit_is_done() -> None:
+    """A fresh `complete: true` counts, whatever came after it."""
+    state = after(finished(LIMIT, status=Status(True)))
+    assert isinstance(decide(state, Facts(0)), Finish)
+    assert state.iterations == 1
+
+
+def test_all_waits_in_a_row_are_bounded_together() -> None:
+    """The second wait is cut to what is left; then the run ends."""
+    state = after(finished(LIMIT), WaitStarted("usage_limit", 600.0), WaitEnded("usage_limit"), finished(LIMIT), at=500)
+    verdict = decide(state, Facts(0, wall=600, max_wait=200))
+    assert isinstance(verdict, StartWait)
+    assert verdict.until == 700
+    over = decide(state, Facts(0, wall=700, max_wait=200))
+    assert isinstance(over, Finish)
+    assert over.reason == "usage_limit"
+
+
+def test_overloads_back_off_and_end_as_a_failure() -> None:
+    """5 s, 10 s; and when `max_wait` is over: agent_failed."""
+    first = decide(after(finished(OVERLOAD)), Facts(0, wall=100))
+    assert first == StartWait("transient", 105, "529", "", 1)
+    twice = after(finished(OVERLOAD), WaitStarted("transient", 105), WaitEnded("transient"), finished(OVERLOAD), at=100)
+    second = decide(twice, Facts(0, wall=200))
+    assert isinstance(second, StartWait)
+    assert second.until == 210
+    over = decide(twice, Facts(0, wall=9e9))
+    assert isinstance(over, Finish)
+    assert over.reason == "agent_failed"
+
+
+def test_a_reserve_is_kept() -> None:
+    """Less left than is to be kept: stop, or wait for the reset; a window that was reset since is forgotten."""
+    state = after(LimitReported("allowed", "five_hour", 2000.0, 0.9))
+    stop = decide(state, Facts(0, wall=1000, reserve={"five_hour": 20}))
+    assert isinstance(stop, Finish)
+    assert stop.reason == "reserve"
+    wait = decide(state, Facts(0, wall=1000, reserve={"five_hour": 20}, wait_for_reserve=True))
+    assert isinstance(wait, StartWait)
+    assert wait.until == 2060
+    assert decide(state, Facts(0, wall=1000, reserve={"five_hour": 5})) == Begin(1)
+    assert decide(state, Facts(0, wall=3000, reserve={"five_hour": 20})) == Begin(1)
+
+
+def test_a_stop_beats_a_wait() -> None:
+    """Whoever wants to leave may."""
+    state = after(finished(LIMIT), WaitStarted("usage_limit", 1060.0), StopRequested("stop"))
+    verdict = decide(state, Facts(0, wall=900))
+    assert isinstance(verdict, Finish)
+    assert verdict.reason == "stopped"
+
+
+def test_a_pause_holds_until_it_is_lifted() -> None:
+    """No new iteration meanwhile."""
+    state = after(Requested("pause"))
+    assert decide(state, Facts(0)) == Wait(float("inf"))
+    assert decide(reduce(state, Entry(2, 0, 2, Requested("resume"))), Facts(0)) == Begin(1)
+
+
+def test_a_killed_run_hands_on_its_whole_standing() -> None:
+    """Number, streaks, money (of the call under way too, as far as it was told), findings, the wait."""
+    started = RunStarted("r1", "w", "loop", 9, 1, "h", "0", ("c",), carried=Carried(4, 1.0, 2))
+    wait = WaitStarted("usage_limit", 1060.0)
+    killed = after(
+        started,
+        finished(Outcome("ok")),
+        finished(Outcome("crash", "bang"), 2),
+        IterationStarted(3),
+        ResultReported(cost_usd=0.25),
+        wait,
+    )
+    resumed = resumption("r1", killed, 100.0)
+    again = RunStarted("r2", "w", "loop", 9, 1, "h", "0", ("c",), carried=killed.carried, resumed=resumed)
+    state = after(again)
+    assert (state.iterations, state.failures, state.cost_usd, state.wait) == (2, 1, 1.25, wait)
+    assert state.total_cost_usd == 2.25
+    assert state.total_iterations == 6
+    assert state.elapsed_before == 100.0
+    facts = Facts(1, wall=2000, max_duration=101)
+    verdict = decide(state, facts)
+    assert isinstance(verdict, Finish)
+    assert verdict.reason == "duration"
