@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 try:
     import fcntl
@@ -221,6 +222,60 @@ def terminal_kept(handle: int) -> Iterator[None]:
     finally:
         with contextlib.suppress(termios.error):  # the terminal may be gone
             termios.tcsetattr(handle, termios.TCSADRAIN, before)
+
+
+def _is_ours(handle: int) -> bool:
+    """False while another job has the terminal: whoever touches it then is suspended."""
+    try:
+        return os.tcgetpgrp(handle) == os.getpgrp()
+    except OSError:  # it is not the terminal that controls us
+        return True
+
+
+def typed(handle: int) -> bytes | None:
+    """What was typed since the last time, without waiting for more; None when nothing can come any more."""
+    try:
+        if not _is_ours(handle) or not select.select([handle], [], [], 0)[0]:
+            return b""
+        return os.read(handle, 4096) or None
+    except (OSError, ValueError):
+        return None
+
+
+@contextlib.contextmanager
+def single_keys(handle: int) -> Iterator[None]:
+    """Keys arrive one by one and are not shown; Ctrl-C and Ctrl-Z work as ever. Afterwards, and while we are suspended,
+    the terminal is as it was."""
+    if termios is None or not os.isatty(handle):
+        yield
+        return
+    before, ours = termios.tcgetattr(handle), termios.tcgetattr(handle)
+    ours[3] &= ~(termios.ECHO | termios.ICANON)
+
+    def use(attributes: list[Any]) -> None:
+        if _is_ours(handle):
+            with contextlib.suppress(termios.error):  # the terminal may be gone
+                termios.tcsetattr(handle, termios.TCSADRAIN, attributes)
+
+    def suspended(_number: int, _frame: object) -> None:
+        use(before)
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTSTP)  # here time stands still
+        signal.signal(signal.SIGTSTP, suspended)
+        use(ours)
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT)}
+    if handlers[signal.SIGTSTP] is not signal.SIG_IGN:
+        signal.signal(signal.SIGTSTP, suspended)
+    # A job that went on in the background gets the terminal back with this signal.
+    signal.signal(signal.SIGCONT, lambda _number, _frame: use(ours))
+    use(ours)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        use(before)
 
 
 def on_stop_signals(notice: Callable[[str], None], *more: str) -> Callable[[], None]:

@@ -21,7 +21,7 @@ from claude_iterate.cli.group import Group, aliases
 from claude_iterate.core import events, status
 from claude_iterate.core.decide import BETWEEN_RULES
 from claude_iterate.core.kinds import Duration
-from claude_iterate.core.outcome import CLASSES, COUNTED_FAILURES, ENDING_FAILURES
+from claude_iterate.core.outcome import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
 from claude_iterate.core.reasons import ENDINGS
 from claude_iterate.core.running import RUNNING_RULES
 from claude_iterate.core.settings import Setting, catalogue
@@ -245,6 +245,8 @@ def _effect(kind: str) -> str:
         return "the run ends"
     if kind in COUNTED_FAILURES:
         return "the run goes on until `stop.failures` of these came in a row"
+    if kind in RETRIED:
+        return "the same iteration is done again"
     return "the run ends" if kind == "interrupted" else "the run goes on"
 
 

@@ -53,7 +53,7 @@ def test_wheel_holds_nothing_else(wheel: Path) -> None:
         names = archive.namelist()
     foreign = [name for name in names if not name.startswith(("claude_iterate/", "claude_iterate-"))]
     assert foreign == []
-    assert [name for name in names if "test" in Path(name).name or name.endswith(".pyc")] == []
+    assert [name for name in names if Path(name).name.startswith(("test", "conftest")) or name.endswith(".pyc")] == []
 
 
 def test_wheel_works_alone(wheel: Path, tmp_path: Path) -> None:

@@ -122,6 +122,13 @@ def _init(stage: Stage, value: dict[str, Any]) -> None:
     stage.stream.init(**value)
 
 
+def _rejected(stage: Stage, value: dict[str, Any]) -> None:
+    """A usage window that is used up and opens again in so many seconds: the moment is known only now."""
+    moment = round(time.time() + value["seconds"])
+    info = {"status": "rejected", "resetsAt": moment, "rateLimitType": value["window"], "isUsingOverage": False}
+    stage.stream.send({"type": "rate_limit_event", "rate_limit_info": info})
+
+
 def _ignore(_stage: Stage, value: list[str]) -> None:
     for name in value:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
@@ -165,6 +172,7 @@ VERBS: dict[str, Callable[[Stage, Any], int | None]] = {
     "long_line": lambda stage, value: stage.stream.say("x" * int(value)),
     "tool": _tool,
     "init": _init,
+    "rejected": _rejected,
     "result": _result,
     "work": lambda stage, _value: stage.work(),
     "exit": lambda _stage, value: int(value),

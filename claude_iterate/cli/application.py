@@ -1,6 +1,7 @@
 """The group of commands: a static table, so that `--help` imports no command.
 
-A command's module offers a click command called `command`; what it returns is the exit code (None: 0).
+A command's module offers a click command called `command`, or several by their names in `commands`; what a command
+returns is the exit code (None: 0).
 """
 
 from __future__ import annotations
@@ -37,6 +38,13 @@ COMMANDS = (
     Row("show", "show", "Show one workspace: progress, last run, settings, files."),
     Row("history", "history", "Show what each iteration took and what came of it."),
     Row("logs", "logs", "Print or follow the log of a run."),
+    Row("pause", "steer", "Let the running iteration finish, then hold."),
+    Row("resume", "steer", "Go on after a pause."),
+    Row("stop", "steer", "End a run after its iteration, or now."),
+    Row("skip", "steer", "End the running iteration and begin the next."),
+    Row("reboot", "steer", "Do the running iteration again with fresh context."),
+    Row("retry", "steer", "End a wait for a limit and try again now."),
+    Row("note", "note", "Tell the next iteration something."),
     Row("reset", "reset", "Set the counters to 0 and a stale claim aside."),
     Row("clean", "clean", "Archive a workspace, then delete it."),
     Row("template", "template", "Keep instructions and settings, to begin other workspaces with."),
@@ -44,6 +52,7 @@ COMMANDS = (
     Row("config", "config", "Read and change settings."),
     Row("notify", "notify", "Try out notifications."),
     Row("doctor", "doctor", "Check this computer and project; says how to mend what is wrong."),
+    Row("selftest", "selftest", "Play every fault that a run must survive, against the real loop."),
     Row("demo", "demo", "See a whole run in a temporary project, without calling Claude."),
 )
 ALIASES = {"ls": "list", "tpl": "template"}
@@ -59,7 +68,8 @@ class CommandTable(click.Group):
         wanted = ALIASES.get(cmd_name, cmd_name)
         for row in COMMANDS:
             if row.name == wanted:
-                command: click.Command = import_module(f"claude_iterate.cli.{row.module}").command
+                module = import_module(f"claude_iterate.cli.{row.module}")
+                command: click.Command = module.commands[wanted] if hasattr(module, "commands") else module.command
                 return command
         return None
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from claude_iterate.cli.workspace_checks import KILLED, workspace_findings
+from claude_iterate.cli.workspace_checks import workspace_findings
 from claude_iterate.core.layers import unknown_variables
 from claude_iterate.errors import ExpectedError
 from claude_iterate.workspace import config_files
@@ -105,8 +105,7 @@ def _folders(project: Project) -> Iterator[Finding]:
 
 def _workspaces(project: Project) -> Iterator[Finding]:
     try:
-        for check, message, mend in workspace_findings(project):
-            # A killed run needs no mending: the next one goes on.
-            yield Finding(check, "warning" if message == KILLED else "problem", message, mend)
+        for check, message, mend, state in workspace_findings(project):
+            yield Finding(check, state, message, mend)
     except ExpectedError as problem:
         yield Finding("workspaces", "problem", problem.message, problem.hint)

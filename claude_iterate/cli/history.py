@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from claude_iterate.cli import output
+from claude_iterate.cli.history_document import document, moment
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument
-from claude_iterate.cli.values import shortened, tokens_document
+from claude_iterate.cli.values import shortened
 from claude_iterate.core.durations import describe
 from claude_iterate.errors import UsageProblem
 
@@ -42,8 +42,8 @@ def command(invocation: Invocation, name: str, run: str | None, every: bool, as_
     runs = history.every(layout) if every else _chosen(layout, run) if run else history.last(layout)
     total = history.total(runs)
     if as_json:
-        output.document(_document(name, runs, total))
-    elif any(told.rows for told in runs):
+        output.document(document(name, runs, total))
+    elif any(told.rows for told in runs) or total.other_cost_usd:
         _print(runs, total)
     elif run:
         output.note(f"The run {run} has no iterations.")
@@ -87,7 +87,7 @@ def _print(runs: list[Run], total: Total) -> None:
 
 def _figures(row: Row) -> tuple[str, ...]:
     number = str(row.number) if row.attempt == 1 else f"{row.number} again"
-    cells = (_short(row.run), number, _moment(row.began), describe(row.duration), _money(row.cost_usd))
+    cells = (_short(row.run), number, moment(row.began), describe(row.duration), _money(row.cost_usd))
     return (*cells, *_counts(row.tokens, row.turns, row.tools))
 
 
@@ -119,58 +119,3 @@ def _outcome(row: Row) -> str:
 
 def _money(dollars: float) -> str:
     return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"
-
-
-def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _document(name: str, runs: list[Run], total: Total) -> dict[str, Any]:
-    return {
-        "workspace": name,
-        "runs": [
-            {
-                "id": told.id,
-                "purpose": told.started.purpose,
-                "dryRun": told.started.dry_run,
-                "goesOnWith": told.started.resumed.run if told.started.resumed else None,
-                "reason": told.finished.reason if told.finished else None,
-                "otherCostUsd": round(told.other_cost_usd, 6),
-                "iterations": [_row(row) for row in told.rows],
-            }
-            for told in runs
-        ],
-        "total": {
-            "iterations": total.iterations,
-            "retries": total.retries,
-            "duration": round(total.duration, 3),
-            "costUsd": round(total.cost_usd, 6),
-            "otherCostUsd": round(total.other_cost_usd, 6),
-            "tokens": tokens_document(total.tokens),
-            "turns": total.turns,
-            "tools": total.tools,
-        },
-    }
-
-
-def _row(row: Row) -> dict[str, Any]:
-    status = row.status
-    counts = status is not None and bool(status.total)
-    return {
-        "run": row.run,
-        "number": row.number,
-        "attempt": row.attempt,
-        "began": _moment(row.began),
-        "duration": round(row.duration, 3),
-        "costUsd": round(row.cost_usd, 6),
-        "tokens": tokens_document(row.tokens),
-        "turns": row.turns,
-        "tools": row.tools,
-        "progress": {"completed": status.completed or 0, "total": status.total} if status and counts else None,
-        "worked": status.worked if status else None,
-        "complete": status.complete if status else None,
-        "outcome": row.outcome.kind,
-        "message": row.outcome.message,
-        "doneAgain": row.again,
-        "resumedSession": row.resumes or None,
-    }

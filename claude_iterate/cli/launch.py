@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claude_iterate.agent import discovery, sweep
-from claude_iterate.cli import output, permissions
+from claude_iterate.cli import attended, output, permissions, person
 from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.core.events import Warned
 from claude_iterate.core.layers import Layer
@@ -80,6 +80,8 @@ def perform(project: Project, layout: Layout, options: Options) -> Performed:
     if options.dry_run:
         settings = with_fake(settings)
     _refuse_unspeakable(project.root)
+    if settings.attended and options.purpose == "run":
+        attended.refuse_without_terminal()
     version = discovery.version(settings.claude.command, {**project.environ, **settings.claude.env}, project.root)
     with lock.hold(layout.lock, layout.name, "starting") as held:
         if options.purpose in ERRANDS:
@@ -92,7 +94,8 @@ def perform(project: Project, layout: Layout, options: Options) -> Performed:
         held.tell(run)
         plan = _plan(project, layout, settings, options, run, version)
         try:
-            state = _run(plan, options, _warnings(project, settings, options))
+            with person.at_terminal(plan) as heeding:
+                state = _run(heeding, options, _warnings(project, settings, options))
         finally:
             if options.dry_run:
                 with contextlib.suppress(OSError):
@@ -256,7 +259,8 @@ def _sinks(plan: Plan, options: Options, troubles: list[Warned]) -> list[Sink]:
         sys.stderr,
         plan.settings.output,
         color,
-        live=plan.environ.get("TERM") != "dumb",
+        # It would be drawn over the question.
+        live=plan.environ.get("TERM") != "dumb" and not plan.settings.attended,
         columns=lambda: shutil.get_terminal_size().columns,
     )
     onlookers: list[Sink] = [console]

@@ -30,6 +30,7 @@ from claude_iterate.errors import UsageProblem
     "--allow", multiple=True, metavar="TOOL", help="Allow a tool, for example 'Bash(npm test:*)'. Repeatable."
 )
 @click.option("--dangerously-skip-permissions", is_flag=True, help="Allow everything. For sandboxes; never saved.")
+@click.option("--attended", is_flag=True, help="Ask on the terminal before each iteration: go, skip, note, stop.")
 @click.option("--verify", is_flag=True, help="Let Claude review a completion claim before it counts.")
 @click.option("--dry-run", is_flag=True, help="Use the built-in fake Claude: no login, no cost.")
 @click.option("--detailed-exit-code", is_flag=True, help="A different exit code for every reason to end.")
@@ -64,7 +65,7 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
 
 def _own_flags(given: dict[str, Any]) -> dict[str, Any]:
     """Take out of `given` what is no setting; the shorthands among it become settings."""
-    names = ("no_delay", "verbose", "quiet", "allow", "dangerously_skip_permissions", "dry_run", "verify")
+    names = ("no_delay", "verbose", "quiet", "allow", "dangerously_skip_permissions", "dry_run", "verify", "attended")
     own = {name: given.pop(name) for name in (*names, "detailed_exit_code", "as_json")}
     levels = [word for word in ("verbose", "quiet") if own[word]]
     if len(levels) + (given["output"] is not None) > 1:
@@ -73,6 +74,8 @@ def _own_flags(given: dict[str, Any]) -> dict[str, Any]:
         given["output"] = levels[0]
     if own["no_delay"] and given["delay"] is not None:
         raise UsageProblem("Choose one of --delay and --no-delay.", "They exclude each other.")
+    if own["attended"]:
+        given["attended"] = True
     if own["verify"]:
         given["verification.auto_verify"] = True
     if own["no_delay"]:

@@ -69,7 +69,7 @@ def _print_run(run: dict[str, Any] | None) -> None:
     most = f" of at most {run['maxIterations']}" if run["maxIterations"] else ""
     output.result(f"  {run['iterations']}{most} iterations, {durations.describe(run['duration'])}{cost}")
     tokens = run["tokens"]
-    if any(tokens.values()):
+    if any(tokens.values()) and not run["dryRun"]:
         output.result(
             f"  Tokens: {shortened(tokens['input'])} in, {shortened(tokens['output'])} out,"
             f" {shortened(tokens['cacheRead'])} read from the cache, {shortened(tokens['cacheCreation'])} written to it"

@@ -122,7 +122,7 @@ class WaitEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_d
 
 
 class Requested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Somebody steers: `verb` is pause, resume, stop, skip, reboot, retry or go; `by` says from where."""
+    """Somebody steers: `verb` is pause, resume, stop, skip, reboot, retry or go; `by` is command, key or answer."""
 
     verb: str
     by: str = "command"
@@ -152,7 +152,7 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
 
 class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A prompt was rendered and is about to be sent. The texts are for the log; the journal keeps their sizes.
-    `resumes` is the session that goes on; empty: a fresh one begins."""
+    `resumes` is the session that goes on; empty: a fresh one begins. `notes` counts the notes in the prompt."""
 
     number: int
     instructions: str = ""
@@ -161,6 +161,7 @@ class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event",
     prompt_bytes: int = 0
     system_prompt_bytes: int = 0
     resumes: str = ""
+    notes: int = 0
 
 
 class AgentStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -170,7 +171,8 @@ class AgentStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omi
 
 
 class CutStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """We began to end Claude. `cause` is idle, timeout, lingering or stopped; `doing` what it was busy with."""
+    """We began to end Claude. `cause` is idle, timeout, duration, lingering, stopped, skip or reboot; `doing` what it
+    was busy with."""
 
     cause: str
     doing: str = ""

@@ -26,6 +26,8 @@ PATTERNS = (
 LONGEST = 8 * 86400.0
 """The longest window is a week; a reset further away than this is a mistake."""
 
+JUST_PASSED = 900.0
+
 _EPOCH = re.compile(r"\|\s*(\d{10,13})\b")
 _ISO = re.compile(
     r"\b(?:on|at)\s+(\d{4}-\d{2}-\d{2})(?:\s+at\s+|[T ])(\d{1,2}:\d{2})(?::\d{2})?\s*(UTC|Z)?", re.IGNORECASE
@@ -47,11 +49,12 @@ def means_limit(words: str, more: Iterable[str] = ()) -> bool:
 
 
 def plausible(moment: float | None, now: float) -> float | None:
-    """An epoch in seconds that can be a reset, or None. Milliseconds are recognised by their size."""
+    """An epoch in seconds that can be a reset, or None. Milliseconds are recognised by their size; one that has just
+    passed is a reset too: the message was on its way."""
     if moment is None:
         return None
     seconds = moment / 1000 if moment > 1e11 else moment
-    return seconds if now < seconds <= now + LONGEST else None
+    return seconds if now - JUST_PASSED < seconds <= now + LONGEST else None
 
 
 def reset_in(words: str, now: float, local: tzinfo = UTC) -> float | None:

@@ -86,6 +86,8 @@ def _iteration(event: IterationFinished, state: RunState) -> Draft | None:
     condition = "In progress"
     if event.outcome.kind == "interrupted":
         condition = "Stopped before its end"
+    elif event.outcome.kind == "skipped":
+        condition = "Skipped"
     elif event.outcome.kind not in FINE:
         condition = f"Failed: {quoted(event.outcome.message or event.outcome.kind)}"
     lines = [workspace_line(state), f"Status: {condition}", remaining_line(state)]

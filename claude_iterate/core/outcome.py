@@ -128,7 +128,8 @@ def _denied(evidence: Evidence) -> bool:
 
 CLASSES: tuple[Class, ...] = (
     Class("interrupted", "We ended it because somebody asked.", "", lambda e: _cut_by(e, "stopped")),
-    Class("skipped", "We ended it because somebody said skip or reboot.", "", lambda e: _cut_by(e, "skip")),
+    Class("skipped", "We ended it because somebody said skip.", "", lambda e: _cut_by(e, "skip")),
+    Class("rebooted", "We ended it because somebody said reboot.", "", lambda e: _cut_by(e, "reboot")),
     Class(
         "denied",
         "A tool was not allowed and no report was written.",
@@ -202,8 +203,8 @@ CLASSES: tuple[Class, ...] = (
 FINE = frozenset({"ok", "max_turns", "skipped"})
 """Outcomes that are no failure: running into the turn limit is a normal end."""
 
-RETRIED = frozenset({"usage_limit", "transient", "session"})
-"""Nobody's failure: the same iteration is done again, after a wait unless only the session was to blame."""
+RETRIED = frozenset({"usage_limit", "transient", "session", "rebooted"})
+"""Nobody's failure: the same iteration is done again, after a wait if the provider was to blame."""
 
 COUNTED_FAILURES = frozenset({"crash", "timeout", "idle"})
 """Failures that may pass by themselves: the run goes on until `stop.failures` of them came in a row."""
@@ -244,7 +245,7 @@ def _rule(denial: Denial) -> str:
 
 
 def _message(found: Class, evidence: Evidence) -> str:
-    if found.kind in {"ok", "max_turns", "interrupted", "skipped"}:
+    if found.kind in {"ok", "max_turns", "interrupted", "skipped", "rebooted"}:
         return ""
     if found.kind == "denied" and evidence.result is not None:
         return "not allowed: " + ", ".join(dict.fromkeys(_rule(denial) for denial in evidence.result.denials))

@@ -18,7 +18,7 @@ def stop_now(state: RunState, facts: Facts) -> Limit | None:
 
 def skip_was_asked(state: RunState, facts: Facts) -> Limit | None:
     """Somebody said `skip` or `reboot`: at once."""
-    return (facts.now, Cut("skip")) if state.cut_asked else None
+    return (facts.now, Cut(state.cut_asked)) if state.cut_asked else None
 
 
 def lingers_after_result(state: RunState, facts: Facts) -> Limit | None:

@@ -195,11 +195,12 @@ def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry)
     repeated = kind == "denied" and state.denied == event.outcome.message
     return {
         "call": None,
-        # The same iteration done again is told the same as before.
-        "findings": state.findings if again else ("" if kind in FINE else event.outcome.message),
+        # The same iteration done again is told the same as before, as is the one after an iteration that was skipped.
+        "findings": state.findings if again or kind == "skipped" else ("" if kind in FINE else event.outcome.message),
         "iterations": state.iterations + (0 if again else 1),
-        # Only the session was to blame: there is nothing to pause for.
-        "last_ended": state.last_ended if kind == "session" else entry.elapsed,
+        # Only the session was to blame, or a person is in a hurry: there is nothing to pause for.
+        "last_ended": state.last_ended if kind == "session" or state.cut_asked else entry.elapsed,
+        "cut_asked": "",
         "last_outcome": event.outcome,
         "last_status": event.status,
         "status": event.status or state.status,
@@ -230,8 +231,11 @@ def _wait_started(state: RunState, event: WaitStarted, entry: Entry) -> dict[str
     return {"wait": event, "waiting_since": state.waiting_since or entry.at}
 
 
-def _wait_ended(_state: RunState, _event: WaitEnded, _entry: Entry) -> dict[str, Any]:
-    return {"wait": None, "last_outcome": None}
+def _wait_ended(state: RunState, event: WaitEnded, _entry: Entry) -> dict[str, Any]:
+    # What is known of a window would only begin the wait again; whoever ends it wants to try.
+    window = state.wait.window if state.wait is not None and event.by != "time" else ""
+    windows = {name: seen for name, seen in state.windows.items() if name != window}
+    return {"wait": None, "last_outcome": None, "windows": windows}
 
 
 def _limit_reported(state: RunState, event: LimitReported, _entry: Entry) -> dict[str, Any]:
@@ -246,11 +250,23 @@ def _requested(state: RunState, event: Requested, entry: Entry) -> dict[str, Any
             return {"paused": False}
         case "go":
             return {"approved": state.iterations + 1}
-        case "skip" | "reboot":
-            session = "" if event.verb == "reboot" else state.session
-            # Between iterations there is nothing to cut; a pause between them is over.
-            return {"cut_asked": event.verb if state.call else "", "session": session, "last_ended": -1e9}
+        case "skip" | "reboot" if state.call is not None and state.call.number:
+            return {"cut_asked": event.verb, "last_ended": _LONG_AGO}
+        case "skip" | "retry":
+            # Between iterations there is nothing to cut; the pause between them is over.
+            return {"last_ended": _LONG_AGO}
+        case "reboot":
+            return {"session": "", "context": None}
     return {}
+
+
+_LONG_AGO = -1e9
+
+
+def _stop_requested(state: RunState, event: StopRequested, _entry: Entry) -> dict[str, Any]:
+    # A patient request after an urgent one does not take that back.
+    urgent = event.now or (state.stop is not None and state.stop.now)
+    return {"stop": replace(event, now=urgent)}
 
 
 _STEPS: dict[type, Any] = {
@@ -268,6 +284,6 @@ _STEPS: dict[type, Any] = {
     WaitEnded: _wait_ended,
     LimitReported: _limit_reported,
     Requested: _requested,
-    StopRequested: lambda _state, event, _entry: {"stop": event},
+    StopRequested: _stop_requested,
     RunFinished: lambda _state, event, _entry: {"finished": event},
 }

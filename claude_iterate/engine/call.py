@@ -39,10 +39,13 @@ class AgentCall:
         self._last_heard = 0.0
         self._last_look = 0.0
 
-    def make(self, system: str, prompt: bytes, raw_name: str) -> None:
-        """From the start of the process to its end. An AgentProblem when it cannot even be started."""
+    def make(self, system: str, prompt: bytes, raw_name: str, session: str | None = None) -> None:
+        """From the start of the process to its end. An AgentProblem when it cannot even be started.
+
+        `session` as in `command.arguments`; reviews and errands always have fresh context.
+        """
         with _raw(self._plan.layout.raw(self._plan.run, raw_name)) as raw, _file_if_long(system) as file:
-            argv, environment = self._command(system, file)
+            argv, environment = self._command(system, file, session)
             root = self._plan.layout.root
             process = AgentProcess(argv, environment, root, prompt, raw, self._supervisor.post)
             self._last_heard = self._last_look = self._recorder.elapsed()
@@ -50,11 +53,11 @@ class AgentCall:
             code = self._supervisor.attend(process, Orders(self._hear, self._verdict, self._cutting))
             self._recorder.record(AgentExited(code))
 
-    def _command(self, system: str, file: Path | None) -> tuple[list[str], dict[str, str]]:
+    def _command(self, system: str, file: Path | None, session: str | None) -> tuple[list[str], dict[str, str]]:
         plan = self._plan
         claude = plan.settings.claude
         budget = plan.budget(self._recorder.state.total_cost_usd)
-        argv = command.arguments(claude, system, file, plan.skip_permissions, budget)
+        argv = command.arguments(claude, system, file, plan.skip_permissions, budget, session)
         environment = command.environment(plan.environ, claude, plan.run, plan.layout.folder)
         return [discovery.find(claude.command, environment, plan.layout.root), *argv[1:]], environment
 
@@ -93,6 +96,7 @@ def evidence(call: Call | None, wrote_report: bool, now: float = 0.0, patterns: 
         now,
         datetime.fromtimestamp(now, UTC).astimezone().tzinfo or UTC,
         patterns,
+        bool(call.resumes),
     )
 
 

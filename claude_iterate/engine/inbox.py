@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from claude_iterate.agent.process import Message
-from claude_iterate.core.events import Requested, StopRequested, WaitEnded, Warned
+from claude_iterate.core.events import IterationFinished, Outcome, Requested, StopRequested, WaitEnded, Warned
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status import StatusDesk
 
@@ -28,7 +28,10 @@ class WatchFailed(NamedTuple):
     why: str
 
 
-AnyMessage = Message | Signalled | StatusTouched | WatchFailed | Requested
+AnyMessage = Message | Signalled | StatusTouched | WatchFailed
+
+LOOK = 0.25
+"""Requests are looked for this often, whatever else goes on: who steers should not have to wait."""
 
 
 class Audience(Protocol):
@@ -50,10 +53,12 @@ class Inbox:
         self._audience = audience
         self._tick = tick
         self._next_tick = 0.0
+        self._next_look = 0.0
         # SimpleQueue, because its put is safe in a signal handler; Queue's can deadlock there.
         self._queue: queue.SimpleQueue[AnyMessage] = queue.SimpleQueue()
         self.post = self._queue.put
         self.every_tick: Callable[[], None] = lambda: None
+        self.every_look: Callable[[], None] = lambda: None
 
     def receive(self, until: float) -> Message | None:
         """The next message of Claude's process, or None when something else came or the time is there."""
@@ -62,7 +67,13 @@ class Inbox:
             self._next_tick = now + self._tick
             self._audience.tick(now)
             self.every_tick()
-        due = min(until, self._desk.due, self._next_tick)
+        if now >= self._next_look:
+            self._next_look = now + LOOK
+            before = self._recorder.state
+            self.every_look()
+            if self._recorder.state is not before:
+                return None
+        due = min(until, self._desk.due, self._next_tick, self._next_look)
         if self._queue.empty():
             # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
             self._recorder.settle()
@@ -74,8 +85,6 @@ class Inbox:
         match message:
             case Signalled():
                 self._stop(message.name)
-            case Requested():
-                self.steer(message)
             case StatusTouched():
                 self._desk.touched(self._recorder.elapsed())
             case WatchFailed():
@@ -94,6 +103,12 @@ class Inbox:
             self._recorder.record(StopRequested(request.by, now=request.now))
         elif request.verb in {"retry", "skip"} and state.wait is not None:
             self._recorder.record(WaitEnded(state.wait.why, by=request.verb))
+        elif request.verb == "skip" and request.by == "answer":
+            # Nothing was begun: the number is used up, and all else stays as it was.
+            skipped = Outcome("skipped")
+            self._recorder.record(
+                IterationFinished(state.iterations + 1, skipped, session=state.session, context=state.context)
+            )
         self._audience.flush()
 
     def _stop(self, name: str) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, Tokens
-from claude_iterate.core.outcome import classify
+from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Tokens
+from claude_iterate.core.outcome import ENDING_FAILURES, classify
+from claude_iterate.core.sessions import continuation
 from claude_iterate.engine.call import AgentCall, evidence
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status import StatusDesk
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
+from claude_iterate.workspace import notes
 
 
 class IterationRun:
@@ -27,19 +29,32 @@ class IterationRun:
         began = self._recorder.elapsed()
         self._desk.iteration_begins()
         failure: Outcome | None = None
+        told: tuple[str, ...] = ()
         try:
             texts = self._plan.texts(self._number, self._recorder.state.findings)
-            prompt = texts.user.encode("utf-8", "replace")
-            self._record_start(texts, len(prompt))
+            prompt, told = texts.user.encode("utf-8", "replace"), texts.notes
+            settings = self._plan.settings
+            session, reboot = continuation(self._recorder.state, settings.session, settings.context_redline)
+            self._record_start(texts, len(prompt), session or "")
+            if reboot:
+                self._recorder.record(AgentNoted("reboot", reboot))
             call = AgentCall(self._plan, self._recorder, self._supervisor)
             again = self._recorder.state.retries
-            call.make(texts.system, prompt, f"{self._number:04d}" + (f"-retry-{again}" if again else ""))
+            call.make(texts.system, prompt, f"{self._number:04d}" + (f"-retry-{again}" if again else ""), session)
         except ExpectedError as problem:
             # Claude or the instructions went away in mid-run, or a prompt was edited into nonsense.
             failure = Outcome("config", problem.message, problem.hint)
         self._finish(began, failure)
+        self._put_away(told)
 
-    def _record_start(self, texts: Texts, prompt_bytes: int) -> None:
+    def _put_away(self, told: tuple[str, ...]) -> None:
+        """The notes have reached an iteration, unless it is done again or Claude never came to read them."""
+        state = self._recorder.state
+        heard = state.last_outcome is not None and state.last_outcome.kind not in ENDING_FAILURES
+        if told and heard and state.iterations >= self._number and not self._plan.dry_run:
+            notes.delivered(self._plan.layout, told)
+
+    def _record_start(self, texts: Texts, prompt_bytes: int, resumes: str) -> None:
         self._recorder.record(
             IterationStarted(
                 self._number,
@@ -48,6 +63,8 @@ class IterationRun:
                 texts.system,
                 prompt_bytes,
                 len(texts.system.encode("utf-8", "replace")),
+                resumes,
+                len(texts.notes),
             )
         )
 

@@ -13,6 +13,7 @@ from claude_iterate.core.decide import decide
 from claude_iterate.core.events import LeftoversEnded, RunFinished, RunStarted, WaitEnded, WaitStarted, Warned
 from claude_iterate.core.state import RunState
 from claude_iterate.core.verdicts import Ask, Begin, EndWait, Finish, RunErrand, StartWait, Verify, Wait
+from claude_iterate.engine.awake import Awake
 from claude_iterate.engine.errand import Errand
 from claude_iterate.engine.inbox import Audience, Inbox, Signalled, StatusTouched, WatchFailed
 from claude_iterate.engine.iteration import IterationRun
@@ -20,9 +21,13 @@ from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.proof import Proof
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status import StatusDesk
+from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.workspace.watch import StatusWatch
+
+_ANSWER = 0.1
+"""While a question is open, the answer is looked for this often, and everything else goes on as ever."""
 
 
 class Engine:
@@ -50,8 +55,10 @@ class Engine:
         # Children that were there before us (a container's entry point may have some) are nobody's leftovers.
         strangers = operating_system.children() or set()
         guardian = Guardian(self._plan.run, self._plan.environ)
-        own_children = (guardian.pid, *strangers)
+        awake = Awake(self._plan.settings.keep_awake and not self._plan.dry_run, self._plan.environ)
+        own_children = (guardian.pid, *awake.pids, *strangers)
         self._inbox.every_tick = lambda: guardian.remember(sweep.orphans(own_children) or ())
+        self._inbox.every_look = Steering(self._plan, self._recorder, self._inbox).look
         grace = self._plan.settings.timeouts.terminate_grace
         supervisor = Supervisor(self._inbox, self._recorder, self._plan.run, grace, own_children)
         watch = self._watch()
@@ -65,6 +72,7 @@ class Engine:
             if ended and not self._state.finished:
                 self._recorder.record(LeftoversEnded(ended))
             guardian.dismiss()
+            awake.end()
             if watch is not None:
                 watch.close()
             self._project_end(project)
@@ -99,8 +107,10 @@ class Engine:
             case EndWait(why):
                 self._recorder.record(WaitEnded(why))
             case Ask(number):
-                for request in self._plan.ask(number):
+                for request in (answers := self._plan.ask(number)):
                     self._inbox.steer(request)
+                if not answers:
+                    self._inbox.receive(self._recorder.elapsed() + _ANSWER)
             case Finish():
                 self._finish(verdict)
                 return False

@@ -10,6 +10,7 @@ from pathlib import Path
 from claude_iterate.core.events import Carried, Requested, Resumed
 from claude_iterate.core.modes import Mode
 from claude_iterate.core.settings import Settings
+from claude_iterate.core.state import RunState
 from claude_iterate.core.verdicts import Facts
 from claude_iterate.workspace.layout import Layout
 
@@ -19,17 +20,19 @@ ERRANDS = frozenset({"setup", "edit", "validate"})
 
 @dataclass(frozen=True)
 class Texts:
-    """The prompts of one iteration, and the parts that the log shows once."""
+    """The prompts of one iteration, the parts that the log shows once, and the names of the notes in them."""
 
     system: str
     user: str
     instructions: str
     status_instructions: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One run."""
+    """One run. `ask` tells what a person answered so far to the question whether an iteration may begin, `listen` which
+    keys were pressed; neither ever waits."""
 
     run: str
     layout: Layout
@@ -47,7 +50,8 @@ class Plan:
     skip_permissions: bool = False
     carried: Carried = field(default_factory=Carried)
     resumed: Resumed | None = None
-    ask: Callable[[int], list[Requested]] = lambda _number: [Requested("go", "attended")]
+    ask: Callable[[int], list[Requested]] = lambda _number: [Requested("go", "answer")]
+    listen: Callable[[RunState], list[Requested]] = lambda _state: []
     chance: Callable[[], float] = random.random
     tick: float = 1.0
 

@@ -11,7 +11,7 @@ from claude_iterate.core.status import describe
 from claude_iterate.engine.plan import Texts
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.prompts import Prompts
-from claude_iterate.workspace import status_file
+from claude_iterate.workspace import notes, status_file
 from claude_iterate.workspace.layout import Layout
 
 
@@ -54,9 +54,11 @@ class TextSource:
     def __call__(self, number: int, failure: str) -> Texts:
         """The texts of iteration `number`."""
         instructions = read_instructions(self._layout)
-        values = self._values(number, failure, instructions)
+        waiting = notes.pending(self._layout)
+        values = self._values(number, failure, instructions, [note.text for note in waiting])
         rendered = self._prompts.iteration_prompts(values)
-        return Texts(rendered.system, rendered.user, instructions, rendered.status_instructions)
+        names = tuple(note.name for note in waiting)
+        return Texts(rendered.system, rendered.user, instructions, rendered.status_instructions, names)
 
     def review(self, depth: str, depth_note: str, identity: str, report: Path) -> Texts:
         """The texts of a review."""
@@ -91,7 +93,7 @@ class TextSource:
         system = self._prompts.render("workspace-system", values)
         return Texts(system, self._prompts.render(purpose, values), "", "")
 
-    def _values(self, number: int, failure: str, instructions: str) -> Mapping[str, object]:
+    def _values(self, number: int, failure: str, instructions: str, told: list[str]) -> Mapping[str, object]:
         layout = self._layout
         seen = status_file.look(layout.status).reading
         status = seen.status if seen else None
@@ -107,7 +109,7 @@ class TextSource:
             "previous_status": describe(status) if status else "",
             "previous_summary": (status.summary or "") if status else "",
             "failures": failure,
-            "notes": "",
+            "notes": told,
             "commands": {},
             "now": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z"),
             "status_file": str(layout.status),

@@ -36,12 +36,13 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.reasons import ENDINGS
 from claude_iterate.core.state import RunState, reduce
-from claude_iterate.sinks import proof_lines, run_lines
+from claude_iterate.sinks import proof_lines, run_lines, steering_lines
 from claude_iterate.sinks.ending import ending, log_place, totals
 from claude_iterate.sinks.limits import CONSOLE
 from claude_iterate.sinks.live_line import LiveLine
 from claude_iterate.sinks.output import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
 from claude_iterate.sinks.transcript import Transcript
+from claude_iterate.sinks.wording import counted
 
 PLAIN: dict[type, Callable[[Any], list[str]]] = {
     RunStarted: run_lines.started,
@@ -49,7 +50,6 @@ PLAIN: dict[type, Callable[[Any], list[str]]] = {
     CutStarted: run_lines.cut_started,
     LeftoversEnded: run_lines.leftovers_ended,
     WaitEnded: run_lines.wait_ended,
-    Requested: run_lines.requested,
     VerificationStarted: proof_lines.verification_started,
     CheckFinished: proof_lines.check_finished,
     ReviewStarted: proof_lines.review_started,
@@ -99,11 +99,13 @@ class Console:
         event = entry.event
         if type(event) in STREAM and not self._shows_stream:
             return
-        self._state = reduce(self._state, entry)
+        before, self._state = self._state, reduce(self._state, entry)
         if isinstance(event, RunFinished):
             self._finish(event)
         elif isinstance(event, Warned):
             self._say(run_lines.warned(event))
+        elif isinstance(event, Requested) and self._level != "quiet":
+            self._say(steering_lines.requested(event, before))
         elif self._level != "quiet":
             self._show(entry)
         if self._live is not None:
@@ -130,7 +132,8 @@ class Console:
     def _show(self, entry: Entry) -> None:
         event = entry.event
         if isinstance(event, IterationStarted):
-            self._say([*self._gap(), f"Running iteration {event.number}..."], BOLD)
+            notes = f" (with {counted(event.notes, 'note')})" if event.notes else ""
+            self._say([*self._gap(), f"Running iteration {event.number}...{notes}"], BOLD)
         elif isinstance(event, IterationFinished):
             mode = self._state.started.mode if self._state.started is not None else ""
             self._say([*self._gap(), *run_lines.iteration_finished(event, mode)])

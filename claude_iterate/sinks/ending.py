@@ -18,7 +18,7 @@ WHAT = {
     "interrupted": "Interrupted",
     "terminated": "Terminated",
 }
-GO_ON = frozenset({"duration", "usage_limit", "interrupted", "terminated"})
+GO_ON = frozenset({"duration", "usage_limit", "stopped", "interrupted", "terminated"})
 """Reasons after which a plain further run is the way on, if nobody gives better advice."""
 
 
@@ -37,6 +37,8 @@ def ending(finished: RunFinished, state: RunState) -> list[str]:
         if detail.isdecimal():
             detail = f"{counted(int(detail), 'consecutive iteration')} with no work"
         return [f"⚠️ Stagnation detected: {detail}", *_report("", state), *_advice(finished, state)]
+    if finished.reason == "stopped":
+        return [f"✓ Stopped {finished.detail}".rstrip(), *_report("", state), *_advice(finished, state)]
     what = WHAT.get(finished.reason, ENDINGS[finished.reason].meaning.rstrip("."))
     first, rest = first_and_rest(finished.detail)
     return [f"✗ {what}{': ' + first if first else ''}", *indented(rest, "  "), *_advice(finished, state)]

@@ -43,9 +43,10 @@ def header(event: RunStarted, at: float) -> list[str]:
     return [*top, "", *framed("RUN METADATA"), *facts, ""]
 
 
-def iteration_opening(number: int, at: float) -> list[str]:
+def iteration_opening(number: int, at: float, notes: int = 0) -> list[str]:
     """The frame of an iteration's output."""
-    return [*framed(f"ITERATION {number}", f"Started: {stamp(at)}"), "", "CLAUDE OUTPUT:"]
+    told = [f"Notes: {notes}"] if notes else []
+    return [*framed(f"ITERATION {number}", f"Started: {stamp(at)}", *told), "", "CLAUDE OUTPUT:"]
 
 
 def iteration_closing(event: IterationFinished, at: float) -> list[str]:

@@ -28,6 +28,7 @@ CAUSES = {
     "lingering": "it gave its result and did not exit within {after}",
     "stopped": "a stop was asked for",
     "skip": "somebody said skip",
+    "reboot": "somebody said reboot",
     "duration": "the run has taken its {after}",
 }
 
@@ -57,6 +58,8 @@ def iteration_finished(event: IterationFinished, mode: str) -> list[str]:
     outcome = event.outcome
     if outcome.kind == "interrupted":
         block = [f"✗ Iteration {event.number} was stopped before its end"]
+    elif outcome.kind in {"skipped", "rebooted"}:
+        block = [f"↷ Iteration {event.number} {outcome.kind}"]
     elif outcome.kind not in FINE:
         first, rest = first_and_rest(outcome.message or outcome.kind)
         block = [f"✗ Iteration {event.number} failed: {first}", *indented(rest, "  ")]
@@ -103,7 +106,8 @@ def stop_requested(event: StopRequested, in_iteration: bool = True) -> list[str]
     """The answer to a signal."""
     if event.now or not in_iteration:
         return ["Stopping now..."]
-    return ["Stopping after this iteration; press Ctrl-C again to stop now."]
+    again = " again" if event.by == "SIGINT" else ""
+    return [f"Stopping after this iteration; press Ctrl-C{again} to stop now."]
 
 
 def wait_started(event: WaitStarted, at: float) -> list[str]:

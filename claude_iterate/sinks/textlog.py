@@ -118,4 +118,4 @@ class TextLog:
             if text and text != before:
                 block += log_sections.section(title if before is None else f"{title} (changed)", text)
                 self._logged[title] = text
-        return block + log_sections.iteration_opening(event.number, at)
+        return block + log_sections.iteration_opening(event.number, at, event.notes)

@@ -19,6 +19,8 @@ from claude_iterate.workspace.layout import PROJECT_FILES
 from claude_iterate.workspace.metadata import Metadata
 
 USER_FILES = ("config.toml", "config.json")
+_ENDLESS = "a number with thousands of digits"
+"""What Python refuses to read with a plain ValueError."""
 
 
 def layers(root: Path, environ: Mapping[str, str], metadata: Metadata | None = None) -> list[Layer]:
@@ -109,6 +111,8 @@ def _parsed_json(path: Path, text: str) -> dict[str, Any]:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         raise _torn(path, error.lineno, "JSON", error.msg) from None
+    except ValueError:
+        raise _torn(path, 1, "JSON", _ENDLESS) from None
     except RecursionError:
         raise _torn(path, 1, "JSON", "too deeply nested") from None
     if not isinstance(document, dict):
@@ -127,6 +131,8 @@ def _parsed_toml(path: Path, text: str) -> dict[str, Any]:
         at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", said)
         line = int(at[1]) if at and at[1] else text.count("\n") + 1
         raise _torn(path, line, "TOML", said[: at.start()] if at else said) from None
+    except ValueError:
+        raise _torn(path, 1, "TOML", _ENDLESS) from None
     except RecursionError:
         raise _torn(path, 1, "TOML", "too deeply nested") from None
 

@@ -71,6 +71,16 @@ class Layout:
         return self.folder / "working"
 
     @property
+    def control(self) -> Path:
+        """Requests to the running loop."""
+        return self.folder / "control"
+
+    @property
+    def notes(self) -> Path:
+        """Messages from a person to the next iteration."""
+        return self.folder / "notes"
+
+    @property
     def prompts(self) -> Path:
         """Prompts of this workspace's own, if any."""
         return self.folder / "prompts"

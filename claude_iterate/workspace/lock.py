@@ -93,7 +93,7 @@ def _busy(path: Path, name: str) -> WorkspaceProblem:
     return WorkspaceProblem(
         f"The workspace {name!r} is already running: pid {who.get('pid', 'unknown')}"
         f" on {who.get('host', 'this host')}, started {who.get('started', 'a moment ago')}.",
-        f"Wait for it, or end it with Ctrl-C in its terminal. See: claude-iterate show {name}",
+        f"Wait for it, or end it: claude-iterate stop {name}. See: claude-iterate show {name}",
     )
 
 

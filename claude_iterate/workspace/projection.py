@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import lock, making, metadata
+from claude_iterate.workspace import journal, lock, making, metadata
 from claude_iterate.workspace.layout import Layout
 
 if TYPE_CHECKING:
@@ -93,9 +93,10 @@ def reset(layout: Layout) -> list[str]:
         document = about.document
         document |= {"status": "in_progress", "totalIterations": 0, "setupIterations": 0, "executionIterations": 0}
         document.pop("run", None)
-        runs = layout.run_ids()
-        if runs:
-            document[metadata.RESET_AFTER] = runs[-1]
+
+        last = journal.last_run(layout)
+        if last is not None:
+            document[metadata.RESET_AFTER] = last[0]
         done = ["counters set to 0"]
         try:
             metadata.write(layout.metadata, about)

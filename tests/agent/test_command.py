@@ -23,6 +23,15 @@ def test_an_option_follows_the_allowed_tools() -> None:
     assert argv[at + 1 : at + 4] == ["Bash(a:*)", "Write", "--no-session-persistence"]
 
 
+def test_a_session_is_kept_or_goes_on_only_when_asked() -> None:
+    """Never `--continue`, which would take up whatever session the folder saw last; an option ends the tools."""
+    claude = ClaudeSettings(allowed_tools=("Write",))
+    kept, resumed = arguments(claude, "S", session=""), arguments(claude, "S", session="an-id")
+    assert kept[-4:] == ["--allowedTools", "Write", "--append-system-prompt", "S"]
+    assert resumed[-5:] == ["Write", "--resume", "an-id", "--append-system-prompt", "S"]
+    assert not {"--continue", "--no-session-persistence"} & {*kept, *resumed}
+
+
 def test_skipping_permissions_replaces_the_mode_and_is_not_said_twice() -> None:
     """The two contradict each other; a flag in `claude.args` is enough."""
     argv = arguments(ClaudeSettings(permission_mode="plan"), "S", skip_permissions=True)

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -103,6 +104,15 @@ def test_printing_verbs(fake):
     assert surprise == {"type": "surprise"}
     assert result["subtype"] == "error_max_turns"
     assert done.returncode == 1
+
+
+def test_a_used_up_window_opens_in_so_many_seconds(fake):
+    """rejected: the moment counts from the call, not from when the script was written."""
+    before = time.time()
+    (event,) = printed(fake.play({"rejected": {"window": "five_hour", "seconds": 100}}))
+    assert event["type"] == "rate_limit_event"
+    assert (event["rate_limit_info"]["status"], event["rate_limit_info"]["rateLimitType"]) == ("rejected", "five_hour")
+    assert before + 99 <= event["rate_limit_info"]["resetsAt"] <= time.time() + 101
 
 
 def test_bytes_are_printed_as_they_are(fake):

@@ -57,6 +57,18 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
+def claude(environ: dict[str, str], tmp_path: Path) -> Path:
+    """A program called claude that knows its version."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "claude"
+    program.write_text("#!/bin/sh\necho 9.9.9 '(Claude Code)'\n")
+    program.chmod(0o755)
+    environ["PATH"] = f"{folder}:{environ['PATH']}"
+    return program
+
+
+@pytest.fixture
 def typed(folder: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: Any) -> Type:
     """Type a command line, within this process."""
     for name in list(os.environ):

@@ -15,18 +15,6 @@ from claude_iterate.workspace.repository import Project
 RUN = "20260101-000000-aaaaaa"
 
 
-@pytest.fixture
-def claude(environ: dict[str, str], tmp_path: Path) -> Path:
-    """A program called claude that knows its version."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    program = folder / "claude"
-    program.write_text("#!/bin/sh\necho 9.9.9 '(Claude Code)'\n")
-    program.chmod(0o755)
-    environ["PATH"] = f"{folder}:{environ['PATH']}"
-    return program
-
-
 def findings(answer: Any) -> dict[str, dict[str, str]]:
     return {finding["check"]: finding for finding in answer.document["checks"]}
 

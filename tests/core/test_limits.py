@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_iterate.core import backoff
-from claude_iterate.core.limits import LONGEST, means_limit, plausible, reset_in
+from claude_iterate.core.limits import JUST_PASSED, LONGEST, means_limit, plausible, reset_in
 
 NOW = datetime(2026, 2, 1, 12, 0, tzinfo=UTC).timestamp()
 LOCAL = timezone(timedelta(hours=2))
@@ -75,7 +75,8 @@ def test_a_user_can_add_patterns() -> None:
     [
         (NOW + 60, NOW + 60),
         ((NOW + 60) * 1000, NOW + 60),
-        (NOW - 60, None),
+        (NOW - 60, NOW - 60),
+        (NOW - 3600, None),
         (0, None),
         (-5, None),
         (NOW + 10 * 365 * 86400, None),
@@ -99,7 +100,7 @@ def test_a_date_at_the_turn_of_the_year_is_in_the_next_one() -> None:
 def test_nonsense_is_survived(words: str) -> None:
     """It gives no moment, or one within a week; it never raises."""
     moment = reset_in(words, NOW, LOCAL)
-    assert moment is None or NOW < moment <= NOW + LONGEST
+    assert moment is None or NOW - JUST_PASSED < moment <= NOW + LONGEST
 
 
 @given(st.text(alphabet="resets 0123456789:apm(UTC),JanFebd|-T"), st.floats(1e9, 4e9))

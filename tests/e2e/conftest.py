@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -147,4 +148,5 @@ def loop(tmp_path: Path) -> Iterator[Loop]:
             if pipe is not None:
                 pipe.close()
     for pid in made.processes():
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it may end by itself meanwhile
+            os.kill(pid, signal.SIGKILL)

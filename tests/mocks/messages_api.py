@@ -1,15 +1,13 @@
 """A scripted stand-in for the Messages API: a server on this computer that plays answers and remembers requests.
 
-Written from what the API's clients need, no more: `POST /v1/messages` (streamed or whole), its `count_tokens`, `HEAD /`.
-It is also the proxy that the environment of the tests names, so that a request to anywhere else ends here, as a stray.
+It knows what Claude Code needs, no more: `POST /v1/messages` (streamed or whole), its `count_tokens`, `HEAD /`. It is
+also the proxy that the environment of the tests names, so that a request to anywhere else ends here, as a stray.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import socket
-import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -61,12 +59,15 @@ class Usage(NamedTuple):
         }
 
 
+USUAL = Usage()
+
+
 @dataclass(frozen=True)
 class Message:
     """An answer of the model: one block or several."""
 
     blocks: tuple[Block, ...]
-    usage: Usage = Usage()
+    usage: Usage = USUAL
     headers: dict[str, str] = field(default_factory=dict)
 
     def document(self, model: str) -> dict[str, Any]:
@@ -116,18 +117,27 @@ class Failure:
 
 @dataclass(frozen=True)
 class Hang:
-    """The request is read, and no answer ever comes."""
+    """The request is read, and nothing comes after so many events of a streamed answer."""
+
+    blocks: tuple[Block, ...] = ({"type": "text", "text": "I was about to say"},)
+    after: int = 0
 
 
 @dataclass(frozen=True)
 class Disconnect:
-    """The connection is reset after so many events of a streamed answer; at once if the whole answer is wanted."""
+    """The connection ends after so many events of a streamed answer; at once if the whole answer is wanted.
+
+    It is closed, not reset: a reset may destroy what was sent before it, so that no run would be like the other. `when`
+    is called first and returns at the moment for it.
+    """
 
     blocks: tuple[Block, ...] = ({"type": "text", "text": "I was about to say"},)
     after: int = 3
+    when: Callable[[], Any] | None = None
 
 
 Answer = Message | Failure | Hang | Disconnect
+Scripted = Answer | Block | Callable[[], Answer]
 
 
 def used_up(resets_at: float, window: str = "five_hour") -> Failure:
@@ -187,22 +197,22 @@ class MessagesApi:
         self.requests: list[Request] = []
         self.others: list[Request] = []
         self.strays: list[str] = []
-        self._script: list[Answer] = []
-        self._forever: Answer = Failure(400, "the script is over")
+        self._script: list[Scripted] = []
+        self._forever: Scripted = Failure(400, "the script is over")
         self._changed = threading.Condition()
         self._closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._server = _Server(self)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
         self.port: int = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
 
-    def script(self, *answers: Answer | Block, forever: Answer | Block | None = None) -> None:
-        """Add answers; a block alone is an answer with that block. When they are used up, `forever` is given."""
-        self._script += [_answer(item) for item in answers]
+    def script(self, *answers: Scripted, forever: Scripted | None = None) -> None:
+        """Add answers; when they are used up, `forever` is given. A block alone is an answer of that block, and a
+        function is called for its answer when that is due."""
+        self._script += answers
         if forever is not None:
-            self._forever = _answer(forever)
+            self._forever = forever
 
     @property
     def left(self) -> int:
@@ -228,7 +238,7 @@ class MessagesApi:
             if path == "/v1/messages" and request.method == "POST":
                 self.requests.append(request)
                 self._changed.notify_all()
-                return self._script.pop(0) if self._script else self._forever
+                return _answer(self._script.pop(0) if self._script else self._forever)
             if path.startswith("/") and request.method != "CONNECT":
                 self.others.append(request)
             else:
@@ -240,102 +250,112 @@ class MessagesApi:
         self._closing.wait()
 
 
-def _answer(item: Answer | Block) -> Answer:
-    return Message((item,)) if isinstance(item, dict) else item
+def _answer(item: Scripted) -> Answer:
+    if isinstance(item, dict):
+        return Message((item,))
+    return item() if callable(item) else item
 
 
-def _handler(api: MessagesApi) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Server(ThreadingHTTPServer):
+    """Listens on a free port of this computer only; a thread for each connection."""
 
-        def do_HEAD(self) -> None:
-            api.take(self._request())
-            self._whole(200, {}, b"")
+    daemon_threads = True
 
-        def do_GET(self) -> None:
-            api.take(self._request())
-            self._document(404, Failure(404).document())
+    def __init__(self, api: MessagesApi) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.api = api
 
-        def do_CONNECT(self) -> None:
-            api.take(self._request())
-            self._whole(403, {}, b"")
 
-        def do_POST(self) -> None:
-            request = self._request()
-            answer = api.take(request)
-            with contextlib.suppress(OSError):  # nobody waits for the answer any more
-                if answer is not None:
-                    self._play(answer, request)
-                elif urlsplit(request.path).path == "/v1/messages/count_tokens":
-                    self._document(200, {"input_tokens": len(json.dumps(request.body)) // 4})
-                else:
-                    self._document(404, Failure(404).document())
+class _Handler(BaseHTTPRequestHandler):
+    """Speaks HTTP; what to answer it asks the stand-in."""
 
-        def _request(self) -> Request:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            raw = self.rfile.read(int(headers.get("content-length", "0")))
-            try:
-                body = json.loads(raw or b"{}")
-            except ValueError:
-                body = {}
-            credential = next((name for name in _CREDENTIALS if name in headers), "")
-            kept = {name: value for name, value in headers.items() if name not in _CREDENTIALS}
-            return Request(self.command, self.path, kept, credential, body, time.monotonic())
+    protocol_version = "HTTP/1.1"
+    server: _Server
 
-        def _play(self, answer: Answer, request: Request) -> None:
-            streamed, model = bool(request.body.get("stream")), str(request.body.get("model", ""))
-            match answer:
-                case Hang():
-                    api.hang()
-                    self.close_connection = True
-                case Failure(status, _, headers):
-                    self._document(status, answer.document(), headers)
-                case Disconnect(blocks, after):
-                    if streamed:
-                        self._stream(Message(blocks), model, after)
-                    self._reset()
-                case Message(_, _, headers):
-                    if streamed:
-                        self._stream(answer, model)
-                    else:
-                        self._document(200, answer.document(model), headers)
+    def do_HEAD(self) -> None:
+        self.server.api.take(self._request())
+        self._whole(200, {}, b"")
 
-        def _stream(self, message: Message, model: str, stop_after: int | None = None) -> None:
-            self._head(200, {**message.headers, "Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
-            for number, event in enumerate(message.events(model)):
-                if number == stop_after:
-                    return
-                data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
-            self.wfile.write(b"0\r\n\r\n")
+    def do_GET(self) -> None:
+        self.server.api.take(self._request())
+        self._document(404, Failure(404).document())
 
-        def _document(self, status: int, document: Any, headers: dict[str, str] | None = None) -> None:
-            self._whole(status, {**(headers or {}), "Content-Type": "application/json"}, json.dumps(document).encode())
+    def do_CONNECT(self) -> None:
+        self.server.api.take(self._request())
+        self._whole(403, {}, b"")
 
-        def _whole(self, status: int, headers: dict[str, str], body: bytes) -> None:
-            with contextlib.suppress(OSError):
-                self._head(status, {**headers, "Content-Length": str(len(body))})
-                self.wfile.write(body)
+    def do_POST(self) -> None:
+        request = self._request()
+        answer = self.server.api.take(request)
+        with contextlib.suppress(OSError):  # nobody waits for the answer any more
+            if answer is not None:
+                self._play(answer, request)
+            elif urlsplit(request.path).path == "/v1/messages/count_tokens":
+                self._document(200, {"input_tokens": len(json.dumps(request.body)) // 4})
+            else:
+                self._document(404, Failure(404).document())
 
-        def _head(self, status: int, headers: dict[str, str]) -> None:
-            self.send_response(status)
-            for name, value in {"request-id": f"req_{next(_numbers):08d}", **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
+    def _request(self) -> Request:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        raw = self.rfile.read(int(headers.get("content-length", "0")))
+        try:
+            body = json.loads(raw or b"{}")
+        except ValueError:
+            body = {}
+        credential = next((name for name in _CREDENTIALS if name in headers), "")
+        kept = {name: value for name, value in headers.items() if name not in _CREDENTIALS}
+        return Request(self.command, self.path, kept, credential, body, time.monotonic())
 
-        def _reset(self) -> None:
-            """As if the network broke: no goodbye."""
-            self.close_connection = True
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.connection.close()
-
-        def handle_one_request(self) -> None:
-            try:
-                super().handle_one_request()
-            except (OSError, ValueError):  # the client is gone, or we closed the connection ourselves
+    def _play(self, answer: Answer, request: Request) -> None:
+        streamed, model = bool(request.body.get("stream")), str(request.body.get("model", ""))
+        match answer:
+            case Hang(blocks, after):
+                if streamed and after:
+                    self._stream(Message(blocks), model, after)
+                self.server.api.hang()
                 self.close_connection = True
+            case Failure(status, _, headers):
+                self._document(status, answer.document(), headers)
+            case Disconnect(blocks, after, when):
+                if streamed:
+                    self._stream(Message(blocks), model, after)
+                if when is not None:
+                    when()
+                self.close_connection = True
+            case Message(_, _, headers):
+                if streamed:
+                    self._stream(answer, model)
+                else:
+                    self._document(200, answer.document(model), headers)
 
-        def log_message(self, *_words: Any) -> None:
-            """Not on the console."""
+    def _stream(self, message: Message, model: str, stop_after: int | None = None) -> None:
+        self._head(200, {**message.headers, "Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
+        for number, event in enumerate(message.events(model)):
+            if number == stop_after:
+                return
+            data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+        self.wfile.write(b"0\r\n\r\n")
 
-    return Handler
+    def _document(self, status: int, document: Any, headers: dict[str, str] | None = None) -> None:
+        self._whole(status, {**(headers or {}), "Content-Type": "application/json"}, json.dumps(document).encode())
+
+    def _whole(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self._head(status, {**headers, "Content-Length": str(len(body))})
+            self.wfile.write(body)
+
+    def _head(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"request-id": f"req_{next(_numbers):08d}", **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def handle_one_request(self) -> None:
+        try:
+            super().handle_one_request()
+        except (OSError, ValueError):  # the client is gone, or we closed the connection ourselves
+            self.close_connection = True
+
+    def log_message(self, *_words: Any) -> None:
+        """Not on the console."""

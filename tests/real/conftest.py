@@ -10,15 +10,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import ROOT, Loop, until
-from tests.mocks.messages_api import Block, Failure, MessagesApi, tool
+from tests.e2e.conftest import ROOT, Loop
+from tests.mocks.messages_api import Block, MessagesApi, tool
 
 INSTALLED = ROOT / ".venv" / "claude-code" / "node_modules" / ".bin" / "claude"
 HINT = "the real Claude Code is not here; .ci/run installs it, or name one in CLAUDE_ITERATE_TEST_CLAUDE"
@@ -84,10 +83,14 @@ class RealLoop(Loop):
         """Every call of Claude: its iteration's number and its outcome."""
         return [(event["number"], event["outcome"]["kind"]) for event in self.events("IterationFinished")]
 
+    def raw(self) -> bytes:
+        """All that Claude printed."""
+        paths = sorted(self.workspace.glob("runs/*/raw/*"), key=lambda path: path.stat().st_mtime_ns)
+        return b"".join(path.read_bytes() for path in paths)
+
     def results(self) -> list[dict[str, Any]]:
         """Every `result` that Claude printed, as it printed it."""
-        paths = sorted(self.workspace.glob("runs/*/raw/*"))
-        lines = [json.loads(line) for path in paths for line in path.read_bytes().splitlines()]
+        lines = [json.loads(line) for line in self.raw().splitlines()]
         return [line for line in lines if line["type"] == "result"]
 
     def ending(self) -> dict[str, Any]:
@@ -137,6 +140,3 @@ def real(tmp_path: Path, claude: str) -> Iterator[RealLoop]:
             os.kill(pid, signal.SIGKILL)
         api.close()
     assert api.strays == [], "something tried to leave this computer"
-
-
-__all__ = ["Failure", "RealLoop", "subprocess", "until"]

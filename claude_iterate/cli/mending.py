@@ -1,0 +1,89 @@
+"""What `doctor --mend` does: ends what killed runs left alive, takes away what they left half-made, and repairs torn
+metadata from the journal. Each thing is told; nothing else is touched, and no workspace that somebody is busy with."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from claude_iterate.agent import sweep
+from claude_iterate.cli.checks import Finding
+from claude_iterate.cli.workspace_checks import can_be_repaired, stale_outside, suspects
+from claude_iterate.errors import ExpectedError
+from claude_iterate.workspace import appearing, journal, lock, making, metadata, projection, remains
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.repository import Project
+
+
+def mend(project: Project) -> list[Finding]:
+    """Everything that was done, and what could not be done."""
+    try:
+        layouts = [project.layout(name) for name in project.workspaces()]
+    except ExpectedError:
+        return []  # the checks tell of it
+    found = [finding for layout in layouts for finding in _mend_workspace(layout)]
+    return [*found, *_take_away("leftovers", stale_outside(project))]
+
+
+def _mend_workspace(layout: Layout) -> list[Finding]:
+    check = f"workspace {layout.name}"
+    if lock.holder(layout.lock) is not None:
+        return []
+    # Asked before the lock is taken: until then its file names the run that was killed.
+    names = [run for run in suspects(layout, _last_run(layout)) if sweep.leftovers(run)]
+    broken = _is_broken(layout)
+    if not (names or broken or _half_made(layout)):
+        return []
+    try:
+        with lock.hold(layout.lock, layout.name, "mending"):
+            done = [_repair(check, layout)] if broken else []
+            done += [
+                Finding(check, "ok", f"ended {process}, of run {run}")
+                for run in names
+                for process in sweep.end_marked(run)
+            ]
+            return [*done, *_take_away(check, _half_made(layout))]
+    except ExpectedError as problem:
+        return [Finding(check, "problem", problem.message, problem.hint)]
+
+
+def _half_made(layout: Layout) -> list[Path]:
+    return [*remains.half_made_runs(layout), *remains.stale_files(layout.folder, time.time())]
+
+
+def _last_run(layout: Layout) -> dict[str, object]:
+    try:
+        return metadata.read(layout.metadata).last_run
+    except ExpectedError:
+        return {}
+
+
+def _is_broken(layout: Layout) -> bool:
+    try:
+        metadata.read(layout.metadata)
+    except ExpectedError:
+        return can_be_repaired(layout)
+    return False
+
+
+def _repair(check: str, layout: Layout) -> Finding:
+    """Torn metadata is made anew from what the journal knows; the torn file is kept."""
+    found = journal.last_run(layout, ("run",))
+    assert found is not None
+    run, state = found
+    torn = layout.metadata.exists()
+    making.mend(layout, state.started.mode if state.started else None, {})
+    projection.record_run(layout, state, run, running=state.finished is None)
+    kept = "; the torn file, with the workspace's own settings, is .metadata.json.bak" if torn else ""
+    return Finding(check, "ok", f"made .metadata.json anew from the journal of run {run}{kept}")
+
+
+def _take_away(check: str, paths: list[Path]) -> list[Finding]:
+    found = []
+    for path in paths:
+        try:
+            appearing.remove(path)
+            found.append(Finding(check, "ok", f"removed {path}"))
+        except ExpectedError as problem:
+            found.append(Finding(check, "problem", problem.message, problem.hint))
+    return found

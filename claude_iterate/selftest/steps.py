@@ -1,0 +1,55 @@
+"""Pieces of scripts for the fake Claude: whole calls, and what goes wrong within one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Step = dict[str, Any]
+Steps = Sequence[Step]
+
+INIT: Step = {"init": {}}
+COMPLETE: Step = {"status": {"complete": True}}
+UNFINISHED: Step = {"status": {"complete": False}}
+RESULT: Step = {"result": {"total_cost_usd": 0.01}}
+HANG: Step = {"hang": True}
+READY: Step = {"touch": "ready"}
+GO: Step = {"wait_for": "go"}
+
+
+def done(*between: Step) -> list[Step]:
+    """A call that completes the task, with something in it."""
+    return [INIT, *between, COMPLETE, RESULT]
+
+
+def more(*between: Step) -> list[Step]:
+    """A call after which there is more to do."""
+    return [INIT, *between, UNFINISHED, RESULT]
+
+
+def silent(*between: Step) -> list[Step]:
+    """A good call that writes no report."""
+    return [INIT, *between, RESULT]
+
+
+def said(text: str, **more: Any) -> Step:
+    """A message by the model, or with `error` by Claude Code in its place."""
+    return {"event": {"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}, **more}}
+
+
+def api_error(text: str, status: int | None, error: str, *before: Step) -> list[Step]:
+    """A call that the API refused, as Claude Code tells of it."""
+    failed = {"is_error": True, "api_error_status": status, "result": text, "total_cost_usd": 0}
+    return [INIT, *before, said(text, error=error), {"result": failed}]
+
+
+def usage_limit(text: str, seconds: float | None) -> list[Step]:
+    """A used-up window that opens again in so many seconds, or at a moment that nobody tells."""
+    rejected = {"rejected": {"window": "five_hour", "seconds": seconds}} if seconds is not None else None
+    return api_error(text, 429, "rate_limit", *([rejected] if rejected else []))
+
+
+def tool_use(identity: str, command: str) -> Step:
+    """The model uses its shell, and no answer comes."""
+    call = {"type": "tool_use", "id": identity, "name": "Bash", "input": {"command": command}}
+    return {"event": {"type": "assistant", "message": {"content": [call]}}}

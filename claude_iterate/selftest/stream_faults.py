@@ -1,0 +1,168 @@
+"""Faults in what goes into Claude and in what it prints."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+
+from claude_iterate.selftest import checks
+from claude_iterate.selftest.scenario import Expected, Scenario
+from claude_iterate.selftest.scene import Scene
+from claude_iterate.selftest.steps import COMPLETE, INIT, RESULT, UNFINISHED, Step, done, said
+
+LONG_TASK = "- one line of a very long task, with {{ braces }} and $& in it\n" * 4000
+_SNOW = '{"type":"assistant","message":{"content":[{"type":"text","text":"größer ☃ \U0001f600 snow"}]}}\n'.encode()
+_DEEP = "[" * 5000 + "]" * 5000
+
+
+def _raw(data: bytes) -> Step:
+    return {"raw_base64": base64.b64encode(data).decode()}
+
+
+def _long_agents_file(scene: Scene) -> None:
+    (scene.root / "AGENTS.md").write_text("Be kind to the operating system.\n" * 8000)
+
+
+def _byte_by_byte() -> list[Step]:
+    """A line in pieces that end in the middle of characters."""
+    cuts = [0, *(place for place, byte in enumerate(_SNOW) if byte >= 0x80), len(_SNOW)]
+    return [step for start, end in itertools.pairwise(cuts) for step in (_raw(_SNOW[start:end]), {"sleep": 0.02})]
+
+
+_TASK_BEGINS: Step = {
+    "event": {"type": "system", "subtype": "task_started", "task_id": "t", "task_type": "local_agent"}
+}
+_TASK_ENDS: Step = {"event": {"type": "system", "subtype": "task_notification", "task_id": "t", "status": "completed"}}
+
+SCENARIOS = (
+    Scenario(
+        "long-prompt",
+        "instructions of 250 KB",
+        "A long task would not start, or reach Claude mutilated.",
+        (done(),),
+        instructions=LONG_TASK,
+        checks=(checks.prompt_holds(1, LONG_TASK), checks.arguments_are_short),
+    ),
+    Scenario(
+        "long-argument",
+        "a system prompt of 260 KB, too long for an argument",
+        "A long AGENTS.md would keep Claude from starting.",
+        (done(),),
+        settings={"claude.agents_file": "AGENTS.md"},
+        prepare=_long_agents_file,
+        checks=(checks.arguments_are_short,),
+    ),
+    Scenario(
+        "line-50-mb",
+        "one line of 50 MB",
+        "A tool that reads a large file would end the run or fill memory and disk.",
+        (done({"long_line": 50_000_000}),),
+        checks=(checks.journal_below(1_000_000),),
+    ),
+    Scenario(
+        "line-100-mb",
+        "one line of 100 MB, longer than any event",
+        "A stream without line ends would fill the memory.",
+        (done({"flood": {"lines": 1, "bytes": 100_000_000}}),),
+        checks=(checks.journal_below(1_000_000),),
+    ),
+    Scenario(
+        "invalid-utf8",
+        "bytes that are no UTF-8",
+        "One odd byte in a tool's output would end the run.",
+        (done(_raw(b"\xff\xfe\xc3(\xc3(\n"), _raw(b'{"type":"assistant","message":"\xed\xa0\x80"}\n')),),
+    ),
+    Scenario(
+        "nul-bytes",
+        "NUL bytes between and within lines",
+        "A binary file on Claude's output would end the run.",
+        (done(_raw(b"\0\0\0\n"), said("a \0 in a sentence")),),
+    ),
+    Scenario(
+        "split-characters",
+        "characters that arrive in pieces",
+        "Words in any language but English would be garbled in the log.",
+        (done(*_byte_by_byte()),),
+        checks=(checks.logs("größer ☃ \U0001f600 snow"),),
+    ),
+    Scenario(
+        "stderr-1-mb",
+        "1 MB on standard error",
+        "A chatty Claude would block on a full pipe for ever.",
+        (done({"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}}),),
+    ),
+    Scenario(
+        "stderr-one-line",
+        "1 MB on standard error without a line end",
+        "A progress bar would fill the memory or the log.",
+        (done({"flood": {"stream": "stderr", "lines": 1, "bytes": 1_000_000}}),),
+    ),
+    Scenario(
+        "junk-lines",
+        "lines that are no events",
+        "A warning that some program prints would end the run.",
+        (done({"raw": 'npm WARN old\n\n{}\n[1,2]\nnull\n{"type":\n"\n'}),),
+        checks=(checks.logs("npm WARN old"),),
+    ),
+    Scenario(
+        "deep-nesting",
+        "an event nested 5000 levels deep",
+        "A crafted tool result would end the run.",
+        (done({"raw": '{"type":"user","message":{"content":' + _DEEP + "}}\n"}),),
+    ),
+    Scenario(
+        "unknown-events",
+        "events and fields that no release had yet",
+        "The next update of Claude Code would end every run.",
+        (
+            done(
+                {"event": {"type": "brand_new", "message": [1]}},
+                {"event": {"type": "system", "subtype": 7}},
+                {"event": {"type": "assistant", "message": {"content": [{"type": "hologram"}, 5, None]}}},
+                {"event": {"type": "rate_limit_event", "rate_limit_info": {"status": ["odd"], "resetsAt": "soon"}}},
+            ),
+        ),
+    ),
+    Scenario(
+        "result-missing",
+        "exit code 0 and no result",
+        "An iteration that was cut off would count as done.",
+        ([INIT, said("I am nearly"), {"exit": 0}], done()),
+        Expected(outcomes=("crash", "ok")),
+    ),
+    Scenario(
+        "result-twice",
+        "two results in one call",
+        "The cost of an iteration would be counted twice.",
+        ([INIT, {"result": {"total_cost_usd": 0.5}}, COMPLETE, {"result": {"total_cost_usd": 0.75}}],),
+        checks=(checks.costs(0.75),),
+    ),
+    Scenario(
+        "result-late",
+        "a result, a background task that goes on, a second result",
+        "Work in the background would be cut off and lost.",
+        ([INIT, _TASK_BEGINS, RESULT, {"sleep": 1.5}, _TASK_ENDS, INIT, COMPLETE, RESULT],),
+        settings={"timeouts.result_grace": "0.5s"},
+        checks=(checks.has("CutStarted", 0), checks.has("ResultReported", 2)),
+    ),
+    Scenario(
+        "result-unended",
+        "a result without a line end",
+        "The last line would be waited for, and the result lost.",
+        ([INIT, COMPLETE, {"raw": '{"type":"result","subtype":"success","is_error":false,"result":"bye"}'}],),
+    ),
+    Scenario(
+        "odd-costs",
+        "costs below zero, as words, beyond all measure",
+        "One odd number would spend the budget, or give it back.",
+        (
+            [INIT, UNFINISHED, {"result": {"total_cost_usd": -5}}],
+            [INIT, UNFINISHED, {"result": {"total_cost_usd": "0.50"}}],
+            [INIT, UNFINISHED, {"result": {"total_cost_usd": 1e300}}],
+            done(),
+        ),
+        Expected(outcomes=("ok", "ok", "ok", "ok")),
+        checks=(checks.costs(0.01),),
+        flags=("--max-cost", "1"),
+    ),
+)

@@ -1,0 +1,31 @@
+"""All faults, in the order in which they are told."""
+
+from __future__ import annotations
+
+from claude_iterate.selftest import (
+    process_faults,
+    report_faults,
+    service_faults,
+    stream_faults,
+    surrounding_faults,
+)
+from claude_iterate.selftest.scenario import Scenario
+
+SCENARIOS: tuple[Scenario, ...] = (
+    *stream_faults.SCENARIOS,
+    *process_faults.SCENARIOS,
+    *service_faults.SCENARIOS,
+    *report_faults.SCENARIOS,
+    *surrounding_faults.SCENARIOS,
+)
+
+
+def chosen(patterns: tuple[str, ...]) -> list[Scenario]:
+    """Those whose name fits one of the patterns (`limit-*`), or holds it as a part; all when there is no pattern."""
+    from fnmatch import fnmatchcase
+
+    return [
+        scenario
+        for scenario in SCENARIOS
+        if not patterns or any(part in scenario.name or fnmatchcase(scenario.name, part) for part in patterns)
+    ]

@@ -1,0 +1,156 @@
+"""`history`: a row for every call of an iteration, and sums that count nothing twice and nothing too little."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from claude_iterate.core.events import (
+    Carried,
+    Entry,
+    ErrandFinished,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    ResultReported,
+    Resumed,
+    ReviewFinished,
+    RunFinished,
+    RunStarted,
+    Said,
+    Tokens,
+)
+from claude_iterate.core.status import Status
+from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.repository import Project
+
+BEGAN = 1_767_225_600.0  # 2026-01-01T00:00:00Z
+FIRST, SECOND, THIRD = (f"00000{number}-20260101-000000-aaaaaa" for number in (1, 2, 3))
+
+
+@pytest.fixture
+def layout(project: Project) -> Layout:
+    return project.create("w")
+
+
+def started(run: str, **more: Any) -> RunStarted:
+    return RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",), **more)
+
+
+def write(layout: Layout, run: str, *events: Event) -> None:
+    """A journal; one second from event to event."""
+    writer = JournalWriter(layout.journal(run), pytest.fail)
+    for seq, event in enumerate(events, 1):
+        writer.append(Entry(seq, BEGAN + seq, float(seq), event))
+    writer.close()
+
+
+def done(number: int, kind: str = "ok", cost: float = 0.5, completed: int = 0) -> IterationFinished:
+    status = Status(completed == 4, completed, 4) if completed else None
+    outcome = Outcome(kind, "" if kind == "ok" else f"it was {kind}")
+    return IterationFinished(
+        number, outcome, status, duration=2.0, cost_usd=cost, tokens=Tokens(10, 20, 30_000, 4_000_000), turns=3, tools=2
+    )
+
+
+def test_every_iteration_has_its_row(typed: Any, layout: Layout) -> None:
+    """Time, money, tokens by kind, turns, tools, progress, outcome; the last line sums them up."""
+    events = [
+        started(FIRST),
+        IterationStarted(1),
+        Said("x"),
+        done(1, completed=2),
+        IterationStarted(2),
+        done(2, completed=4),
+    ]
+    write(layout, FIRST, *events, RunFinished("completed"))
+    answer = typed("history", "w")
+    head, first, second, total = answer.out.splitlines()
+    words = "RUN # BEGAN TOOK COST IN OUT CACHE READ CACHE WRITE TURNS TOOLS PROGRESS OUTCOME"
+    assert " ".join(head.split()) == words
+    assert " ".join(first.split()) == "1 1 2026-01-01T00:00:02Z 2.0s $0.50 10 20 30.0k 4.0M 3 2 2/4 ok"
+    assert second.endswith("4/4       ok, complete")
+    assert " ".join(total.split()) == "total 4.0s $1.00 20 40 60.0k 8.0M 6 4 2 iterations"
+    document = typed("history", "w", "--json").document
+    assert document["total"]["tokens"] == {"input": 20, "output": 40, "cacheRead": 60_000, "cacheCreation": 8_000_000}
+    assert document["runs"][0]["iterations"][1]["progress"] == {"completed": 4, "total": 4}
+
+
+def test_what_was_done_again_is_shown_as_such(typed: Any, layout: Layout) -> None:
+    """A limit keeps the number; its money counts, the iteration does not."""
+    limited, again = done(1, "usage_limit", 0.25), done(1, completed=1)
+    write(layout, FIRST, started(FIRST), IterationStarted(1), limited, IterationStarted(1), again)
+    lines = typed("history", "w").out.splitlines()
+    assert lines[1].endswith("usage limit, done again")
+    assert " 1 again " in lines[2]
+    assert lines[3].endswith("1 iteration, 1 done again")
+    assert typed("history", "w", "--json").document["total"]["costUsd"] == 0.75
+
+
+def test_a_killed_run_and_the_one_that_went_on_are_one_story(typed: Any, layout: Layout) -> None:
+    """The cut-off call is a row with what it had told; what the second run took over is not counted a second time."""
+    result = ResultReported("success", cost_usd=0.125, tokens=Tokens(1, 1, 1, 1), turns=1)
+    write(layout, FIRST, started(FIRST), IterationStarted(1), done(1), IterationStarted(2), result)
+    resumed = Resumed(FIRST, iterations=1, cost_usd=0.625, tokens=Tokens(11, 21, 30_001, 4_000_001))
+    write(layout, SECOND, started(SECOND, resumed=resumed), IterationStarted(2), done(2), RunFinished("completed"))
+    document = typed("history", "w", "--json").document
+    rows = [row for run in document["runs"] for row in run["iterations"]]
+    assert [(row["run"], row["number"], row["outcome"]) for row in rows] == [
+        (FIRST, 1, "ok"),
+        (FIRST, 2, "unfinished"),
+        (SECOND, 2, "ok"),
+    ]
+    assert (document["total"]["iterations"], document["total"]["costUsd"]) == (2, 1.125)
+    shown = typed("show", "w", "--json").document
+    assert shown["lastRun"]["costUsd"] == 1.125
+    assert shown["lastRun"]["tokens"] == document["total"]["tokens"]
+
+
+def test_all_runs_add_up_to_what_show_tells(typed: Any, layout: Layout) -> None:
+    """Reviews and setup cost money too; a rehearsal does not."""
+    write(layout, FIRST, started(FIRST, purpose="setup"), ErrandFinished("setup", Outcome("ok"), cost_usd=0.25))
+    carried = Carried(0, 0.25, 1)
+    write(layout, SECOND, started(SECOND, dry_run=True, carried=carried), IterationStarted(1), done(1, cost=9.0))
+    review = ReviewFinished("verified", cost_usd=1.0)
+    write(layout, THIRD, started(THIRD, carried=carried), IterationStarted(1), done(1, completed=4), review)
+    answer = typed("history", "w", "--all")
+    assert "Reviews and other calls: $1.25; in all $1.75" in answer.out
+    assert typed("history", "w", "--all", "--json").document["total"]["costUsd"] == 1.75
+    assert typed("show", "w", "--json").document["counters"]["costUsd"] == 1.75
+    rehearsal = typed("history", "w", "--run", "2")
+    assert ("$9.00" in rehearsal.out, "rehearsal" in rehearsal.err) == (True, True)
+
+
+def test_tokens_are_shown(typed: Any, layout: Layout) -> None:
+    """By kind, of the last run."""
+    write(layout, FIRST, started(FIRST), IterationStarted(1), done(1))
+    assert "Tokens: 10 in, 20 out, 30.0k read from the cache, 4.0M written to it" in typed("show", "w").out
+
+
+def test_nothing_yet_is_said_kindly(typed: Any, layout: Layout) -> None:
+    """Exit 0 and what to do; in JSON an empty list. A torn journal, or one of an errand alone, is no more."""
+    layout.journal(FIRST).parent.mkdir(parents=True)
+    layout.journal(FIRST).write_text('{"seq":1,"at":1')
+    write(layout, SECOND, started(SECOND, purpose="setup"), ErrandFinished("setup", Outcome("ok")))
+    answer = typed("history", "w")
+    assert (answer.code, answer.out) == (0, "")
+    assert "claude-iterate run w" in answer.err
+    assert typed("history", "w", "--json").document["runs"] == []
+    assert typed("history", "w", "--all").code == 0
+
+
+@pytest.mark.parametrize("words", [["--run", "9"], ["--run", "1", "--all"]])
+def test_a_run_that_is_not_there(typed: Any, layout: Layout, words: list[str]) -> None:
+    """A usage error that says where to look, or what contradicts what."""
+    answer = typed("history", "w", *words)
+    assert (answer.code, answer.out) == (2, "")
+
+
+def test_a_journal_that_goes_on_with_itself_ends(typed: Any, layout: Layout) -> None:
+    """Somebody copied files about; the command comes back."""
+    write(layout, FIRST, started(FIRST, resumed=Resumed(SECOND)), IterationStarted(1), done(1))
+    write(layout, SECOND, started(SECOND, resumed=Resumed(SECOND)), IterationStarted(1), done(1))
+    assert [run["id"] for run in typed("history", "w", "--json").document["runs"]] == [SECOND]

@@ -1,0 +1,79 @@
+"""Which keys mean what, on a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import termios
+from collections.abc import Iterator
+
+import pytest
+
+from claude_iterate import operating_system
+from claude_iterate.cli.keys import Keys
+from claude_iterate.core.events import Requested
+from claude_iterate.core.state import RunState
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    person, program = pty.openpty()
+    yield person, program
+    os.close(person)
+    os.close(program)
+
+
+def pressed(terminal: tuple[int, int], text: bytes, state: RunState) -> list[Requested]:
+    person, program = terminal
+    with operating_system.single_keys(program):
+        os.write(person, text)
+        assert select.select([program], [], [], 10)[0]
+        return Keys(program)(state)
+
+
+@pytest.mark.parametrize(
+    ("text", "verbs"),
+    [
+        (b"p", ["pause"]),
+        (b"pp", ["pause", "resume"]),
+        (b"s", ["stop"]),
+        (b"nr", ["skip", "retry"]),
+        (b"P", ["pause"]),
+        (b"?", []),
+        (b"stop it, please", []),
+        (b"\x1b[A", []),
+        (b"\x1bOs", []),
+        (b"\xff\xfe", []),
+        (b"\n", []),
+    ],
+)
+def test_a_key_is_a_request_and_anything_else_is_none(terminal: tuple[int, int], text: bytes, verbs: list[str]) -> None:
+    """A pasted text or an arrow key steers nothing."""
+    assert pressed(terminal, text, RunState()) == [Requested(verb, "key") for verb in verbs]
+
+
+def test_p_resumes_what_is_paused(terminal: tuple[int, int]) -> None:
+    """One key for both."""
+    assert pressed(terminal, b"p", RunState(paused=True)) == [Requested("resume", "key")]
+
+
+def test_the_terminal_is_restored_even_after_a_crash(terminal: tuple[int, int]) -> None:
+    """Keys are not shown meanwhile; Ctrl-C stays a signal."""
+    _, program = terminal
+    before = termios.tcgetattr(program)
+    with pytest.raises(RuntimeError, match="crash"), operating_system.single_keys(program):
+        flags = termios.tcgetattr(program)[3]
+        assert not flags & (termios.ECHO | termios.ICANON)
+        assert flags & termios.ISIG
+        raise RuntimeError("crash")
+    assert termios.tcgetattr(program) == before
+
+
+def test_a_terminal_that_is_gone_types_nothing() -> None:
+    """None says that nothing can come any more; keys are then simply silent."""
+    person, program = pty.openpty()
+    os.close(person)
+    assert operating_system.typed(program) is None
+    assert Keys(program)(RunState()) == []
+    os.close(program)

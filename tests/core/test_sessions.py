@@ -1,0 +1,144 @@
+"""Which session goes on, and which one never does again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from claude_iterate.agent.stream import Translator
+from claude_iterate.core.decide import decide
+from claude_iterate.core.events import (
+    Entry,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    Requested,
+    ResultReported,
+    RunStarted,
+    Tokens,
+)
+from claude_iterate.core.outcome import Evidence, classify
+from claude_iterate.core.sessions import FRESH, Continuation, continuation
+from claude_iterate.core.state import RunState, fold, handed_on, resumption
+from claude_iterate.core.verdicts import Begin, Facts
+
+ID = "8f2faae9-8052-4836-ac33-af634375cd69"
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
+STARTED = RunStarted("r1", "w", "loop", 5, 1, "h", "0", ("claude",))
+
+
+def after(*events: Event) -> RunState:
+    return fold(Entry(number, float(number), float(number), event) for number, event in enumerate(events, 1))
+
+
+def finished(kind: str = "ok", session: str = ID, context: float | None = 0.5) -> IterationFinished:
+    return IterationFinished(1, Outcome(kind), session=session, context=context)
+
+
+@pytest.mark.parametrize(
+    ("state", "mode", "expected"),
+    [
+        (RunState(session=ID), "fresh", FRESH),
+        (RunState(), "resume", Continuation("")),
+        (RunState(session=ID), "resume", Continuation(ID)),
+        (RunState(session=ID, context=0.849), "resume", Continuation(ID)),
+        (RunState(session="--dangerously-skip-permissions"), "resume", Continuation("")),
+        (RunState(session=ID + "\n"), "resume", Continuation("")),
+    ],
+)
+def test_only_a_good_session_of_our_own_goes_on(state: RunState, mode: str, expected: Continuation) -> None:
+    """What Claude printed in the place of an id never becomes an option."""
+    assert continuation(state, mode, 85) == expected
+
+
+def test_a_full_context_begins_anew_and_says_so() -> None:
+    """At the redline itself already."""
+    session, why = continuation(RunState(session=ID, context=0.85), "resume", 85)
+    assert (session, "85% full" in why) == ("", True)
+
+
+def test_failures_end_a_session_and_limits_do_not() -> None:
+    """A limit is nobody's failure: the session, and how full it is, stay as they were."""
+    for kind in ("ok", "max_turns", "skipped"):
+        assert after(finished(kind)).session == ID
+    for kind in ("crash", "timeout", "idle", "denied", "session"):
+        assert after(finished(), finished(kind)).session == ""
+    for kind in ("usage_limit", "transient"):
+        state = after(finished(), finished(kind, "another", None))
+        assert (state.session, state.context) == (ID, 0.5)
+
+
+def test_reboot_ends_a_session_in_mid_call_and_between_calls() -> None:
+    """Even if the call that was to be cut ended well before the cut."""
+    assert after(finished(), Requested("reboot")).session == ""
+    state = after(IterationStarted(1), Requested("reboot"), finished())
+    assert (state.session, state.context) == ("", None)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"No conversation found with session ID: {ID}",
+        "API Error: 400 messages.3: `tool_use` ids were found without `tool_result` blocks immediately after",
+        "diagnostics.previous_message_id: unknown",
+        "Prompt is too long",
+        "Conversation too long",
+        "Request too large (max 32MB). Try with a smaller file.",
+    ],
+)
+def test_a_spoilt_session_is_blamed_only_if_one_was_resumed(words: str) -> None:
+    """The same words about a fresh session are a failure of their own."""
+    bad = ResultReported("success", True, words)
+    assert classify(Evidence(bad, 1, resumed=True)).kind == "session"
+    assert classify(Evidence(bad, 1)).kind != "session"
+    assert classify(Evidence(ResultReported("success", False, words), 0, resumed=True)).kind == "ok"
+
+
+def test_the_recorded_refusal_of_an_unknown_session() -> None:
+    """As the real Claude prints it; on standard error alone it is understood too."""
+    line = (FIXTURES / "c11-resume-unknown.ndjson").read_bytes()
+    (result,) = Translator().translate(line)
+    assert isinstance(result, ResultReported)
+    assert classify(Evidence(result, 1, resumed=True)).kind == "session"
+    words = (FIXTURES / "c11-resume-unknown.stderr.txt").read_text()
+    assert classify(Evidence(None, 1, stderr=words, resumed=True)).kind == "session"
+
+
+def test_a_bad_request_is_tried_once_with_a_fresh_session() -> None:
+    """400 may be the session's fault; 401 and 429 never are."""
+    kinds = {
+        status: classify(
+            Evidence(ResultReported("success", True, "API Error", api_error_status=status), 1, resumed=True)
+        )
+        for status in (400, 401, 429)
+    }
+    assert {status: outcome.kind for status, outcome in kinds.items()} == {
+        400: "session",
+        401: "auth",
+        429: "transient",
+    }
+
+
+def test_the_same_iteration_is_done_again_at_once() -> None:
+    """No wait, no pause, no failure, the same number, and it is told what the first attempt was told."""
+    crashed = IterationFinished(1, Outcome("crash", "it fell over"), session=ID)
+    state = after(STARTED, IterationStarted(1), crashed, IterationStarted(2, resumes=ID), finished("session"))
+    assert (state.iterations, state.failures, state.retries, state.findings) == (1, 1, 1, "it fell over")
+    assert decide(state, Facts(state.last_at, delay=1.5)) == Begin(2)
+
+
+def test_the_session_and_the_tokens_survive_a_crash() -> None:
+    """A killed run hands them on, with what the call under way had told; through the journal's form."""
+    done = IterationFinished(1, Outcome("ok"), cost_usd=1.0, tokens=Tokens(1, 2, 3, 4), session=ID, context=0.5)
+    result = ResultReported("success", cost_usd=0.5, tokens=Tokens(10, 20, 30, 40))
+    state = after(STARTED, IterationStarted(1), done, IterationStarted(2, resumes=ID), result)
+    handed = msgspec.json.encode(
+        RunStarted("r2", "w", "loop", 5, 1, "h", "0", ("c",), resumed=resumption("r1", state, 9))
+    )
+    again = after(msgspec.json.decode(handed, type=RunStarted))
+    assert (again.session, again.context) == (ID, 0.5)
+    assert (again.cost_usd, again.tokens) == (1.5, Tokens(11, 22, 33, 44))
+    assert handed_on(state).cost_usd == 1.5

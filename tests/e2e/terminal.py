@@ -1,0 +1,85 @@
+"""A terminal with a person before it: a pseudo-terminal that controls the program, and what is seen on it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+import threading
+from typing import Any
+
+from tests.e2e.conftest import PATIENCE, until
+
+# What a shell does: it gives its job the terminal, and tells when the job was suspended; one byte on standard input of
+# ours wakes it again. The program is a process group of its own, so that Ctrl-C and Ctrl-Z reach it alone.
+_SHELL = """
+import fcntl, os, signal, subprocess, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+job = subprocess.Popen(sys.argv[1:], process_group=0)
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+os.tcsetpgrp(0, job.pid)
+while True:
+    _, status = os.waitpid(job.pid, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        sys.exit(os.waitstatus_to_exitcode(status))
+    os.tcsetpgrp(0, os.getpgrp())
+    print("SUSPENDED echo", bool(termios.tcgetattr(0)[3] & termios.ECHO), flush=True)
+    os.tcsetpgrp(0, job.pid)
+    os.killpg(job.pid, signal.SIGCONT)
+"""
+
+
+class Terminal:
+    """Runs one command on a terminal of its own."""
+
+    def __init__(self, loop: Any, *arguments: str) -> None:
+        self._ours, self.theirs = pty.openpty()
+        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+        self.before = termios.tcgetattr(self.theirs)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _SHELL, sys.executable, "-m", "claude_iterate", *arguments],
+            cwd=loop.root,
+            env=loop.env,
+            stdin=self.theirs,
+            stdout=self.theirs,
+            stderr=self.theirs,
+            start_new_session=True,
+        )
+        loop.started.append(self.process)
+        self.seen = ""
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        with contextlib.suppress(OSError):  # the terminal is closed
+            while data := os.read(self._ours, 65536):
+                self.seen += data.decode("utf-8", "replace")
+
+    def type(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._ours, text.encode())
+
+    def await_text(self, text: str, times: int = 1) -> None:
+        """Until it was shown this often."""
+        until(lambda: self.seen.count(text) >= times)
+
+    @property
+    def echoes(self) -> bool:
+        """True when keys are shown, as a shell has it."""
+        return bool(termios.tcgetattr(self.theirs)[3] & termios.ECHO)
+
+    def finish(self) -> int:
+        """Its exit code; the terminal must be as it was."""
+        code = self.process.wait(timeout=PATIENCE)
+        assert termios.tcgetattr(self.theirs) == self.before
+        return code
+
+    def close(self) -> None:
+        """Take the terminal away."""
+        for handle in (self.theirs, self._ours):
+            with contextlib.suppress(OSError):
+                os.close(handle)

@@ -1,0 +1,92 @@
+"""A note reaches the next iteration's prompt, once, whatever happens in between."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.conftest import until
+from tests.e2e.test_steering import DONE, HANGING, PATIENT, UNDONE, limit, running, say
+
+NOTE = "Use tabs. {{ nothing }} $& %s"
+
+
+def prompts(loop: Any) -> list[bool]:
+    """For each call of Claude: whether the note was in its prompt."""
+    calls = sorted(loop.state.glob("call-*.stdin"))
+    return [NOTE in Path(call).read_text() for call in calls]
+
+
+def test_a_note_reaches_the_next_iteration_and_no_other(loop: Any) -> None:
+    """The running one is not disturbed; the text arrives as it was written."""
+    loop.make()
+    loop.script(PATIENT, UNDONE, DONE)
+    process = running(loop)
+    assert "Noted" in say(loop, "note", NOTE)
+    (loop.workspace / "go").touch()
+    done = loop.finish(process)
+    assert done.code == 0
+    assert prompts(loop) == [False, True, False]
+    assert "Running iteration 2... (with 1 note)" in done.err
+    assert "Notes: 1" in loop.log()
+
+
+def test_a_note_can_be_left_while_nothing_runs(loop: Any) -> None:
+    """From standard input as well; a rehearsal does not use it up."""
+    loop.make()
+    text = loop.folder / "note.md"
+    text.write_text(NOTE)
+    with text.open() as stdin:
+        done = loop.call("note", "my-task", "-", stdin=stdin)
+    assert done.code == 0
+    assert "claude-iterate run my-task" in done.err
+    assert loop.run("--dry-run", "-m", "1").code == 0
+    loop.script(UNDONE, UNDONE, DONE)  # the rehearsal was the first call
+    before = len(prompts(loop))
+    assert loop.run().code == 0
+    assert prompts(loop)[before:] == [True, False]
+
+
+def test_an_iteration_that_is_done_again_gets_the_note_again(loop: Any) -> None:
+    """After a limit, and after a reboot; then it is delivered."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_LIMITS__RESET_MARGIN"] = "0"
+    loop.script(limit(time.time() + 3600), HANGING, UNDONE, DONE)
+    say(loop, "note", NOTE)
+    process = loop.start("run", "my-task")
+    until(lambda: loop.events("WaitStarted"))
+    say(loop, "retry")
+    until((loop.workspace / "ready").exists)
+    say(loop, "reboot")
+    assert loop.finish(process).code == 0
+    assert prompts(loop) == [True, True, True, False]
+
+
+def test_a_killed_runner_delivers_the_note_again(loop: Any) -> None:
+    """Rather twice than never: the iteration is done again, too."""
+    loop.make()
+    loop.script(HANGING, UNDONE, DONE)
+    say(loop, "note", NOTE)
+    process = running(loop)
+    process.kill()
+    process.wait()
+    loop.gone()
+    assert loop.run().code == 0
+    assert prompts(loop) == [True, True, False]
+
+
+def test_bad_notes_are_refused(loop: Any) -> None:
+    """10 MB and nothing at all: exit 2, what to do, and nothing is kept."""
+    loop.make()
+    huge = loop.folder / "huge"
+    huge.write_bytes(b"x" * 10_000_000)
+    with huge.open("rb") as stdin:
+        refused = loop.call("note", "my-task", "-", stdin=stdin)
+    assert refused.code == 2
+    assert "larger than 1 MB" in refused.err
+    assert "Put it into a file" in refused.err
+    empty = loop.call("note", "my-task", "-")
+    assert empty.code == 2
+    assert "empty" in empty.err
+    assert not (loop.workspace / "notes").exists()

@@ -1,0 +1,101 @@
+"""Every fault of `selftest` is survived, by the very code that the command runs; and the command tells the truth."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.selftest.playing import play
+from claude_iterate.selftest.scenario import Scenario
+from claude_iterate.selftest.table import SCENARIOS
+
+ROOT = Path(__file__).parents[2]
+WRONG = """
+from dataclasses import replace
+from claude_iterate.cli.boundary import main
+from claude_iterate.selftest import table
+from claude_iterate.selftest.scenario import Expected
+
+(one,) = (scenario for scenario in table.SCENARIOS if scenario.name == "http-401")
+table.SCENARIOS = (replace(one, expected=Expected("blocked", 1, ("ok",))), table.SCENARIOS[0])
+raise SystemExit(main(["selftest"]))
+"""
+
+
+def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Python with these arguments, in an environment of its own."""
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, *words]
+    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False)
+
+
+def selftest(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    return called(folder, "-m", "claude_iterate", "selftest", *flags)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_the_fault_is_survived(scenario: Scenario, tmp_path: Path) -> None:
+    """It ends for the expected reason, with the expected code, and leaves nothing behind."""
+    verdict = play(scenario, tmp_path / "scene")
+    if verdict.state == "skipped":
+        pytest.skip(verdict.problems[0])
+    assert verdict.problems == ()
+
+
+def test_names_are_unique_and_every_fault_says_what_it_means() -> None:
+    """Names are what people type after `--only`."""
+    names = [scenario.name for scenario in SCENARIOS]
+    assert len(set(names)) == len(names)
+    assert [scenario.name for scenario in SCENARIOS if not (scenario.fault and scenario.danger)] == []
+
+
+def test_list_names_every_fault_and_plays_none(tmp_path: Path) -> None:
+    """`--list`, for people and as one document."""
+    done = selftest(tmp_path, "--list")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == len(SCENARIOS) + 1
+    listed = json.loads(selftest(tmp_path, "--list", "--json").stdout)["faults"]
+    assert [row["name"] for row in listed] == [scenario.name for scenario in SCENARIOS]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_plays_what_fits_and_cleans_up(tmp_path: Path) -> None:
+    """A pattern, a row for each, the card, exit 0, and no folder left."""
+    done = selftest(tmp_path, "--only", "http-40*", "--jobs", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [name for name in ("http-401", "http-403", "http-429") if name in done.stdout] == ["http-401", "http-403"]
+    assert "2 of 2 faults survived" in done.stdout
+    assert [path.name for path in tmp_path.iterdir() if "selftest" in path.name] == []
+
+
+def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
+    """Exit 2, with the way to the names."""
+    done = selftest(tmp_path, "--only", "nothing-like-this")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "selftest --list" in done.stderr
+
+
+def test_json_is_one_document(tmp_path: Path) -> None:
+    """The verdict, the counts and every fault."""
+    done = selftest(tmp_path, "--only", "http-401", "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["ok"], told["survived"], told["failed"]) == (0, True, 1, 0)
+    (fault,) = told["faults"]
+    assert (fault["name"], fault["state"], fault["expected"]) == ("http-401", "survived", fault["got"])
+
+
+def test_a_fault_that_is_not_survived_fails_the_command(tmp_path: Path) -> None:
+    """Exit 1; what was expected, what came, what it means, and the folder that is kept."""
+    done = called(tmp_path, "-c", WRONG)
+    assert done.returncode == 1
+    assert "1 of 2 faults survived" in done.stdout
+    assert "expected blocked (1): ok, got agent_failed (1): auth" in done.stdout
+    assert "What it means: " in done.stdout
+    (kept,) = tmp_path.glob("claude-iterate-selftest-*/*")
+    assert f"Look here: {kept}" in done.stdout
+    assert list(kept.glob("project/claude-iterate/workspaces/*/iterate-*.log"))

@@ -1,0 +1,108 @@
+"""`session = resume`: the next iteration goes on with the last one's session, as long as that is good."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.conftest import until
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
+GOING_ON = [{"init": {}}, {"say": "on it"}, {"status": {"complete": False}}, {"result": {}}]
+WORK = [{"init": {}}, {"say": "done"}, {"status": {"complete": True}}, {"result": {}}]
+UNKNOWN = [{"fixture": str(FIXTURES / "c11-resume-unknown.ndjson")}, {"exit": 1}]
+
+
+def resumed(loop: Any) -> list[str]:
+    """The session that each call was told to resume."""
+    calls = [loop.record(number)["argv"] for number in range(1, len(list(loop.state.glob("call-*.json"))) + 1)]
+    return [argv[argv.index("--resume") + 1] if "--resume" in argv else "" for argv in calls]
+
+
+def sessions(loop: Any) -> list[str]:
+    return [event["session"] for event in loop.events("SessionOpened")]
+
+
+def numbers(loop: Any) -> list[int]:
+    return [event["number"] for event in loop.events("IterationStarted")]
+
+
+def test_a_session_goes_on_from_iteration_to_iteration(loop: Any) -> None:
+    """The first call begins one that is kept; each further one resumes it by its id."""
+    loop.make()
+    loop.script(GOING_ON, GOING_ON, WORK)
+    assert loop.run("--session", "resume").code == 0
+    first = sessions(loop)[0]
+    assert resumed(loop) == ["", first, first]
+    assert "--no-session-persistence" not in loop.record(1)["argv"]
+    assert [event.get("resumes", "") for event in loop.events("IterationStarted")] == ["", first, first]
+
+
+def test_fresh_is_the_default(loop: Any) -> None:
+    """No session is kept, none is resumed."""
+    loop.make()
+    loop.script(GOING_ON, WORK)
+    assert loop.run().code == 0
+    assert resumed(loop) == ["", ""]
+    assert all("--no-session-persistence" in loop.record(number)["argv"] for number in (1, 2))
+
+
+def test_an_unknown_session_costs_nothing_but_the_session(loop: Any) -> None:
+    """The same iteration at once with a fresh one; no failure is counted, and the lost id is never tried again."""
+    loop.make()
+    loop.env |= {"CLAUDE_ITERATE_DELAY": "0.1", "CLAUDE_ITERATE_STOP__FAILURES": "1"}
+    loop.script(GOING_ON, UNKNOWN, GOING_ON, WORK)
+    done = loop.run("--session", "resume", "-m", "3")
+    assert (done.code, numbers(loop)) == (0, [1, 2, 2, 3])
+    first, second, _ = sessions(loop)
+    assert first != second
+    assert resumed(loop) == ["", first, "", second]
+    assert "No conversation found" in done.err
+    assert loop.events("WaitStarted") == []
+
+
+def test_a_poisoned_session_is_never_resumed_again(loop: Any) -> None:
+    """Not even when the fresh one fails as well: that failure counts for itself."""
+    loop.make()
+    words = "API Error: 400 messages.5: `tool_use` ids were found without `tool_result` blocks"
+    poisoned = [{"init": {}}, {"result": {"is_error": True, "result": words, "api_error_status": 400}}]
+    loop.script(GOING_ON, poisoned)
+    done = loop.run("--session", "resume", "-m", "9")
+    assert (done.code, numbers(loop)) == (1, [1, 2, 2])
+    assert resumed(loop)[2] == ""
+    assert [event["outcome"]["kind"] for event in loop.events("IterationFinished")] == ["ok", "session", "config"]
+
+
+def test_a_full_context_is_left_behind(loop: Any) -> None:
+    """At `context_redline` a fresh session begins, and the journal says why."""
+    loop.make()
+    full = {"claude-fake-0": {"inputTokens": 1, "contextWindow": 1300}}  # the fake's requests are of 1200 tokens
+    loop.script([*GOING_ON[:3], {"result": {"modelUsage": full}}], WORK)
+    assert loop.run("--session", "resume").code == 0
+    assert resumed(loop) == ["", ""]
+    (note,) = [event for event in loop.events("AgentNoted") if event["kind"] == "reboot"]
+    assert "92% full" in note["text"]
+
+
+def test_a_crash_does_not_lose_the_session(loop: Any) -> None:
+    """kill -9 in iteration 2; the run that goes on resumes what iteration 1 left."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_SESSION"] = "resume"
+    loop.script(GOING_ON, [{"init": {}}, {"touch": "ready"}, {"hang": True}], WORK)
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    loop.gone()
+    assert loop.run().code == 0
+    first = sessions(loop)[0]
+    assert (resumed(loop), numbers(loop)) == (["", first, first], [1, 2, 2])
+
+
+def test_a_review_has_fresh_context(loop: Any) -> None:
+    """Whoever reviews must not remember having done the work."""
+    loop.make("- one\n")
+    loop.env["CLAUDE_ITERATE_SESSION"] = "resume"
+    assert loop.run("--verify").code == 0
+    argv = loop.record(2)["argv"]
+    assert ("--resume" in argv, "--no-session-persistence" in argv) == (False, True)

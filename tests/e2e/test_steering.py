@@ -1,0 +1,251 @@
+"""A running loop does what it is told from another terminal: in mid-iteration, while it waits, while it is paused."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+import pytest
+
+from claude_iterate.workspace import control
+from claude_iterate.workspace.layout import Layout
+from tests.e2e.conftest import until
+
+UNDONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
+DONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+HANGING: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
+PATIENT: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, *UNDONE[1:]]
+
+
+def limit(resets_at: float) -> list[dict[str, Any]]:
+    """A call that meets the five-hour limit."""
+    info = {"status": "rejected", "resetsAt": int(resets_at), "rateLimitType": "five_hour"}
+    refused = {"is_error": True, "api_error_status": 429, "text": "You've hit your session limit"}
+    return [{"init": {}}, {"event": {"type": "rate_limit_event", "rate_limit_info": info}}, {"result": refused}]
+
+
+def running(loop: Any, *arguments: str) -> Any:
+    """A run whose Claude has said that it is ready."""
+    process = loop.start("run", "my-task", *arguments)
+    until((loop.workspace / "ready").exists)
+    return process
+
+
+def waiting(loop: Any, *arguments: str) -> Any:
+    """A run that waits for a limit that resets in an hour."""
+    loop.make()
+    loop.script(limit(time.time() + 3600), DONE)
+    process = loop.start("run", "my-task", *arguments)
+    until(lambda: loop.events("WaitStarted"))
+    return process
+
+
+def say(loop: Any, verb: str, *more: str) -> str:
+    """Steer from another terminal; the answer."""
+    done = loop.call(verb, "my-task", *more)
+    assert done.code == 0, done
+    return str(done.out)
+
+
+def outcomes(loop: Any) -> list[tuple[int, str]]:
+    return [(event["number"], event["outcome"]["kind"]) for event in loop.events("IterationFinished")]
+
+
+def order(loop: Any) -> list[str]:
+    """The journal's kinds of events, and what was asked for."""
+    return [entry["event"].get("verb") or entry["event"]["event"] for entry in loop.journal()]
+
+
+def test_pause_lets_the_iteration_finish_and_holds_until_resume(loop: Any) -> None:
+    """Nothing begins in between; saying it twice changes nothing."""
+    loop.make()
+    loop.script(PATIENT, DONE)
+    process = running(loop)
+    assert "pauses after this iteration" in say(loop, "pause")
+    (loop.workspace / "go").touch()
+    until(lambda: loop.events("IterationFinished"))
+    assert "Already paused" in say(loop, "pause")
+    assert "Going on" in say(loop, "resume")
+    assert loop.finish(process).code == 0
+    assert outcomes(loop) == [(1, "ok"), (2, "ok")]
+    kinds = order(loop)
+    assert kinds.index("IterationFinished") < kinds.index("resume")
+    assert "IterationStarted" not in kinds[kinds.index("pause") : kinds.index("resume")]
+
+
+def test_stop_ends_the_run_after_the_iteration(loop: Any) -> None:
+    """Its report still counts; the detailed exit code is 8."""
+    loop.make()
+    loop.script(PATIENT)
+    process = running(loop, "--detailed-exit-code")
+    assert "stops after this iteration" in say(loop, "stop")
+    (loop.workspace / "go").touch()
+    done = loop.finish(process)
+    assert done.code == 8
+    assert "✓ Stopped by command" in done.out
+    assert outcomes(loop) == [(1, "ok")]
+    assert loop.events("RunFinished")[0]["reason"] == "stopped"
+
+
+def test_stop_now_ends_claude(loop: Any) -> None:
+    """At once, and still as a stop: exit 0."""
+    loop.make()
+    loop.script(HANGING)
+    process = running(loop)
+    document = json.loads(say(loop, "stop", "--now", "--json"))
+    assert (document["verb"], document["answered"], document["message"]) == ("stop", True, "It stops now.")
+    assert loop.finish(process).code == 0
+    assert outcomes(loop) == [(1, "interrupted")]
+    assert loop.processes() == []
+
+
+def test_skip_ends_the_iteration_and_the_next_begins(loop: Any) -> None:
+    """The number is used up; the delay is not waited for."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_DELAY"] = "1h"
+    loop.script(HANGING, DONE)
+    process = running(loop)
+    assert "Iteration 1 is ended now" in say(loop, "skip")
+    done = loop.finish(process)
+    assert done.code == 0
+    assert "↷ Iteration 1 skipped" in done.err
+    assert outcomes(loop) == [(1, "skipped"), (2, "ok")]
+
+
+def test_reboot_does_the_same_iteration_again(loop: Any) -> None:
+    """It is not counted, what the first try printed is kept, and nothing is waited for."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_DELAY"] = "1h"
+    loop.script(HANGING, DONE)
+    process = running(loop)
+    assert "done again with fresh context" in say(loop, "reboot")
+    assert loop.finish(process).code == 0
+    assert outcomes(loop) == [(1, "rebooted"), (1, "ok")]
+    assert loop.events("RunFinished")[0]["iterations"] == 1
+    assert loop.events("WaitStarted") == []
+    raw = sorted(path.name for path in loop.workspace.glob("runs/*/raw/*"))
+    assert raw == ["0001-retry-1.ndjson", "0001.ndjson"]
+
+
+def test_a_delay_can_be_skipped(loop: Any) -> None:
+    """Between iterations `skip` begins the next."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_DELAY"] = "1h"
+    loop.script(UNDONE, DONE)
+    process = loop.start("run", "my-task")
+    until(lambda: loop.events("IterationFinished"))
+    assert "begins now" in say(loop, "skip")
+    assert loop.finish(process).code == 0
+
+
+@pytest.mark.parametrize("verb", ["retry", "skip"])
+def test_a_wait_can_be_ended(loop: Any, verb: str) -> None:
+    """The same iteration is tried again, and nothing was spent."""
+    process = waiting(loop)
+    assert "The wait is over" in say(loop, verb)
+    assert loop.finish(process).code == 0
+    assert outcomes(loop) == [(1, "usage_limit"), (1, "ok")]
+    assert loop.events("WaitEnded")[0]["by"] == verb
+
+
+def test_a_wait_can_be_stopped(loop: Any) -> None:
+    """At once, though nobody said so."""
+    process = waiting(loop)
+    assert "stops now" in say(loop, "stop")
+    assert loop.finish(process).code == 0
+    assert loop.events("RunFinished")[0]["reason"] == "stopped"
+
+
+def test_a_run_that_waits_can_be_paused(loop: Any) -> None:
+    """When the wait is over it holds; only `resume` goes on; `reboot` and `retry` do not."""
+    process = waiting(loop)
+    assert "when the wait is over" in say(loop, "pause")
+    assert "stays paused" in say(loop, "retry")
+    until(lambda: loop.events("WaitEnded"))
+    assert "begins with fresh context" in say(loop, "reboot")
+    assert "no iteration to skip" in say(loop, "skip")
+    assert "Going on" in say(loop, "resume")
+    assert loop.finish(process).code == 0
+    kinds = order(loop)
+    assert "IterationStarted" not in kinds[kinds.index("pause") : kinds.index("resume")]
+
+
+def test_a_paused_run_can_be_stopped(loop: Any) -> None:
+    """At once."""
+    loop.make()
+    loop.script(PATIENT)
+    process = running(loop)
+    say(loop, "pause")
+    (loop.workspace / "go").touch()
+    until(lambda: loop.events("IterationFinished"))
+    assert "stops now" in say(loop, "stop")
+    assert loop.finish(process).code == 0
+
+
+def test_requests_that_mean_nothing_now_disturb_nothing(loop: Any) -> None:
+    """In mid-iteration there is nothing to retry or to resume."""
+    loop.make()
+    loop.script([*PATIENT[:-2], *DONE[1:]])
+    process = running(loop)
+    assert "Nothing is waited for" in say(loop, "retry")
+    assert "not paused" in say(loop, "resume")
+    (loop.workspace / "go").touch()
+    assert loop.finish(process).code == 0
+    assert outcomes(loop) == [(1, "ok")]
+
+
+def answer_time(loop: Any, verb: str) -> float:
+    """How long the runner takes to take a request."""
+    layout = Layout(loop.root, loop.workspace)
+    began = time.monotonic()
+    name = control.post(layout, layout.run_ids()[-1], verb)
+    until(lambda: control.answered(layout, name))
+    return time.monotonic() - began
+
+
+def test_the_answer_comes_within_a_second(loop: Any) -> None:
+    """In mid-iteration, while waiting and while paused."""
+    loop.make()
+    loop.script(PATIENT, limit(time.time() + 3600), DONE)
+    process = running(loop)
+    times = [answer_time(loop, "resume")]
+    (loop.workspace / "go").touch()
+    until(lambda: loop.events("WaitStarted"))
+    times += [answer_time(loop, "pause"), answer_time(loop, "retry")]
+    until(lambda: loop.events("WaitEnded"))
+    times += [answer_time(loop, "resume")]
+    assert loop.finish(process).code == 0
+    assert max(times) < 1.0
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume", "stop", "skip", "reboot", "retry"])
+def test_when_nothing_runs_it_says_so(loop: Any, verb: str) -> None:
+    """Exit 1, the next step, and no file left behind for the next run."""
+    loop.make()
+    done = loop.call(verb, "my-task")
+    assert done.code == 1
+    assert "Nothing runs" in done.err
+    assert "claude-iterate run my-task" in done.err
+    assert not (loop.workspace / "control").exists()
+
+
+def test_junk_in_the_control_folder_does_no_harm(loop: Any) -> None:
+    """Each piece is removed with a warning; an old `stop` is not obeyed, a new one is."""
+    loop.make()
+    folder = loop.workspace / "control"
+    folder.mkdir()
+    (folder / "1-stop-old.json").write_text(json.dumps({"run": "an earlier one", "verb": "stop", "now": True}))
+    loop.script(PATIENT)
+    process = running(loop)
+    until(lambda: "another run" in str(loop.events("Warned")))
+    (folder / "torn.json").write_text('{"verb": "st')
+    (folder / "huge.json").write_bytes(b"x" * 10_000_000)
+    os.mkfifo(folder / "pipe")
+    until(lambda: len(loop.events("Warned")) >= 4)
+    assert list(folder.iterdir()) == []
+    assert "stops after this iteration" in say(loop, "stop")
+    (loop.workspace / "go").touch()
+    assert loop.finish(process).code == 0
+    assert [event["verb"] for event in loop.events("Requested")] == ["stop"]

@@ -1,0 +1,171 @@
+"""A person at the terminal: single keys while a run is shown, questions before each iteration in attended mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import until
+from tests.e2e.terminal import Terminal
+from tests.e2e.test_steering import DONE, HANGING, PATIENT, UNDONE, order, outcomes, say
+
+Open = Callable[..., Terminal]
+
+
+@pytest.fixture
+def terminal(loop: Any) -> Iterator[Open]:
+    opened: list[Terminal] = []
+
+    def open_one(*arguments: str) -> Terminal:
+        opened.append(Terminal(loop, *arguments))
+        return opened[-1]
+
+    yield open_one
+    for one in opened:
+        one.process.kill()
+        one.process.wait()
+        one.close()
+
+
+def test_keys_are_the_same_requests(loop: Any, terminal: Open) -> None:
+    """p pauses and resumes, n skips, ? helps; the terminal is restored."""
+    loop.make()
+    loop.script(HANGING, PATIENT, DONE)
+    screen = terminal("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    until(lambda: not screen.echoes)
+    screen.type("?")
+    screen.await_text("Keys: p pause or resume")
+    screen.type("p")
+    screen.await_text("It pauses after this iteration.")
+    screen.type("n")
+    screen.await_text("Iteration 1 skipped")
+    screen.type("p")
+    screen.await_text("Going on.")
+    (loop.workspace / "go").touch()
+    assert screen.finish() == 0
+    assert [(event["verb"], event["by"]) for event in loop.events("Requested")] == [
+        ("pause", "key"),
+        ("skip", "key"),
+        ("resume", "key"),
+    ]
+    assert outcomes(loop) == [(1, "skipped"), (2, "ok"), (3, "ok")]
+
+
+def test_s_stops_after_the_iteration(loop: Any, terminal: Open) -> None:
+    """And the run says so."""
+    loop.make()
+    loop.script(PATIENT)
+    screen = terminal("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    screen.type("s")
+    screen.await_text("Stopping after this iteration")
+    (loop.workspace / "go").touch()
+    assert screen.finish() == 0
+    screen.await_text("Stopped by key")
+
+
+def test_interrupts_work_and_leave_the_terminal_as_it_was(loop: Any, terminal: Open) -> None:
+    """Ctrl-C twice: exit 130."""
+    loop.make()
+    loop.script(HANGING)
+    screen = terminal("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    until(lambda: not screen.echoes)
+    screen.type("\x03")
+    screen.await_text("Ctrl-C again")
+    screen.type("\x03")
+    assert screen.finish() == 130
+
+
+def test_suspending_gives_the_terminal_back(loop: Any, terminal: Open) -> None:
+    """While suspended the shell has it as it was; afterwards keys work again."""
+    loop.make()
+    loop.script(PATIENT, DONE)
+    screen = terminal("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    until(lambda: not screen.echoes)
+    screen.type("\x1a")
+    screen.await_text("SUSPENDED echo True")
+    until(lambda: not screen.echoes)
+    screen.type("p")
+    screen.await_text("It pauses after this iteration.")
+    (loop.workspace / "go").touch()
+    until(lambda: loop.events("IterationFinished"))
+    screen.type("p")
+    assert screen.finish() == 0
+
+
+@pytest.mark.parametrize("level", ["--quiet", "--verbose"])
+def test_keys_are_read_in_the_progress_view_only(loop: Any, terminal: Open, level: str) -> None:
+    """Elsewhere the terminal is left alone."""
+    loop.make()
+    loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, *DONE[1:]])
+    screen = terminal("run", "my-task", level)
+    until((loop.workspace / "ready").exists)
+    assert screen.echoes
+    (loop.workspace / "go").touch()
+    assert screen.finish() == 0
+
+
+def test_attended_mode_asks_before_each_iteration(loop: Any, terminal: Open) -> None:
+    """go, skip, a note, stop; an answer that is none is asked for again."""
+    loop.make()
+    loop.script(UNDONE)
+    screen = terminal("run", "my-task", "--attended")
+    screen.await_text("Iteration 1? ")
+    assert loop.events("IterationStarted") == []
+    screen.type("what?\n")
+    screen.await_text("none of the answers")
+    screen.type("m Use tabs.\n")
+    screen.await_text("Noted for this iteration.")
+    screen.type("\n")
+    screen.await_text("Iteration 2? ")
+    assert "Use tabs." in (loop.state / "call-0001.stdin").read_text()
+    screen.type("n\n")
+    screen.await_text("Iteration 3? ")
+    screen.type("go\n")
+    screen.await_text("Iteration 4? ")
+    assert "Use tabs." not in (loop.state / "call-0002.stdin").read_text()
+    screen.type("s\n")
+    assert screen.finish() == 0
+    assert outcomes(loop) == [(1, "ok"), (2, "skipped"), (3, "ok")]
+    assert loop.events("RunFinished")[0]["reason"] == "stopped"
+
+
+def test_an_open_question_holds_nothing_up(loop: Any, terminal: Open) -> None:
+    """Requests from another terminal are answered meanwhile; so is Ctrl-C."""
+    loop.make()
+    loop.script(UNDONE)
+    screen = terminal("run", "my-task", "--attended")
+    screen.await_text("Iteration 1? ")
+    assert "Paused" in say(loop, "pause")
+    assert "Going on" in say(loop, "resume")
+    screen.type("\x03")
+    assert screen.finish() == 130
+    assert order(loop).count("IterationStarted") == 0
+
+
+def test_the_end_of_input_is_no_consent(loop: Any, terminal: Open) -> None:
+    """Ctrl-D stops."""
+    loop.make()
+    loop.script(UNDONE)
+    screen = terminal("run", "my-task", "--attended")
+    screen.await_text("Iteration 1? ")
+    screen.type("\x04")
+    assert screen.finish() == 0
+    assert loop.events("RunFinished")[0]["reason"] == "stopped"
+
+
+def test_attended_without_a_terminal_is_refused(loop: Any) -> None:
+    """By flag or by setting, before anything is written."""
+    loop.make()
+    loop.script(UNDONE)
+    refused = loop.run("--attended")
+    assert refused.code == 2
+    assert "no terminal to ask on" in refused.err
+    loop.env["CLAUDE_ITERATE_ATTENDED"] = "true"
+    assert loop.run().code == 2
+    assert not (loop.workspace / "runs").exists()

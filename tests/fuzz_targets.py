@@ -1,0 +1,268 @@
+"""The readers that must survive any input, each as a function of chance and a scratch folder."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from claude_iterate.agent.framing import LineFramer
+from claude_iterate.agent.stream import Translator
+from claude_iterate.core import fallbacks, limits, review, status, validation
+from claude_iterate.core.events import (
+    Entry,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    RunStarted,
+    StatusChanged,
+    Warned,
+)
+from claude_iterate.core.layers import layer_from_document, layer_from_environment, resolve
+from claude_iterate.core.notices import notices
+from claude_iterate.core.outcome import classify
+from claude_iterate.core.redact import Redactor
+from claude_iterate.core.settings import catalogue
+from claude_iterate.core.state import fold, resumption
+from claude_iterate.engine.call import evidence
+from claude_iterate.engine.clock import SystemClock
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.errors import ExpectedError, SettingsProblem
+from claude_iterate.sinks.console import Console
+from claude_iterate.sinks.textlog import TextLog
+from claude_iterate.workspace import config_files, journal, metadata
+from claude_iterate.workspace.control import Letterbox
+from claude_iterate.workspace.layout import Layout
+from tests import fuzz_inputs
+
+RECORDINGS = sorted((Path(__file__).parent / "fixtures" / "claude-2.1.197").glob("*.ndjson"))
+STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",))
+STATUS = {
+    "complete": False,
+    "progress": {"completed": 3, "total": 9},
+    "worked": True,
+    "summary": "half way",
+    "blocked": "no key",
+    "blockers": ["a", "b"],
+    "lastUpdated": "2026-11-16T03:00:00Z",
+}
+LIMITS = (
+    "Claude AI usage limit reached|1762952400",
+    "Claude usage limit reached. Your limit will reset at 7pm (Asia/Tokyo).",
+    "5-hour limit reached ∙ resets 1am",
+    "You've hit your limit · resets Feb 29, 9:30pm (Africa/Johannesburg)",
+    "You have reached your specified workspace API usage limits. You will regain access on 2026-06-01 at 00:00 UTC.",
+    "limit reached, resets Dec 31, 9999 at 12am (UTC)",
+)
+REPORT = (
+    "# Review\n\n## Summary\nall is well\n\n## Findings\n1. one\n2. two\n\nVERIFICATION-ID: abc\nVERDICT: VERIFIED\n"
+    "### 1. Clear (required): PASS\n---LOOP_STATUS---\nSTATUS: COMPLETE\nFILES_MODIFIED: 3\n---END_LOOP_STATUS---\n"
+    "- [x] done\n1. [ ] open\n```\n- [ ] code\n```\n"
+)
+
+
+@cache
+def _recording(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines(keepends=True)
+
+
+class _Keeper:
+    """A recorder with the real journal and the real sinks, none of which may raise."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "events.ndjson"
+        self.log = folder / "run.log"
+        self.path.unlink(missing_ok=True)
+        self.log.unlink(missing_ok=True)
+        self._journal = journal.JournalWriter(self.path, _raise)
+        self._sinks = [
+            TextLog(self.log, _raise),
+            Console(io.StringIO(), io.StringIO(), "verbose", True),
+            Console(io.StringIO(), io.StringIO(), "progress", False),
+        ]
+        self.count = 0
+        troubles: list[Warned] = []
+        redactor = Redactor({"A_TOKEN": "swordfish-swordfish"})
+        self.recorder = Recorder(SystemClock(), self._journal, self._show, redactor, troubles)
+
+    def _show(self, entry: Entry) -> None:
+        self.count += 1
+        for sink in self._sinks:
+            sink(entry)
+        notices(entry, self.recorder.state)
+
+    def close(self) -> None:
+        for sink in self._sinks:
+            sink.close()
+        self._journal.close()
+        kept = sum(1 for _ in journal.read(self.path))
+        assert kept == self.count, f"{self.count} entries were written, {kept} can be read"
+
+
+def _raise(text: str) -> None:
+    raise AssertionError(text)
+
+
+def _mutated_stream(chance: Random) -> bytes:
+    lines = list(_recording(chance.choice(RECORDINGS)))
+    other = _recording(chance.choice(RECORDINGS))
+    for _ in range(chance.randint(1, 4)):
+        place = chance.randrange(len(lines))
+        kind = chance.random()
+        if kind < 0.6:
+            with contextlib.suppress(ValueError):
+                lines[place] = (
+                    fuzz_inputs.encoded(chance, fuzz_inputs.document(chance, json.loads(lines[place]))) + b"\n"
+                )
+        elif kind < 0.8:
+            lines[place] = fuzz_inputs.data(chance, lines[place])
+        else:
+            lines.insert(place, chance.choice(other))
+    return b"".join(lines)
+
+
+def stream(chance: Random, folder: Path) -> None:
+    """What Claude prints, from bytes to journal, log, console, outcome and back."""
+    keeper, framer, translator = _Keeper(folder), LineFramer(chance.choice((5000, 64_000_000))), Translator()
+    keeper.recorder.record(STARTED)
+    keeper.recorder.record(IterationStarted(1))
+    for chunk in (*fuzz_inputs.chunks(chance, _mutated_stream(chance)), None):
+        lines = framer.feed(chunk) if chunk is not None else framer.finish()
+        events: list[Event] = [event for line in lines for event in translator.translate(line)]
+        keeper.recorder.record_printed(events)
+    call = keeper.recorder.state.call
+    outcome = classify(evidence(call, chance.random() < 0.5, chance.choice((0.0, 1.7e9, 4e9))))
+    result = call.result if call else None
+    keeper.recorder.record(IterationFinished(1, outcome, denials=result.denials if result else ()))
+    keeper.close()
+
+
+def kept_journal(chance: Random, folder: Path) -> None:
+    """A journal that somebody damaged: whatever can be read is folded, and a run can go on from it."""
+    entries = [STARTED, IterationStarted(1), IterationFinished(1, classify(evidence(None, False)))]
+    keeper = _Keeper(folder)
+    for event in entries:
+        keeper.recorder.record(event)
+    lines = keeper.path.read_bytes().splitlines(keepends=True)
+    place = chance.randrange(len(lines))
+    changed = fuzz_inputs.document(chance, json.loads(lines[place]))
+    lines[place] = fuzz_inputs.encoded(chance, changed) + b"\n"
+    keeper.path.write_bytes(fuzz_inputs.data(chance, b"".join(lines)))
+    state = fold(journal.milestones(keeper.path))
+    resumption("r", state, 1.0)
+
+
+def status_file(chance: Random, folder: Path) -> None:
+    """The agent's report: parsed, compared, described, recorded."""
+    raw = fuzz_inputs.encoded(chance, fuzz_inputs.document(chance, STATUS))
+    reading = status.parse(fuzz_inputs.data(chance, raw) if chance.random() < 0.5 else raw)
+    if reading.status is not None:
+        before = status.parse(fuzz_inputs.encoded(chance, STATUS)).status
+        change = status.compare(before, reading.status)
+        status.describe(reading.status, change)
+        keeper = _Keeper(folder)
+        keeper.recorder.record(STARTED)
+        keeper.recorder.record(StatusChanged(reading.status, change or status.Change()))
+        keeper.recorder.record(IterationFinished(1, classify(evidence(None, True)), reading.status, reading.problems))
+        keeper.close()
+
+
+def limit_words(chance: Random, _folder: Path) -> None:
+    """Messages about limits, at any time and in any zone."""
+    words = fuzz_inputs.text(chance, chance.choice(LIMITS))
+    zone = chance.choice((UTC, ZoneInfo("Pacific/Kiritimati"), ZoneInfo("America/St_Johns")))
+    now = chance.choice((0.0, 1.0, 1.7e9, 1772323199.0, 4.1e9, 2.5e11))
+    limits.means_limit(words, (r"\bquota\b",))
+    moment = limits.reset_in(words, now, zone)
+    assert moment is None or now - limits.JUST_PASSED < moment <= now + limits.LONGEST
+    odd = chance.choice((None, -1, 0, now, now + 1, now * 1000, 1e300, -1e300))
+    limits.plausible(odd, now)
+
+
+def reports(chance: Random, _folder: Path) -> None:
+    """What reviews, validations and agents without a status file write."""
+    text = fuzz_inputs.text(chance, REPORT, 8)
+    review.read(text, "abc")
+    validation.read(text)
+    fallbacks.from_block(text)
+    fallbacks.from_boxes(text)
+
+
+def settings_file(chance: Random, folder: Path) -> None:
+    """Settings in a file: a SettingsProblem, or settings."""
+    path = folder / chance.choice(("a.toml", "a.json"))
+    path.write_bytes(_settings_text(chance, path.suffix))
+    with contextlib.suppress(SettingsProblem):
+        resolve([layer_from_document("project", str(path), config_files.read_document(path))])
+
+
+def _settings_text(chance: Random, kind: str) -> bytes:
+    keys = chance.sample(sorted(catalogue()), 3)
+    values = {key: chance.choice((*fuzz_inputs.ODD, "5m", "1h", "https://x.y", ["a"], {"A": "b"}, 3)) for key in keys}
+    if kind == ".json":
+        nested: dict[str, Any] = {}
+        for key, value in values.items():
+            head, _, tail = key.partition(".")
+            nested[head] = {tail: value} if tail and chance.random() < 0.9 else value
+        return fuzz_inputs.data(chance, fuzz_inputs.encoded(chance, nested), 2)
+    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    lines.append(
+        chance.choice(("delay = " + "9" * 5000, "delay = 1979-05-27", "[claude]", "delay = 0x" + "f" * 400, ""))
+    )
+    return fuzz_inputs.data(chance, "\n".join(lines).encode("utf-8", "replace"), 2)
+
+
+def settings_environment(chance: Random, _folder: Path) -> None:
+    """Settings in variables."""
+    odd = [str(value) for value in fuzz_inputs.ODD] + ["5m", "1e400", "-3s", "٣", "[1", '{"a":', "1_000", "true "]
+    chosen = chance.sample(list(catalogue().values()), 2)
+    environ = {setting.variable: fuzz_inputs.text(chance, chance.choice(odd), 1) for setting in chosen}
+    with contextlib.suppress(SettingsProblem):
+        resolve([layer_from_environment(environ)])
+
+
+def workspace_metadata(chance: Random, folder: Path) -> None:
+    """.metadata.json: an expected error, or metadata whose settings can be judged."""
+    known = {"format": 3, "name": "a", "mode": "loop", "executionIterations": 4, "settings": {"delay": 3}}
+    path = folder / ".metadata.json"
+    raw = fuzz_inputs.encoded(chance, fuzz_inputs.document(chance, known))
+    path.write_bytes(fuzz_inputs.data(chance, raw, 1))
+    with contextlib.suppress(ExpectedError):
+        about = metadata.read(path)
+        about.count("executionIterations")
+        resolve([config_files.workspace_layer(about)])
+
+
+def control(chance: Random, folder: Path) -> None:
+    """Requests that are none: removed and told, never raised."""
+    layout = Layout(folder, folder / "w")
+    shutil.rmtree(layout.control, ignore_errors=True)
+    layout.control.mkdir(parents=True)
+    request = {"run": "r", "verb": chance.choice(("stop", "pause", "skip", "")), "now": True, "pid": 1}
+    for number in range(chance.randint(1, 3)):
+        path = layout.control / chance.choice((f"{number}.json", "é\udcff.json", "a b", f"{number}"))
+        raw = fuzz_inputs.encoded(chance, fuzz_inputs.document(chance, request))
+        path.write_bytes(fuzz_inputs.data(chance, raw, 2))
+    Letterbox(layout, "r").take()
+    assert not [path for path in layout.control.iterdir() if not path.name.startswith(".")]
+
+
+TARGETS: dict[str, Callable[[Random, Path], None]] = {
+    "stream": stream,
+    "journal": kept_journal,
+    "status": status_file,
+    "limits": limit_words,
+    "reports": reports,
+    "settings": settings_file,
+    "environment": settings_environment,
+    "metadata": workspace_metadata,
+    "control": control,
+}

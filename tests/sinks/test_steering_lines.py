@@ -1,0 +1,55 @@
+"""Whoever steers is told what it means now."""
+
+from __future__ import annotations
+
+import pytest
+
+from claude_iterate.core.call import Call
+from claude_iterate.core.events import Requested, WaitStarted
+from claude_iterate.core.state import RunState
+from claude_iterate.sinks.steering_lines import answer, requested
+
+BETWEEN = RunState()
+ITERATION = RunState(call=Call(3, 0.0))
+REVIEW = RunState(call=Call(0, 0.0))
+WAITING = RunState(wait=WaitStarted("usage_limit", 9.0))
+PAUSED = RunState(paused=True)
+PAUSING = RunState(paused=True, call=Call(3, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("verb", "state", "words"),
+    [
+        ("pause", BETWEEN, "Paused: no iteration begins"),
+        ("pause", ITERATION, "pauses after this iteration"),
+        ("pause", WAITING, "when the wait is over"),
+        ("pause", PAUSED, "Already paused"),
+        ("pause", PAUSING, "as was said before"),
+        ("resume", PAUSED, "Going on"),
+        ("resume", PAUSING, "does not pause"),
+        ("resume", BETWEEN, "was not paused"),
+        ("stop", ITERATION, "after this iteration"),
+        ("stop", WAITING, "stops now"),
+        ("skip", ITERATION, "Iteration 3 is ended now."),
+        ("skip", PAUSING, "stays paused"),
+        ("skip", REVIEW, "being verified"),
+        ("skip", WAITING, "The wait is over."),
+        ("skip", PAUSED, "no iteration to skip"),
+        ("skip", BETWEEN, "begins now"),
+        ("reboot", ITERATION, "done again with fresh context"),
+        ("reboot", BETWEEN, "The next iteration begins with fresh context"),
+        ("retry", WAITING, "It tries again now"),
+        ("retry", ITERATION, "Nothing is waited for"),
+        ("retry", BETWEEN, "begins now"),
+    ],
+)
+def test_the_answer_fits_the_state(verb: str, state: RunState, words: str) -> None:
+    """One line each."""
+    assert words in answer(verb, state)
+    assert answer("stop", state, now=True) == "It stops now."
+
+
+def test_what_other_events_tell_is_not_told_twice() -> None:
+    """A stop has a line of its own, an answer none."""
+    assert requested(Requested("stop"), ITERATION) == requested(Requested("go", "answer"), BETWEEN) == []
+    assert requested(Requested("skip"), ITERATION) == ["Iteration 3 is ended now."]

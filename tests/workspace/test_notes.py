@@ -1,0 +1,81 @@
+"""Notes wait in their folder until an iteration has had them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.workspace import notes
+from claude_iterate.workspace.layout import Layout
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    made = Layout(tmp_path, tmp_path / "work")
+    made.folder.mkdir()
+    return made
+
+
+def texts(layout: Layout) -> list[str]:
+    return [note.text for note in notes.pending(layout)]
+
+
+def test_notes_wait_in_order_until_they_are_delivered(layout: Layout) -> None:
+    """Reading delivers nothing; what is delivered is kept, but does not come back."""
+    assert texts(layout) == []
+    first = notes.add(layout, "  one\n")
+    notes.add(layout, "two")
+    assert texts(layout) == texts(layout) == ["one", "two"]
+    notes.delivered(layout, [first])
+    assert texts(layout) == ["two"]
+    assert (layout.notes / "delivered" / first).read_text() == "one\n"
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_an_empty_note_is_refused(layout: Layout, text: str) -> None:
+    """And says what to do."""
+    with pytest.raises(UsageProblem, match="empty"):
+        notes.add(layout, text)
+
+
+def test_a_huge_note_is_refused(layout: Layout) -> None:
+    """One that just fits is not."""
+    notes.add(layout, "x" * notes.LARGEST)
+    with pytest.raises(UsageProblem, match="larger than 1 MB") as refused:
+        notes.add(layout, "x" * (notes.LARGEST + 1))
+    assert "file" in refused.value.hint
+
+
+def test_what_does_not_fit_waits_for_the_next_prompt(layout: Layout) -> None:
+    """At least one is always read."""
+    names = [notes.add(layout, letter * 700_000) for letter in "abc"]
+    assert [note.name for note in notes.pending(layout)] == names[:1]
+    notes.delivered(layout, names[:1])
+    assert [note.name for note in notes.pending(layout)] == names[1:2]
+
+
+def test_what_others_put_there_does_no_harm(layout: Layout) -> None:
+    """Pipes and links are not opened, odd bytes are replaced, a huge file is cut."""
+    layout.notes.mkdir()
+    os.mkfifo(layout.notes / "pipe.md")
+    (layout.notes / "link.md").symlink_to("/etc/passwd")
+    (layout.notes / "folder.md").mkdir()
+    (layout.notes / "empty.md").touch()
+    (layout.notes / "readme.txt").write_text("no note")
+    (layout.notes / "odd.md").write_bytes(b"caf\xe9")
+    assert texts(layout) == ["caf\ufffd"]
+    (layout.notes / "odd.md").write_bytes(b"y" * 10_000_000)
+    (text,) = texts(layout)
+    assert text.endswith("is cut here.]")
+    assert len(text) < notes.LARGEST + 100
+
+
+def test_a_folder_that_cannot_be_made_is_told(layout: Layout) -> None:
+    """No traceback."""
+    layout.notes.write_text("in the way")
+    with pytest.raises(WorkspaceProblem, match="cannot be written"):
+        notes.add(layout, "text")
+    assert texts(layout) == []
