@@ -24,13 +24,21 @@ def leftovers(run: str) -> list[int]:
     return [pid for pid in operating_system.processes_with(RUN_VARIABLE, run) if operating_system.is_alive(pid)]
 
 
-def orphans(known: Iterable[int]) -> set[int] | None:
-    """Children of ours that we did not start: orphans we adopted as subreaper. Dead ones are reaped on the way."""
+def adopted(known: Iterable[int]) -> set[int] | None:
+    """Children of ours that are not `known`: orphans that we adopted as subreaper, dead or alive. Only looks."""
     # The first process of a container adopts every orphan there is, not only ours.
     children = operating_system.children() if os.getpid() != 1 else None
-    if children is None:
+    return None if children is None else children - set(known)
+
+
+def orphans(known: Iterable[int]) -> set[int] | None:
+    """Living orphans that we adopted; the dead ones are reaped.
+
+    Ask only when no process that we started ourselves is under way: reaping it would lose its exit code.
+    """
+    strangers = adopted(known)
+    if strangers is None:
         return None
-    strangers = children - set(known)
     living = {pid for pid in strangers if operating_system.is_alive(pid)}
     for pid in strangers - living:
         operating_system.reap(pid)
@@ -45,8 +53,8 @@ def end_leftovers(run: str, known: Iterable[int] = (), thorough: bool = False) -
     """
     known = (*known, os.getpid())
     if not thorough:
-        adopted = orphans(known)
-        if adopted is not None and not adopted:
+        living = orphans(known)
+        if living is not None and not living:
             return ()
     return _end(run, known, lambda: orphans(known) or set())
 

@@ -10,7 +10,7 @@ import difflib
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -100,9 +100,13 @@ class CommandTable(click.Group):
     "-C", "--project", metavar="DIR", help="Work in the project that DIR belongs to, instead of the current folder."
 )
 @click.option("--no-color", "--no-colors", "no_color", is_flag=True, help="No colour, even on a terminal.")
+@click.option("--workspaces-dir", metavar="DIR", help="Where the workspaces are, instead of paths.workspaces_dir.")
+@click.option("--templates-dir", metavar="DIR", help="Where the project's templates are.")
+@click.option("--archive-dir", metavar="DIR", help="Where the archives are.")
+@click.option("--verbose", is_flag=True, help="Show Claude's words and tools as they come, whatever the command.")
 @click.version_option(__version__, "--version", "-V", prog_name="claude-iterate")
 @click.pass_context
-def application(context: click.Context, project: str | None, no_color: bool) -> None:
+def application(context: click.Context, project: str | None, no_color: bool, **given: Any) -> None:
     """Give Claude Code a task, walk away, come back to proven work.
 
     A workspace holds a task; `run` calls Claude Code again and again, each time with fresh context, until the work
@@ -111,9 +115,19 @@ def application(context: click.Context, project: str | None, no_color: bool) -> 
     folder = _folder(context, project)
     colourless = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     context.color = False if colourless else None
-    context.obj = Invocation(folder, os.environ, not colourless)
+    context.obj = Invocation(folder, os.environ, not colourless, _flags(folder, **given))
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+def _flags(folder: Path, verbose: bool, **places: str | None) -> dict[str, str]:
+    """As settings. A relative path is one from the folder that we work in, as people who type it expect."""
+    found = {f"paths.{name}": _place(folder, text) for name, text in places.items() if text is not None}
+    return found | ({"output": "verbose"} if verbose else {})
+
+
+def _place(folder: Path, text: str) -> str:
+    return text if not text or text.startswith("~") else str(folder / text)
 
 
 def _folder(context: click.Context, project: str | None) -> Path:

@@ -13,6 +13,7 @@ import click
 
 from claude_iterate import __version__
 from claude_iterate.errors import ExpectedError
+from claude_iterate.sinks.output import harmless
 
 BUG = 70
 INTERRUPTED = 130
@@ -28,7 +29,7 @@ _REFUSALS = {
     errno.EMFILE,
     errno.ENOMEM,
 }
-_GLOBAL = {"-C", "--project", "--no-color", "--no-colors"}
+_GLOBAL = {"-C", "--project", "--no-color", "--no-colors", "--workspaces-dir", "--templates-dir", "--archive-dir"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -134,6 +135,8 @@ def _crashed(bug: Exception, arguments: list[str]) -> int:
 def _print(text: str) -> None:
     # When nobody listens any more, the exit code still tells.
     with contextlib.suppress(OSError, ValueError):
+        if sys.stderr.isatty():  # a message may quote Claude, or a file that anybody made
+            text = harmless(text)
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - click may be what failed
 
 

@@ -11,7 +11,7 @@ import click
 from claude_iterate.cli import config_listing, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option
-from claude_iterate.cli.values import as_text, covered
+from claude_iterate.cli.values import as_text, covered, shapeless
 from claude_iterate.core.layers import Resolved, resolve
 from claude_iterate.core.settings import is_group, snake
 from claude_iterate.errors import ExpectedError, UsageProblem
@@ -143,7 +143,7 @@ def _change(
         path = config_writing.user_target(environ) if user else config_writing.project_target(root)
         now = _written(path, setting.key, *words)
     if as_json:
-        output.document({"key": setting.key, "value": now, "scope": kind, "place": str(path)})
+        output.document({"key": setting.key, "value": shapeless(now), "scope": kind, "place": str(path)})
     else:
         shown = f"= {as_text(covered(setting.key, now))}" if now is not None else "is not set"
         output.done(f"{setting.key} {shown}  ({path})")

@@ -6,16 +6,16 @@ from typing import Any
 
 from claude_iterate.cli import output
 from claude_iterate.cli.portrait import value_of
-from claude_iterate.cli.values import as_text, covered, plain
+from claude_iterate.cli.values import as_text, covered, plain, shapeless
 from claude_iterate.core.layers import Resolved
 from claude_iterate.core.settings import Setting, catalogue
 
 
 def entry(resolved: Resolved, setting: Setting, cover: bool = True) -> dict[str, Any]:
-    """One effective value and its source."""
+    """One effective value and its source. Uncovered is what was asked for by name; keys in it are masked even so."""
     value = value_of(resolved.settings, setting.key)
     origin = resolved.origin(setting.key)
-    shown = covered(setting.key, value) if cover else value
+    shown = covered(setting.key, value) if cover else shapeless(value)
     return {"key": setting.key, "value": plain(shown), "source": origin.kind, "place": origin.place or None}
 
 

@@ -24,6 +24,12 @@ def find_claude(project: Project, layout: Layout | None) -> str:
     return discovery.find(settings.claude.command, {**project.environ, **settings.claude.env}, project.root)
 
 
+def refuse_broken_claude(project: Project) -> None:
+    """An AgentProblem when Claude is there and cannot even tell its version."""
+    claude = project.resolved.settings.claude
+    discovery.version(claude.command, {**project.environ, **claude.env}, project.root)
+
+
 def hold(project: Project, layout: Layout, purpose: str, dry_run: bool) -> int:
     """Talk until Claude leaves; 0, or the exit code of a command that was itself told to end. Counted in any case."""
     settings = project.settings_for(layout).settings

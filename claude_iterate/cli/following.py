@@ -96,7 +96,7 @@ def _tell_new(path: Path, offset: int, tell: Callable[[bytes], None], final: boo
 
 
 def _text_printer() -> Callable[[bytes], None]:
-    return lambda data: output.part(data.decode("utf-8", "replace"))
+    return lambda data: output.part(output.foreign(data.decode("utf-8", "replace")))
 
 
 def _entry_printer() -> Callable[[bytes], None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,14 +25,17 @@ class Invocation:
     folder: Path
     environ: Mapping[str, str]
     colour: bool
+    flags: Mapping[str, str] = field(default_factory=dict)
+    """Settings given before the command, by dotted key."""
 
     @cached_property
     def project(self) -> Project:
         """The project that the folder belongs to."""
         # Imported here: `--help` makes an Invocation too.
+        from claude_iterate.core.layers import layer_from_flags
         from claude_iterate.workspace.repository import Project
 
-        project = Project.find(self.folder, self.environ)
+        project = Project.find(self.folder, self.environ, layer_from_flags(self.flags) if self.flags else None)
         if sys.stdout.isatty() or sys.stderr.isatty():
             _heed_colors(project)
         return project

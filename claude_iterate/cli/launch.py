@@ -19,7 +19,7 @@ from claude_iterate.core.events import Warned
 from claude_iterate.core.layers import Layer
 from claude_iterate.core.modes import MODES
 from claude_iterate.core.reasons import exit_code
-from claude_iterate.core.redact import Redactor
+from claude_iterate.core.redact import Redactor, secrets_of
 from claude_iterate.core.settings import Settings
 from claude_iterate.core.state import RunState
 from claude_iterate.engine.clock import SystemClock
@@ -220,7 +220,7 @@ def _run(plan: Plan, options: Options, warnings: list[Warned]) -> RunState:
     writer = journal.JournalWriter(plan.layout.journal(plan.run), lambda text: troubles.append(Warned(text)))
     audience = Fanout(_sinks(plan, options, troubles), lambda sink, error: troubles.append(_broken(sink, error)))
     recorder = Recorder(
-        SystemClock(), writer, audience, Redactor({**plan.environ, **plan.settings.claude.env}), troubles
+        SystemClock(), writer, audience, Redactor({**plan.environ, **secrets_of(plan.settings)}), troubles
     )
     try:
         return Engine(plan, recorder, audience, warnings).run(

@@ -56,7 +56,7 @@ def _log(layout: Layout, run: str | None) -> Path:
 def _print_text(path: Path, lines: int | None) -> None:
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
         for line in file if lines is None else deque(file, maxlen=lines):
-            output.part(line)
+            output.part(output.foreign(line))
 
 
 def _print_journal(layout: Layout, run: str | None, lines: int | None) -> None:

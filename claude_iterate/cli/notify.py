@@ -42,9 +42,9 @@ def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
     if answer.delivered:
         output.done(f"{courier.host} took it: {answer.status}")
     else:
-        output.note(f"{output.symbol('bad')} {courier.host} did not take it: {answer.problem}")
+        output.note(f"{output.symbol('bad')} {courier.host} did not take it: {output.printable(answer.problem)}")
     if answer.text.strip():
-        output.result(answer.text.rstrip())
+        output.result(output.foreign(answer.text.rstrip()))
     return 0 if answer.delivered else 1
 
 

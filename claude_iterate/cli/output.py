@@ -8,6 +8,8 @@ from typing import IO, Any
 
 import click
 
+from claude_iterate.sinks.output import harmless
+
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("✗", "red", "[x]")}
 
 
@@ -55,6 +57,11 @@ def symbol(kind: str, stream: IO[str] | None = None) -> str:
 def printable(text: object) -> str:
     """Words from a file that anybody may have made, without what would steer the terminal."""
     return "".join(character if character.isprintable() else "�" for character in str(text))
+
+
+def foreign(text: str) -> str:
+    """Text that is not ours, for a result: as it is in a pipe or file, without what would steer a terminal on one."""
+    return harmless(text) if is_terminal(sys.stdout) else text
 
 
 def is_terminal(stream: IO[str] | None) -> bool:

@@ -63,6 +63,8 @@ def command(invocation: Invocation, /, **given: Any) -> int:
             output.note("Nothing was saved, so nothing was written.")
             return 1
         layout, size = _write(project, layout, wish.name, wish.mode, text), len(text)
+    if wish.dry_run and before is not None:
+        return _conclude_rehearsal(layout, wish, size, len(before))
     return _conclude(project, layout, wish, size, made)
 
 
@@ -110,6 +112,8 @@ def _compose(invocation: Invocation, layout: Layout | None, wish: Wish) -> tuple
     if not wish.dry_run:
         conversation.find_claude(project, layout)
     if layout is None:
+        if wish.goal is not None and not wish.dry_run:
+            conversation.refuse_broken_claude(project)
         layout = project.create(wish.name, wish.mode)
     elif wish.mode is not None and not wish.dry_run:
         projection.change_mode(layout, wish.mode)
@@ -127,7 +131,9 @@ def _compose(invocation: Invocation, layout: Layout | None, wish: Wish) -> tuple
 def _conclude(project: Project, layout: Layout, wish: Wish, size: int, made: bool) -> int:
     """Tell what there is now, and settle what Claude may do."""
     if wish.as_json:
-        output.document({"name": wish.name, "path": str(layout.instructions), "bytes": size, "made": made})
+        output.document(
+            {"name": wish.name, "path": str(layout.instructions), "bytes": size, "made": made, "written": True}
+        )
     elif wish.dry_run:
         output.result(f"The built-in fake wrote a sample of {size} bytes. Replace it before you run in earnest:")
         output.result(f"  claude-iterate setup {wish.name} --force")
@@ -140,6 +146,16 @@ def _conclude(project: Project, layout: Layout, wish: Wish, size: int, made: boo
         output.note(f"Next: claude-iterate run {wish.name}")
     if not wish.dry_run:
         announce.setup_complete(project, layout)
+    return 0
+
+
+def _conclude_rehearsal(layout: Layout, wish: Wish, size: int, old: int) -> int:
+    """Instructions were there, and are back."""
+    if wish.as_json:
+        path = str(layout.instructions)
+        output.document({"name": wish.name, "path": path, "bytes": size, "made": False, "written": False})
+    else:
+        output.result(f"{size} bytes would replace the {old} of now. This was a dry run, so they did not.")
     return 0
 
 

@@ -9,9 +9,11 @@ import click
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument
+from claude_iterate.cli.output import foreign
 from claude_iterate.cli.portrait import portrait
 from claude_iterate.cli.values import as_text, shortened
 from claude_iterate.core import durations
+from claude_iterate.sinks.proof_lines import CUTS
 
 
 @click.command("show")
@@ -54,9 +56,9 @@ def _status(view: dict[str, Any]) -> str:
 
 def _print_report(report: dict[str, Any]) -> None:
     if report["present"]:
-        output.result(f"Progress: {report['text']}")
+        output.result(f"Progress: {foreign(report['text'])}")
     for problem in report["problems"]:
-        output.result(f"  {output.symbol('warning')} .status.json: {problem}")
+        output.result(f"  {output.symbol('warning')} .status.json: {foreign(problem)}")
 
 
 def _print_run(run: dict[str, Any] | None) -> None:
@@ -76,10 +78,11 @@ def _print_run(run: dict[str, Any] | None) -> None:
         )
     if run["reason"]:
         output.result(f"  Ended: {run['reason']}. {run['meaning']}")
-    detail = run["detail"] if run["reason"] != "completed" else ""  # the report above says it already
+    # When it is completed, the report above says it already; a bare number is in the figures.
+    detail = "" if run["reason"] == "completed" or run["detail"].isdecimal() else run["detail"]
     for line in (detail, run["advice"], run["lastError"]):
         if line:
-            output.result(f"  {line}")
+            output.result(f"  {foreign(line)}")
 
 
 def _print_proof(proof: dict[str, Any] | None) -> None:
@@ -91,26 +94,27 @@ def _print_proof(proof: dict[str, Any] | None) -> None:
     output.result(f"Proof: {verdict} (run {proof['run']}, claim {proof['claim']}{tree})")
     for check in proof["checks"]:
         good = check["exitCode"] == 0
-        how = (
-            "" if good else f": exit code {check['exitCode']}" if check["exitCode"] is not None else ": no end in time"
-        )
+        how = f": exit code {check['exitCode']}"
+        if check["exitCode"] is None:
+            how = f": {CUTS.get(check['cut'], 'not run')}"
         sign = output.symbol("good" if good else "bad")
-        output.result(f"  {sign} {check['command']}{'' if good else how} ({durations.describe(check['duration'])})")
+        output.result(f"  {sign} {foreign(check['command'])}{how} ({durations.describe(check['duration'])})")
         if not good:
             for line in check["output"].strip().splitlines()[-5:]:
-                output.result(f"      {line}")
+                output.result(f"      {foreign(line)}")
     review = proof["review"]
     if review is not None:
         sign = output.symbol("good" if review["verdict"] == "verified" else "bad")
-        output.result(f"  {sign} review: {review['verdict']}{' - ' + review['summary'] if review['summary'] else ''}")
+        summary = f" - {foreign(review['summary'])}" if review["summary"] else ""
+        output.result(f"  {sign} review: {review['verdict']}{summary}")
         for item in review["findings"]:
-            output.result(f"      - {item}")
+            output.result(f"      - {foreign(item)}")
 
 
 def _print_settings(settings: list[dict[str, Any]]) -> None:
     output.result("Settings:" if settings else "Settings: all defaults")
     for item in settings:
-        output.result(f"  {item['key']} = {as_text(item['value'])}  ({item['origin']})")
+        output.result(f"  {item['key']} = {foreign(as_text(item['value']))}  ({item['origin']})")
 
 
 def _print_files(files: dict[str, bool]) -> None:

@@ -6,7 +6,7 @@ A request is a file that the runner takes away; that it is gone is the answer. W
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -15,8 +15,16 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.errors import WorkspaceProblem
 
+if TYPE_CHECKING:
+    from claude_iterate.workspace.layout import Layout
+
 _PATIENCE = 3.0
 _POLL = 0.02
+_LOOK = 0.5
+_EXCUSES = {
+    "over": "The run ended before it could answer.",
+    "silent": "No answer from process {pid} yet; the request waits for it. If it is suspended, wake it: fg",
+}
 _HELP = {
     "pause": "Let the running iteration of NAME finish, then hold until `resume`.",
     "resume": "Let a paused run of NAME go on.",
@@ -57,28 +65,29 @@ def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: boo
     from claude_iterate.workspace import control, journal
 
     layout = invocation.project.layout(name)
-    running = _running(invocation, name)
+    running = _running(layout)
     path = layout.journal(running.run)
     state = fold(journal.read(path)) if path.is_file() else fold(())
     if state.started is not None and state.started.purpose != "run" and verb != "stop":
         purpose = state.started.purpose
         raise WorkspaceProblem(f"{purpose} runs in {name!r}, and can only be stopped.", f"claude-iterate stop {name}")
     identity = control.post(layout, running.run, verb, now)
-    deadline = time.monotonic() + _PATIENCE
-    while not (done := control.answered(layout, identity)) and time.monotonic() < deadline:
-        time.sleep(_POLL)
-    words = answer(verb, state, now) if done else _unanswered(invocation, name, running, identity)
+    came = _await_answer(layout, running, identity)
+    words = answer(verb, state, now) if came == "answered" else _EXCUSES[came].format(pid=running.pid)
     if as_json:
+        done = came == "answered"
         output.document({"name": name, "run": running.run, "verb": verb, "answered": done, "message": words})
+    elif came == "answered":
+        output.done(words)
     else:
-        output.done(words) if done else output.warn(words)
-    return 0 if done else 1
+        output.warn(words)
+    return 0 if came == "answered" or (came == "over" and verb == "stop") else 1
 
 
-def _running(invocation: Invocation, name: str) -> Running:
+def _running(layout: Layout) -> Running:
     from claude_iterate.workspace import lock
 
-    layout = invocation.project.layout(name)
+    name = layout.name
     who = lock.holder(layout.lock)
     if who is None:
         raise WorkspaceProblem(f"Nothing runs in the workspace {name!r}.", f"Start it: claude-iterate run {name}")
@@ -89,15 +98,19 @@ def _running(invocation: Invocation, name: str) -> Running:
     return Running(run, pid)
 
 
-def _unanswered(invocation: Invocation, name: str, running: Running, identity: str) -> str:
-    """Nobody took it in time. A run that is over never will; one that is suspended will when it goes on."""
+def _await_answer(layout: Layout, running: Running, identity: str) -> str:
+    """answered, over (the run ended before it could answer) or silent (the request waits for a suspended run)."""
     from claude_iterate.workspace import control, lock
 
-    layout = invocation.project.layout(name)
-    if (lock.holder(layout.lock) or {}).get("run") != running.run:
-        control.withdraw(layout, identity)
-        return "The run ended before it could answer."
-    return (
-        f"No answer from process {running.pid} within {_PATIENCE:.0f} s; the request waits for it. "
-        "If it is suspended, wake it: fg"
-    )
+    began = time.monotonic()
+    looked = began
+    while (now := time.monotonic()) < began + _PATIENCE:
+        if control.answered(layout, identity):
+            return "answered"
+        if now >= looked + _LOOK:
+            looked = now
+            if (lock.holder(layout.lock) or {}).get("run") != running.run:
+                # It may have been answered in its last moment.
+                return "over" if control.withdraw(layout, identity) else "answered"
+        time.sleep(_POLL)
+    return "silent"

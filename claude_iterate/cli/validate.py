@@ -62,7 +62,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
             {"workspace": name, "verdict": found.verdict, "exitCode": code, "report": report, "path": str(path)}
         )
     elif report is not None and not quiet:
-        output.result(f"\n{report.rstrip()}\n")
+        output.result(f"\n{output.foreign(report.rstrip())}\n")
     _tell(name, found, as_json)
     return code
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from claude_iterate.core.events import Tokens
 
 from claude_iterate.core.secret_names import is_secret_name
+from claude_iterate.core.secret_shapes import masked
 
 COVER = "***"
 
@@ -58,5 +59,16 @@ def covered(key: str, value: Any) -> Any:
     if key == "notify.headers" and isinstance(value, dict):
         return dict.fromkeys(value, COVER)
     if key == "claude.env" and isinstance(value, dict):
-        return {name: COVER if is_secret_name(name) else text for name, text in value.items()}
+        value = {name: COVER if is_secret_name(name) else text for name, text in value.items()}
+    return shapeless(value)
+
+
+def shapeless(value: Any) -> Any:
+    """The value with what has the shape of a secret, in whatever setting, replaced by `***`."""
+    if isinstance(value, str):
+        return masked(value, COVER)
+    if isinstance(value, list | tuple):
+        return [shapeless(item) for item in value]
+    if isinstance(value, dict):
+        return {name: shapeless(item) for name, item in value.items()}
     return value

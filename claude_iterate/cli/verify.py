@@ -10,7 +10,9 @@ import click
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import flags_layer, json_option, name_argument, setting_option
+from claude_iterate.core.kinds import OWN_FILES
 from claude_iterate.errors import UsageProblem
+from claude_iterate.workspace.layout import Layout
 
 
 @click.command("verify")
@@ -46,25 +48,40 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
         as_json=given["as_json"],
         color=invocation.colour,
         purpose="verify",
-        report=given["report_path"] or "",
+        report=_report_path(layout, given["report_path"]) if given["report_path"] else "",
     )
     done = perform(project, layout, options)
     proof = evidence.of_run(layout, done.run) or {}
     report = _report(proof) if given["show_report"] or given["as_json"] else None
     if given["as_json"]:
-        status = "pass" if done.exit_code == 0 else "fail"
+        status = {True: "pass", False: "fail", None: "not_run"}[proof.get("passed")]
         output.document({"workspace": name, "status": status, "exitCode": done.exit_code, **proof, "report": report})
     elif report is not None:
-        output.result(report)
+        output.result(output.foreign(report))
     return done.exit_code
+
+
+def _report_path(layout: Layout, given: str) -> str:
+    """Where the report goes: a relative path stays in the workspace, and none may name what is used otherwise."""
+    folder = layout.folder.resolve()
+    path = (folder / given).resolve()
+    relative = path.relative_to(folder) if path.is_relative_to(folder) else None
+    if relative is None and not Path(given).is_absolute():
+        raise UsageProblem(
+            f"--report-path {given} leads out of the workspace.", "Give an absolute path to write there."
+        )
+    if path.is_dir() or (relative is not None and (not relative.parts or relative.parts[0].lower() in OWN_FILES)):
+        raise UsageProblem(f"--report-path {given} is used for something else.", "Choose another name.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return str(path)
 
 
 def _report(proof: dict[str, Any]) -> str | None:
     """The text of the review's report, if it wrote one that counts."""
     review = proof.get("review")
-    if review is None or review["verdict"] == "invalid":
+    from claude_iterate.workspace import bounded
+
+    if review is None or review["verdict"] not in {"verified", "incomplete"}:
         return None
-    try:
-        return Path(review["report"]).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
+    found = bounded.read(Path(review["report"]))
+    return found.decode("utf-8", "replace") if found is not None else None

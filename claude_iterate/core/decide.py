@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from claude_iterate.core.durations import describe
-from claude_iterate.core.outcome import ENDING_FAILURES, FINE
+from claude_iterate.core.outcome import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.state import RunState
 from claude_iterate.core.verdicts import Ask, Begin, Facts, Finish, RunErrand, Verdict, Verify, Wait
 from claude_iterate.core.waiting import api_is_in_trouble, limit_is_reached, reserve_is_reached, wait_is_on
@@ -55,10 +55,13 @@ def stop_was_asked(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
-    """The agent reported `complete: true` and checks or a review are wanted: look for ourselves."""
-    if state.proof is None and (facts.only_verify or (facts.proof_wanted and _claims_completion(state))):
-        return Verify(state.claims + 1)
-    return None
+    """The agent reported `complete: true` and checks or a review are wanted: look for ourselves. A review that cannot
+    be paid any more is not begun: **budget**."""
+    if state.proof is not None or not (facts.only_verify or (facts.proof_wanted and _claims_completion(state))):
+        return None
+    if state.last_outcome is not None and state.last_outcome.kind in RETRIED | ENDING_FAILURES:
+        return None
+    return (money_is_spent(state, facts) if facts.review_wanted else None) or Verify(state.claims + 1)
 
 
 def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
@@ -158,6 +161,7 @@ BETWEEN_RULES: tuple[Between, ...] = (
     errand,
     completed,
     stop_was_asked,
+    time_is_up,
     claim_must_be_proven,
     proof_failed,
     agent_is_blocked,
@@ -166,7 +170,6 @@ BETWEEN_RULES: tuple[Between, ...] = (
     too_many_failures,
     stagnated,
     money_is_spent,
-    time_is_up,
     iterations_are_used_up,
     wait_is_on,
     limit_is_reached,

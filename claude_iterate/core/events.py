@@ -48,6 +48,7 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     iterations: int = 0
     cost_usd: float = 0.0
     runs: int = 0
+    findings: str = ""
 
 
 class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -91,6 +92,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_usd: float = 0.0
     elapsed: float = 0.0
     findings: str = ""
+    last_status: Status | None = None
     wait: WaitStarted | None = None
     session: str = ""
     context: float | None = None
@@ -233,6 +235,7 @@ class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
     code: int | None
     duration: float = 0.0
     output: str = ""
+    cut: str = ""
 
 
 class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -243,7 +246,8 @@ class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 
 
 class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The review's verdict: verified, incomplete, or invalid when its report cannot be trusted."""
+    """The review's verdict: verified, incomplete, invalid when its report cannot be trusted, or unheld when it could
+    not be held at all, for the reason in `outcome`."""
 
     verdict: str
     summary: str = ""
@@ -251,6 +255,7 @@ class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     report: str = ""
     duration: float = 0.0
     cost_usd: float = 0.0
+    outcome: Outcome | None = None
 
 
 class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

@@ -35,6 +35,20 @@ class Kind:
 
 
 @dataclass(frozen=True)
+class Command(Kind):
+    """A command for the shell. One without a word in it would succeed and prove nothing."""
+
+    @property
+    def expected(self) -> str:
+        return "a command"
+
+    def accept(self, value: Any) -> str:
+        if not str(super().accept(value)).strip():
+            raise ValueError("a list, each a command that is not empty")
+        return str(value)
+
+
+@dataclass(frozen=True)
 class Flag(Kind):
     """true or false."""
 
@@ -212,6 +226,28 @@ class Shares(Kind):
 
     def from_text(self, text: str) -> dict[str, float]:
         return self.accept(_json(text, self.expected))
+
+
+OWN_FILES = frozenset(
+    {"instructions.md", "todo.md", ".status.json", ".metadata.json", ".status-instructions.md", ".lock"}
+    | {"runs", "control", "notes", "hooks", "prompts", "working", "validation-report.md"}
+)
+"""Names in a workspace that mean something else; compared without regard to case, as some disks do."""
+
+
+@dataclass(frozen=True)
+class ReportName(Kind):
+    """The name of a file in the workspace that is none of ours."""
+
+    @property
+    def expected(self) -> str:
+        return "the name of a file in the workspace that is not used for anything else, such as review.md"
+
+    def accept(self, value: Any) -> str:
+        name = super().accept(value)
+        if not name.strip() or set(name) & {"/", "\\"} or name in {".", ".."} or name.lower() in OWN_FILES:
+            raise ValueError(self.expected)
+        return str(name)
 
 
 @dataclass(frozen=True)

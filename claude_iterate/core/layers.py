@@ -69,6 +69,12 @@ def layer_from_environment(environ: Mapping[str, str]) -> Layer:
     return Layer("environment", "environment", values)
 
 
+def layer_from_flags(given: Mapping[str, str]) -> Layer:
+    """A layer from texts on the command line, by dotted key."""
+    values = {key: accepted_text(catalogue()[key], text, f"`{key}`") for key, text in given.items()}
+    return Layer("flag", "command line", values)
+
+
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """Variables that look like settings of ours and are none; `doctor` tells of them."""
     prefix = "CLAUDE_ITERATE_"

@@ -14,27 +14,18 @@ import msgspec
 
 from claude_iterate.core.events import Event
 from claude_iterate.core.secret_names import is_secret_name
+from claude_iterate.core.secret_shapes import MASK as MASK
+from claude_iterate.core.secret_shapes import SHAPES
+from claude_iterate.core.settings import Settings
 
-MASK = "[redacted]"
-
-_SHAPES = {
-    "sk-ant-": r"sk-ant-[\w-]{12,}",
-    "sk-proj-": r"sk-proj-[\w-]{12,}",
-    "sk_live_": r"sk_live_\w{12,}",
-    "ghp_": r"ghp_\w{20,}",
-    "gho_": r"gho_\w{20,}",
-    "ghs_": r"ghs_\w{20,}",
-    "github_pat_": r"github_pat_\w{20,}",
-    "glpat-": r"glpat-[\w-]{16,}",
-    "xoxb-": r"xoxb-[\w-]{16,}",
-    "xoxp-": r"xoxp-[\w-]{16,}",
-    "AKIA": r"AKIA[0-9A-Z]{16}",
-    "AIza": r"AIza[\w-]{30,}",
-    "npm_": r"npm_[A-Za-z0-9]{30,}",
-    "eyJhbGci": r"eyJhbGci[\w-]+\.[\w-]+\.[\w-]+",
-    "PRIVATE KEY-----": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.|\n)*?-----END [A-Z ]*PRIVATE KEY-----",
-}
 _SHORTEST_SECRET = 8
+
+
+def secrets_of(settings: Settings) -> dict[str, str]:
+    """What the settings themselves hold, under names that the redactor takes for secrets."""
+    own = {f"SECRET_{number}": value for number, value in enumerate(settings.notify.headers.values())}
+    own |= {"SECRET": settings.notify.secret} if settings.notify.secret else {}
+    return {**settings.claude.env, **own}
 
 
 class Redactor:
@@ -44,10 +35,10 @@ class Redactor:
         values = {value for name, value in environ.items() if is_secret_name(name) and len(value) >= _SHORTEST_SECRET}
         # Within a line of JSON a value may be escaped; both forms are looked for.
         spellings = values | {json.dumps(value)[1:-1] for value in values}
-        needles = sorted({*_SHAPES, *spellings})
+        needles = sorted({*SHAPES, *spellings})
         self._needles = tuple(needle.encode("utf-8", "surrogateescape") for needle in needles)
         known = sorted((re.escape(value) for value in spellings), key=len, reverse=True)
-        self._pattern = re.compile("|".join([*known, *_SHAPES.values()]))
+        self._pattern = re.compile("|".join([*known, *SHAPES.values()]))
 
     def suspects(self, data: bytes) -> bool:
         """True when these bytes may hold a secret."""

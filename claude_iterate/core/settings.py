@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 from claude_iterate.core.kinds import (
     Amount,
     Choice,
+    Command,
     Duration,
     Flag,
     Kind,
     Pattern,
     Program,
+    ReportName,
     Shares,
     Table,
     Whole,
@@ -141,14 +143,14 @@ class NotifySettings:
 @dataclass(frozen=True)
 class VerificationSettings:
     checks: tuple[str, ...] = _set(
-        Words(), (), "Shell commands that must succeed before a completion claim counts, for example `npm test`."
+        Words(Command()), (), "Shell commands that must succeed before a completion claim counts, for example `npm test`."
     )
     check_timeout: float = _set(Duration(above_zero=True), 600.0, "Longest time one check may take.")
     auto_verify: bool = _set(Flag(), False, "Let Claude review a completion claim in fresh context before it counts.")
     depth: str = _set(Choice(("quick", "standard", "deep")), "standard", "How thorough the review is.")
     resume_on_fail: bool = _set(Flag(), True, "Go on when the proof fails; the findings go into the next prompt.")
     max_attempts: int = _set(Whole(1, 10), 2, "Completion claims allowed in one run before it gives up.")
-    report_filename: str = _set(Kind(), "verification-report.md", "Name of the review's report in the workspace.")
+    report_filename: str = _set(ReportName(), "verification-report.md", "Name of the review's report in the workspace.")
     notify_on_verification: bool = _set(Flag(), True, "Post a notification of each verification.")
 
 

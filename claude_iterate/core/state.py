@@ -105,7 +105,16 @@ class RunState(msgspec.Struct, frozen=True):
 
 def handed_on(state: RunState) -> Carried:
     """What the next run has to know of this one and of all before it."""
-    return Carried(state.total_iterations, state.total_cost_usd + _under_way(state).cost_usd, state.carried.runs + 1)
+    cost = state.total_cost_usd + _under_way(state).cost_usd
+    worked = state.iterations > 0 or (state.proof is not None and state.proof.passed)
+    # What a proof found is told to whoever works next, be it in another run.
+    findings = state.findings if state.proof is not None and not state.proof.passed else ""
+    return Carried(
+        state.total_iterations,
+        cost,
+        state.carried.runs + 1,
+        findings or ("" if worked else state.carried.findings),
+    )
 
 
 def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
@@ -121,6 +130,7 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         cost_usd=state.cost_usd + under_way.cost_usd,
         elapsed=state.elapsed_before + elapsed,
         findings=state.findings,
+        last_status=state.last_status if state.last_status and state.last_status.complete else None,
         wait=state.wait,
         session=state.session,
         context=state.context,
@@ -159,7 +169,7 @@ def reduce(state: RunState, entry: Entry) -> RunState:
 
 
 def _run_started(_state: RunState, event: RunStarted, entry: Entry) -> dict[str, Any]:
-    changes: dict[str, Any] = {"started": event, "started_at": entry.at}
+    changes: dict[str, Any] = {"started": event, "started_at": entry.at, "findings": event.carried.findings}
     before = event.resumed
     if before is not None:
         changes |= {name: getattr(before, name) for name in _TAKEN_OVER}
@@ -180,7 +190,11 @@ def _iteration_started(_state: RunState, event: IterationStarted, entry: Entry) 
 
 
 def _review_finished(state: RunState, event: ReviewFinished, _entry: Entry) -> dict[str, Any]:
-    return {"call": None, "cost_usd": state.cost_usd + event.cost_usd}
+    changes = {"call": None, "cost_usd": state.cost_usd + event.cost_usd}
+    if event.outcome is None:
+        return changes | {"retries": 0, "waiting_since": None}
+    # It could not be held: the rules for limits, overloads and failures say what is next, then it is tried again.
+    return changes | {"last_outcome": event.outcome, "retries": state.retries + 1}
 
 
 def _errand_finished(state: RunState, event: ErrandFinished, _entry: Entry) -> dict[str, Any]:
@@ -276,8 +290,13 @@ _STEPS: dict[type, Any] = {
     ReviewFinished: _review_finished,
     ErrandStarted: _call_started,
     ErrandFinished: _errand_finished,
-    VerificationStarted: lambda _state, event, _entry: {"claims": event.claim},
-    VerificationFinished: lambda _state, event, _entry: {"proof": event, "findings": event.findings},
+    VerificationStarted: lambda _state, _event, _entry: {},
+    # Only a proof that came to its end spends a claim.
+    VerificationFinished: lambda _state, event, _entry: {
+        "proof": event,
+        "findings": event.findings,
+        "claims": event.claim,
+    },
     StatusChanged: lambda _state, event, _entry: {"status": event.status},
     IterationFinished: _iteration_finished,
     WaitStarted: _wait_started,

@@ -38,6 +38,7 @@ class Facts(NamedTuple):
     wait_for_reserve: bool = False
     attended: bool = False
     proof_wanted: bool = False
+    review_wanted: bool = False
     claims_allowed: int = 1
     only_verify: bool = False
     only_errand: bool = False

@@ -112,7 +112,8 @@ class Inbox:
         self._audience.flush()
 
     def _stop(self, name: str) -> None:
-        """First Ctrl-C: after this iteration. Second, or any other signal: now."""
-        again = self._recorder.state.stop is not None
-        self._recorder.record(StopRequested(name, now=again or name != "SIGINT"))
+        """First Ctrl-C: after this iteration, if one is running. Second, or any other signal: now."""
+        state = self._recorder.state
+        iterating = state.call is not None and state.call.number > 0
+        self._recorder.record(StopRequested(name, now=state.stop is not None or name != "SIGINT" or not iterating))
         self._audience.flush()

@@ -57,10 +57,10 @@ class Engine:
         guardian = Guardian(self._plan.run, self._plan.environ)
         awake = Awake(self._plan.settings.keep_awake and not self._plan.dry_run, self._plan.environ)
         own_children = (guardian.pid, *awake.pids, *strangers)
-        self._inbox.every_tick = lambda: guardian.remember(sweep.orphans(own_children) or ())
         self._inbox.every_look = Steering(self._plan, self._recorder, self._inbox).look
         grace = self._plan.settings.timeouts.terminate_grace
         supervisor = Supervisor(self._inbox, self._recorder, self._plan.run, grace, own_children)
+        self._inbox.every_tick = lambda: guardian.remember(supervisor.adopted())
         watch = self._watch()
         try:
             self._record_start()
@@ -89,6 +89,10 @@ class Engine:
 
     def _step(self, supervisor: Supervisor) -> bool:
         """One verdict; False when the run is over."""
+        if not self._plan.layout.folder.is_dir():
+            gone = f"the workspace's folder is gone: {self._plan.layout.folder}"
+            self._finish(Finish("agent_failed", gone, "A command in the run deleted it; check `verification.checks`."))
+            return False
         verdict = decide(self._state, self._plan.facts(self._recorder.elapsed(), self._recorder.wall()))
         match verdict:
             case Begin(number):

@@ -85,6 +85,7 @@ class Plan:
             idle_timeout=settings.timeouts.idle,
             result_grace=settings.timeouts.result_grace,
             last_heard=last_heard,
+            review_wanted=self.review_wanted,
             proof_wanted=self.review_wanted or bool(settings.verification.checks),
             claims_allowed=settings.verification.max_attempts if settings.verification.resume_on_fail else 1,
             only_verify=self.purpose == "verify",

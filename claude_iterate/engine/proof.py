@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections import deque
 from pathlib import Path
 
-from claude_iterate.agent import command
-from claude_iterate.agent.process import AgentProcess
 from claude_iterate.core import review
 from claude_iterate.core.events import (
-    CheckFinished,
+    Outcome,
     ReviewFinished,
     ReviewStarted,
     VerificationFinished,
     VerificationStarted,
 )
-from claude_iterate.core.outcome import FINE, classify
+from claude_iterate.core.outcome import ENDING_FAILURES, FINE, RETRIED, classify
 from claude_iterate.core.review import INVALID, VERIFIED, Review
-from claude_iterate.core.verdicts import Cut, Wait
 from claude_iterate.engine.call import AgentCall, evidence
+from claude_iterate.engine.checks import Check
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.supervision import Orders, Supervisor
+from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
-from claude_iterate.workspace import atomic, git
+from claude_iterate.workspace import atomic, bounded, git
 
-_TAIL = 4000
+UNHELD = "unheld"
+"""No verdict, and nobody's fault: a limit, an overload, a missing login. The claim is looked at again later."""
 
 
 class Proof:
@@ -39,112 +37,111 @@ class Proof:
         self._claim = claim
 
     def run(self) -> None:
-        """From `VerificationStarted` to `VerificationFinished`. A stop in between leaves the claim unproven."""
+        """From `VerificationStarted` to `VerificationFinished`. Without the latter the claim is still unproven: it was
+        stopped, the time of the run is over, or the review could not be held."""
         settings = self._plan.settings.verification
         depth = settings.depth if self._plan.review_wanted else ""
         self._recorder.record(VerificationStarted(self._claim, len(settings.checks), depth))
         findings: list[str] = []
         for line in settings.checks:
-            if self._stopped():
-                break
-            findings += self._check(line, settings.check_timeout)
+            if self._is_over():
+                return
+            findings.append(Check(self._plan, self._recorder, self._supervisor, line).run())
+        findings = [finding for finding in findings if finding]
+        if self._is_over():
+            return
+        tree = self._tree()
         # A review of work that is known to be red would only cost money.
-        if depth and not findings and not self._stopped():
-            findings += self._review(depth)
-        if self._stopped():
-            findings.append("the verification was stopped before its end")
-        self._recorder.record(
-            VerificationFinished(self._claim, not findings, "\n\n".join(findings), git.tree_of(self._plan.layout.root))
-        )
+        if depth and not findings:
+            found = self._review(depth, tree)
+            if found is None or self._is_over():
+                return
+            findings += found
+        self._recorder.record(VerificationFinished(self._claim, not findings, "\n\n".join(findings), tree))
 
-    def _stopped(self) -> bool:
-        stop = self._recorder.state.stop
-        return stop is not None and stop.now
+    def _is_over(self) -> bool:
+        """Somebody asked for a stop, or the run has taken its time: nothing more is begun."""
+        most = self._plan.settings.limits.max_duration
+        state = self._recorder.state
+        late = most is not None and self._recorder.elapsed() + state.elapsed_before >= most
+        return state.stop is not None or late
 
-    def _check(self, line: str, patience: float) -> list[str]:
-        """Run one check through the shell, as a person would in the project root."""
-        began = self._recorder.elapsed()
-        tail: deque[str] = deque(maxlen=200)
-        plan = self._plan
-        environment = command.environment(plan.environ, plan.settings.claude, plan.run, plan.layout.folder)
-        try:
-            process = AgentProcess(
-                ["/bin/sh", "-c", line], environment, plan.layout.root, b"", None, self._supervisor.post
-            )
-        except ExpectedError as problem:
-            self._recorder.record(CheckFinished(line, None, 0.0, problem.message))
-            return [f"The check `{line}` could not be started: {problem.message}"]
-        cut: list[Cut] = []
+    def _tree(self) -> str:
+        """What is being proven, without our own files, which change all the time."""
+        return git.tree_of(self._plan.layout.root, self._plan.layout.folder)
 
-        def verdict(now: float) -> Wait | Cut:
-            if self._stopped():
-                return Cut("stopped")
-            return Cut("timeout", patience) if now >= began + patience else Wait(began + patience)
-
-        def hear(_stream: str, lines: list[bytes]) -> None:
-            tail.extend(text.decode("utf-8", "replace")[-_TAIL:] for text in lines)
-
-        code = self._supervisor.attend(process, Orders(hear, verdict, lambda given, _now: cut.append(given)))
-        output = "\n".join(tail)[-_TAIL:]
-        taken = self._recorder.elapsed() - began
-        self._recorder.record(CheckFinished(line, None if cut else code, taken, output))
-        if cut:
-            why = f"did not end within {patience:.0f} seconds" if cut[0].cause == "timeout" else "was stopped"
-            return [f"The check `{line}` {why}. The end of its output:\n{output}"]
-        return (
-            [] if code == 0 else [f"The check `{line}` failed with exit code {code}. The end of its output:\n{output}"]
-        )
-
-    def _review(self, depth: str) -> list[str]:
-        """Let Claude look with fresh context; what it writes is believed only if it is well-formed."""
+    def _review(self, depth: str, tree: str) -> list[str] | None:
+        """Let Claude look with fresh context; what it writes is believed only if it is well-formed. None: not held."""
         began = self._recorder.elapsed()
         identity = os.urandom(8).hex()
-        report = self._plan.report
-        before = _read(report)
-        problem = ""
+        before = bounded.read(self._plan.report)
+        problem: Outcome | None = None
         try:
-            texts = self._plan.review_texts(depth, review.DEPTHS[depth], identity, report)
+            texts = self._plan.review_texts(depth, review.DEPTHS[depth], identity, self._plan.report)
             prompt = texts.user.encode("utf-8", "replace")
             self._recorder.record(ReviewStarted(depth, len(prompt)))
             call = AgentCall(self._plan, self._recorder, self._supervisor)
-            call.make(texts.system, prompt, f"review-{self._claim}")
+            call.make(texts.system, prompt, f"review-{self._claim}-{identity[:4]}")
         except ExpectedError as error:
-            problem = error.message
-        found = self._judge(problem, before, report, identity)
-        call_state = self._recorder.state.call
-        cost = call_state.result.cost_usd if call_state and call_state.result else 0.0
+            problem = Outcome("config", error.message, error.hint)
+        outcome = problem or self._outcome()
+        if outcome.kind in RETRIED | ENDING_FAILURES | {"interrupted"}:
+            found = Review(UNHELD, outcome.message or outcome.kind)
+        else:
+            found = self._judge(outcome, before, identity, tree)
+        self._record_end(found, outcome, began)
+        return None if found.verdict == UNHELD else _told(found)
+
+    def _outcome(self) -> Outcome:
+        patterns = self._plan.settings.limits.patterns
+        return classify(evidence(self._recorder.state.call, True, self._recorder.wall(), patterns))
+
+    def _record_end(self, found: Review, outcome: Outcome, began: float) -> None:
+        call = self._recorder.state.call
+        cost = call.result.cost_usd if call and call.result else 0.0
         self._recorder.record(
             ReviewFinished(
-                found.verdict, found.summary, found.findings, str(report), self._recorder.elapsed() - began, cost
+                found.verdict,
+                found.summary,
+                found.findings,
+                str(self._plan.report),
+                self._recorder.elapsed() - began,
+                cost,
+                outcome if found.verdict == UNHELD else None,
             )
         )
-        if found.verdict == VERIFIED:
-            return []
-        if found.verdict == INVALID:
-            return [f"The independent review gave no verdict that can be trusted: {found.summary}"]
-        numbered = "\n".join(f"{number}. {item}" for number, item in enumerate(found.findings, 1))
-        return [f"The independent review found the work incomplete. {found.summary}\n{numbered}".strip()]
 
-    def _judge(self, problem: str, before: bytes | None, report: Path, identity: str) -> Review:
+    def _judge(self, outcome: Outcome, before: bytes | None, identity: str, tree: str) -> Review:
         """The verdict. A report of an earlier call is none; the final answer may stand in for a file not written."""
-        if problem:
-            return Review(INVALID, problem)
-        outcome = classify(evidence(self._recorder.state.call, wrote_report=True))
         if outcome.kind not in FINE:
             return Review(INVALID, outcome.message or outcome.kind)
-        after = _read(report)
-        if after is not None and after != before:
-            return review.read(after.decode("utf-8", "replace"), identity)
+        if tree and self._tree() != tree:
+            return Review(INVALID, "the review changed the project that it was to look at")
         call = self._recorder.state.call
         said = call.result.text if call and call.result else ""
-        if f"VERIFICATION-ID: {identity}" in said:
-            atomic.write_text(report, said + "\n")
-            return review.read(said, identity)
-        return Review(INVALID, "no report was written in this review")
+        after = bounded.read(self._plan.report)
+        if after is not None and after != before:
+            return review.read(after.decode("utf-8", "replace"), identity, said)
+        if f"VERIFICATION-ID: {identity}" not in said:
+            return Review(INVALID, "no report was written in this review")
+        return _kept(self._plan.report, said) or review.read(said, identity)
 
 
-def _read(path: Path) -> bytes | None:
+def _kept(report: Path, text: str) -> Review | None:
+    """Keep the answer as the report; a report that cannot be kept is no evidence."""
     try:
-        return path.read_bytes()
-    except OSError:
-        return None
+        report.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_text(report, text + "\n")
+    except OSError as error:
+        return Review(INVALID, f"{report} cannot be written: {error.strerror}")
+    return None
+
+
+def _told(found: Review) -> list[str]:
+    """A review as it is told in the next prompt; nothing when it verifies."""
+    if found.verdict == VERIFIED:
+        return []
+    if found.verdict == INVALID:
+        return [f"The independent review gave no verdict that can be trusted: {found.summary}"]
+    numbered = "\n".join(f"{number}. {item}" for number, item in enumerate(found.findings, 1))
+    return [f"The independent review found the work incomplete. {found.summary}\n{numbered}".strip()]

@@ -7,9 +7,9 @@ from pathlib import Path
 from claude_iterate.core import fallbacks
 from claude_iterate.core.events import StatusChanged
 from claude_iterate.core.settings import StatusWatchSettings
-from claude_iterate.core.status import LARGEST, Change, Reading, Status, compare
+from claude_iterate.core.status import Change, Reading, Status, compare
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.workspace import status_file
+from claude_iterate.workspace import bounded, status_file
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.status_file import Seen
 
@@ -82,7 +82,6 @@ class StatusDesk:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return file.read(LARGEST).decode("utf-8", "replace")
+        return bounded.look(path).data.decode("utf-8", "replace")
     except OSError:
         return ""

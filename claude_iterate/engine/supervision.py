@@ -37,11 +37,13 @@ class Supervisor:
         self._run = run
         self._terminate_grace = terminate_grace
         self._own_children = own_children
+        self._attended = 0
         self.post = inbox.post
 
     def attend(self, process: AgentProcess, orders: Orders) -> int:
         """Until the process is gone and its pipes are empty, or held by somebody unknown. Its exit code."""
         watch = _Watch(process, orders, self._terminate_grace)
+        self._attended = process.pid
         while not self._is_over(watch):
             message = self._inbox.receive(watch.next_moment(self._recorder.elapsed()))
             # An abandoned process of an earlier call may still have had something in the inbox.
@@ -49,6 +51,10 @@ class Supervisor:
                 watch.take(message, self._recorder.elapsed())
         self._sweep(thorough=watch.ladder is not None or bool(watch.open_streams))
         return watch.code
+
+    def adopted(self) -> set[int]:
+        """Orphans that became our children, as far as the system tells. The process we attend to is none."""
+        return sweep.adopted((*self._own_children, self._attended)) or set()
 
     def _is_over(self, watch: _Watch) -> bool:
         if watch.exited_at is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
+from pathlib import Path
 
 from claude_iterate.selftest.scenario import Act
 from claude_iterate.selftest.scene import Done, Scene
@@ -105,6 +107,8 @@ def cannot_limit_others() -> str:
     return "" if hasattr(resource, "prlimit") else "this system cannot limit the files of another process"
 
 
-def is_root() -> str:
-    """Nothing is read-only for root."""
-    return "root may write anywhere" if hasattr(os, "geteuid") and os.geteuid() == 0 else ""
+def may_write_anywhere() -> str:
+    """Nothing is read-only for root, unless it was robbed of that right."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o555)
+        return "this user may write anywhere" if os.access(folder, os.W_OK) else ""

@@ -137,7 +137,7 @@ SCENARIOS = (
         "The run would burn through all its iterations.",
         ([{"stderr": "Segmentation fault\n"}, {"exit": 139}],),
         Expected("agent_failed", 1, ("crash", "crash", "crash")),
-        checks=(checks.says("Segmentation fault"),),
+        checks=(checks.says("Segmentation fault"), checks.has("AgentExited", 3, code=139)),
     ),
     Scenario(
         "exit-1-after-work",

@@ -5,6 +5,8 @@ httpx is imported when the first notice is carried, so that a run without notifi
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -19,11 +21,14 @@ if TYPE_CHECKING:
     import httpx
 
 TIMEOUT = 10.0
+DEADLINE = TIMEOUT + 0.2
+"""For all of a try. A little more, because httpx knows better what it waited for."""
 TRIES = 3
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 MOST_REDIRECTS = 3
 SHOWN_BYTES = 500
+_NO_ANSWER = f"no answer within {TIMEOUT:g} seconds"
 
 
 class Answer(NamedTuple):
@@ -37,22 +42,47 @@ class Answer(NamedTuple):
 
 
 class Flight:
-    """A notice under way, for those who wait for it: `handed_over` is set when the receiver has all of it."""
+    """A notice under way, for those who wait for it. `answer` is what the receiver has said of the present try."""
 
     def __init__(self, notice: Notice) -> None:
         self.notice = notice
-        self.handed_over = threading.Event()
-        self.asked_at: float | None = None
+        self.answer: Answer | None = None
+        self._asked_at: float | None = None
+        self._handed_over_at: float | None = None
+        self._sockets: list[socket.socket] = []
+
+    def begin(self) -> None:
+        """A try begins."""
+        self.answer, self._sockets, self._handed_over_at = None, [], None
+        self._asked_at = time.monotonic()
+
+    def end(self) -> None:
+        """The try is over."""
+        self._asked_at = self._handed_over_at = None
+
+    def cut(self) -> None:
+        """Wake whoever still reads from the receiver: for him it has hung up."""
+        for opened in self._sockets:
+            with contextlib.suppress(OSError):
+                # Not the method of an encrypted one: it takes the encryption away from under the reader.
+                socket.socket.shutdown(opened, socket.SHUT_RDWR)
 
     def unanswered_for(self) -> float:
         """Seconds since the present try began; 0 between tries."""
-        asked_at = self.asked_at
-        return 0.0 if asked_at is None else time.monotonic() - asked_at
+        return _since(self._asked_at)
 
-    def trace(self, name: str, _info: object) -> None:
+    def handed_over_for(self) -> float:
+        """Seconds since the receiver has all of it; 0 before, and between tries."""
+        return _since(self._handed_over_at)
+
+    def trace(self, name: str, info: Any) -> None:
         """Told by httpx what it does."""
-        if name.endswith("send_request_body.complete"):
-            self.handed_over.set()
+        if name.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._sockets.append(info["return_value"].get_extra_info("socket"))
+        elif name.endswith("send_request_headers.started"):  # of a redirect: the one before has it, and wants it not
+            self._handed_over_at = None
+        elif name.endswith("send_request_body.complete"):
+            self._handed_over_at = time.monotonic()
 
 
 class Courier:
@@ -70,10 +100,9 @@ class Courier:
             client = self._open()
             posted = letter(flight.notice, self._settings)
             for number in range(tries):
-                flight.handed_over.clear()
-                flight.asked_at = time.monotonic()
-                answer = self._follow(client, posted, flight)
-                flight.asked_at = None
+                flight.begin()
+                answer = self._bounded(client, posted, flight)
+                flight.end()
                 if answer.retry_in is None or number + 1 == tries:
                     break
                 if not pause(max(answer.retry_in, FIRST_PAUSE * 2**number)):
@@ -82,7 +111,7 @@ class Courier:
         except Exception as error:  # noqa: BLE001 - whatever it is, a notification is no reason to end a run
             return Answer(False, problem=f"{type(error).__name__}: {error}")
         finally:
-            flight.asked_at = None
+            flight.end()
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -96,6 +125,25 @@ class Courier:
             if self._client is None:
                 self._client = httpx.Client(timeout=TIMEOUT)
             return self._client
+
+    def _bounded(self, client: httpx.Client, posted: Letter, flight: Flight) -> Answer:
+        """One try, with an end: httpx bounds each wait, and a receiver that drips bytes makes any number of them."""
+        found: list[Answer] = []
+
+        def carry() -> None:
+            try:
+                found.append(self._follow(client, posted, flight))
+            except Exception as error:  # noqa: BLE001 - as in `send`
+                found.append(Answer(False, problem=f"{type(error).__name__}: {error}"))
+
+        thread = threading.Thread(target=carry, daemon=True, name="notification")
+        thread.start()
+        thread.join(DEADLINE)
+        if found:
+            return found[0]
+        answer = flight.answer or Answer(False, problem=_NO_ANSWER)
+        flight.cut()
+        return answer
 
     def _follow(self, client: httpx.Client, posted: Letter, flight: Flight) -> Answer:
         """Post, and post again where the same host says so. Another host gets nothing: it has no right to it."""
@@ -113,6 +161,10 @@ class Courier:
         return answer._replace(problem="it redirects in circles")
 
 
+def _since(moment: float | None) -> float:
+    return 0.0 if moment is None else time.monotonic() - moment
+
+
 def _post(client: httpx.Client, url: httpx.URL, posted: Letter, auth: Any, flight: Flight) -> tuple[Answer, str | None]:
     """One request: how it went, and where it says to go instead."""
     import httpx
@@ -123,12 +175,13 @@ def _post(client: httpx.Client, url: httpx.URL, posted: Letter, auth: Any, fligh
             "POST", url, content=posted.body, headers=posted.headers, auth=auth, extensions=extensions
         ) as response:
             elsewhere = response.headers.get("Location") if response.status_code in {301, 302, 307, 308} else None
+            flight.answer = _judged(response, "")
             return _judged(response, _beginning(response)), elsewhere
     except httpx.ConnectTimeout:
         return Answer(False, problem=f"no connection within {TIMEOUT:g} seconds", retry_in=0.0), None
     except httpx.TimeoutException:
         # It may well have arrived; a second one would be one too many.
-        return Answer(False, problem=f"no answer within {TIMEOUT:g} seconds"), None
+        return Answer(False, problem=_NO_ANSWER), None
     except (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError) as error:
         return Answer(False, problem=str(error) or type(error).__name__, retry_in=0.0), None
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, RunFinished, StreamEvent
 from claude_iterate.core.notices import FINAL, Notice, notices
-from claude_iterate.core.redact import Redactor
+from claude_iterate.core.redact import Redactor, secrets_of
 from claude_iterate.core.settings import Settings
 from claude_iterate.core.state import RunState, reduce
 from claude_iterate.sinks.courier import TRIES, Answer, Courier, Flight
@@ -25,9 +25,9 @@ CLOSE_WITHIN = 5.0
 SLOW = 0.5
 """A receiver that leaves a request unanswered for so long, when the run is over, is not waited for."""
 LINGER = 0.25
-"""How long the answer to the last word is waited for, once a slow receiver has it."""
+"""How long the answer to the last word is waited for, once the receiver has all of it."""
 HOLD = 0.5
-"""An iteration is told when this much later the run is not over: the one that ends the run goes without saying."""
+"""An iteration is told when this much later the run is not over: the one that completes it goes without saying."""
 GLANCE = 0.02
 
 
@@ -36,7 +36,7 @@ class Notifier:
 
     def __init__(self, settings: Settings, environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
         self._settings = settings
-        self._redactor = Redactor({**environ, **settings.claude.env, **_own_secrets(settings)})
+        self._redactor = Redactor({**environ, **secrets_of(settings)})
         self._warn = warn
         self._warning = threading.Lock()
         self._warned = False
@@ -56,9 +56,9 @@ class Notifier:
         if kind in STREAM:
             return
         self._state = reduce(self._state, entry)
-        if kind is RunFinished:
+        if isinstance(entry.event, RunFinished) and entry.event.reason == "completed":
             self._held = []
-        elif kind is IterationStarted:
+        elif kind in {IterationStarted, RunFinished}:
             self._release()
         found = notices(entry, self._state)
         if kind is IterationFinished:
@@ -117,7 +117,7 @@ class Notifier:
             self._courier.close()
 
     def _drained(self, worker: threading.Thread, deadline: float) -> bool:
-        """Wait while there is hope; False when the last word must not wait any longer for those before it."""
+        """Wait while there is need; False when the last word must not wait any longer for those before it."""
         halfway = deadline - CLOSE_WITHIN / 2
         while time.monotonic() < deadline:
             worker.join(GLANCE)
@@ -125,6 +125,8 @@ class Notifier:
                 return True
             flight = self._flight
             if flight is not None and flight.notice.event in FINAL:
+                if flight.handed_over_for() > LINGER:
+                    return True
                 continue
             if time.monotonic() > halfway or (flight is not None and flight.unanswered_for() > SLOW):
                 return False
@@ -143,7 +145,7 @@ class Notifier:
 
         threading.Thread(target=carry, daemon=True, name="last-notification").start()
         while not answered.wait(GLANCE) and time.monotonic() < deadline:
-            if flight.handed_over.is_set() and flight.unanswered_for() > LINGER:
+            if flight.handed_over_for() > LINGER:
                 return
 
     def _pause(self, seconds: float) -> bool:
@@ -166,9 +168,3 @@ def is_wanted(event: str, settings: Settings) -> bool:
     if not settings.notify.url or (event == "verification" and not settings.verification.notify_on_verification):
         return False
     return "all" in settings.notify.events or event in settings.notify.events
-
-
-def _own_secrets(settings: Settings) -> dict[str, str]:
-    """What the settings themselves hold, under names that the redactor takes for secrets."""
-    own = {f"SECRET_{number}": value for number, value in enumerate(settings.notify.headers.values())}
-    return own | ({"SECRET": settings.notify.secret} if settings.notify.secret else {})

@@ -49,6 +49,11 @@ def _harmless() -> dict[int, str]:
 _HARMLESS = _harmless()
 
 
+def harmless(text: str) -> str:
+    """Text that is not ours, without what would steer a terminal."""
+    return text if text.isprintable() else text.translate(_HARMLESS)
+
+
 class Output:
     """One stream, with what it can show: `color` only on a terminal, emoji only if its encoding has them."""
 
@@ -64,8 +69,8 @@ class Output:
         """The text as this stream can show it."""
         if text.isascii() and text.isprintable():
             return text
-        if self.terminal and not text.isprintable():
-            text = text.translate(_HARMLESS)
+        if self.terminal:
+            text = harmless(text)
         return text if self._emoji else text.translate(_STAND_INS)
 
     def say(self, lines: Iterable[str], style: str = "") -> None:

@@ -13,6 +13,7 @@ from claude_iterate.core.events import (
 from claude_iterate.sinks.wording import counted, indented, one_line
 
 _SHOWN = 8
+CUTS = {"timeout": "did not end in time", "stopped": "was stopped", "duration": "the run's time was over"}
 
 
 def verification_started(event: VerificationStarted) -> list[str]:
@@ -27,7 +28,7 @@ def check_finished(event: CheckFinished) -> list[str]:
     name = one_line(event.command)
     if event.code == 0:
         return [f"  ✓ {name} ({describe(event.duration)})"]
-    how = f"exit code {event.code}" if event.code is not None else "did not end in time"
+    how = f"exit code {event.code}" if event.code is not None else CUTS.get(event.cut, "could not be run")
     tail = event.output.strip().splitlines()[-_SHOWN:]
     return [f"  ✗ {name}: {how} ({describe(event.duration)})", *indented(tail, "    ")]
 

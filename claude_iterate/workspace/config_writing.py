@@ -5,6 +5,7 @@ The value is checked before anything is written, and what was written reads back
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from claude_iterate.core.kinds import Duration, Kind, Program, Words
 from claude_iterate.core.layers import accepted_text, unknown_key
 from claude_iterate.core.settings import Setting, canonical, catalogue, is_group, snake
 from claude_iterate.errors import SettingsProblem, UsageProblem
-from claude_iterate.workspace import atomic, config_files, metadata
+from claude_iterate.workspace import atomic, config_files, config_lock, metadata
 from claude_iterate.workspace.layout import PROJECT_FILES
 
 Document = MutableMapping[str, Any]
@@ -48,41 +49,77 @@ def set_text(path: Path, spelled: str, text: str) -> Any:
 def set_value(path: Path, spelled: str, value: Any) -> Any:
     """Set a key to a typed value (tuples become lists); returns the value as stored."""
     setting = setting_named(spelled)
-    try:
-        setting.kind.accept(value)
-    except ValueError as refused:
-        raise SettingsProblem(f"`{setting.key}` cannot be {value!r}.", f"Expected {refused}.") from None
+    _check(setting, value)
     plain = list(value) if isinstance(value, tuple) else value
-    _rewrite(path, setting, lambda document, style: _put(document, setting, plain, style))
+    with _alone(path):
+        _rewrite(path, setting, lambda document, style: _put(document, setting, plain, style))
     return plain
 
 
 def unset(path: Path, spelled: str) -> bool:
     """Remove a key in all its spellings; False when it was not there."""
     setting = setting_named(spelled)
-    if not any(_places(part, setting.key) for part in _parts(path)):
-        return False
-    _rewrite(path, setting, lambda document, _style: _drop(document, setting.key))
+    if not _is_set(path, setting):
+        return False  # looked at first: a folder that is not there is not made for nothing
+    with _alone(path):
+        if not _is_set(path, setting):
+            return False
+        _rewrite(path, setting, lambda document, _style: _drop(document, setting.key))
     return True
 
 
 def add(path: Path, spelled: str, word: str) -> list[str]:
     """Append to a list setting; a word that is there already stays there once."""
     setting = _list_setting(spelled)
-    now = _own_words(path, setting)
-    return now if word in now else list(set_value(path, setting.key, [*now, word]))
+    _check(setting, [word])
+    with _alone(path):
+        now = _own_words(path, setting)
+        if word not in now:
+            now = [*now, word]
+            _rewrite(path, setting, lambda document, style: _put(document, setting, now, style))
+    return now
 
 
 def remove(path: Path, spelled: str, word: str) -> list[str]:
     """Take a word out of a list setting; a SettingsProblem when it is not in this file's list."""
     setting = _list_setting(spelled)
+    _check_holds(path, setting, word)  # before a folder is made for nothing
+    with _alone(path):
+        _check_holds(path, setting, word)
+        now = [item for item in _own_words(path, setting) if item != word]
+        _rewrite(path, setting, lambda document, style: _put(document, setting, now, style))
+    return now
+
+
+def _check_holds(path: Path, setting: Setting, word: str) -> None:
     now = _own_words(path, setting)
     if word not in now:
         raise SettingsProblem(
             f"{word!r} is not in `{setting.key}` in {path}.",
             f"It holds: {', '.join(now)}" if now else "That file does not set it. See: claude-iterate config --keys",
         )
-    return list(set_value(path, setting.key, [item for item in now if item != word]))
+
+
+def _check(setting: Setting, value: Any) -> None:
+    try:
+        setting.kind.accept(value)
+    except ValueError as refused:
+        raise SettingsProblem(f"`{setting.key}` cannot be {value!r}.", f"Expected {refused}.") from None
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    try:
+        with config_lock.alone_with(path):
+            yield
+    except OSError as error:
+        raise SettingsProblem(
+            f"{path} cannot be written: {error.strerror}.", f"Check the permissions and free space of {path.parent}"
+        ) from None
+
+
+def _is_set(path: Path, setting: Setting) -> bool:
+    return any(_places(part, setting.key) for part in _parts(path))
 
 
 def _list_setting(spelled: str) -> Setting:
@@ -115,21 +152,14 @@ def _stored(kind: Kind, text: str, accepted: Any) -> Any:
 
 
 def _rewrite(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
-    try:
-        if path.name == ".metadata.json":
-            _rewrite_metadata(path, setting, change)
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".json":
-            document = config_files.read_document(path)
-            change(document, "camel")
-            atomic.write_json(path, document)
-        else:
-            _rewrite_toml(path, setting, change)
-    except OSError as error:
-        raise SettingsProblem(
-            f"{path} cannot be written: {error.strerror}.", f"Check the permissions and free space of {path.parent}"
-        ) from None
+    if path.name == ".metadata.json":
+        _rewrite_metadata(path, setting, change)
+    elif path.suffix == ".json":
+        document = config_files.read_document(path)
+        change(document, "camel")
+        atomic.write_json(path, document)
+    else:
+        _rewrite_toml(path, setting, change)
 
 
 def _rewrite_metadata(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
@@ -195,7 +225,9 @@ def _put(document: Document, setting: Setting, value: Any, style: str) -> None:
     if places:
         # Of two spellings in one file the last one counts, so that is the one to change.
         group, name = places[-1]
-        group[name] = value
+        there = group[name]
+        if not (isinstance(value, list) and isinstance(there, list) and _amended(there, value)):
+            group[name] = value
         return
     *groups, last = _spelled(setting, style).split(".")
     for name in groups:
@@ -204,6 +236,16 @@ def _put(document: Document, setting: Setting, value: Any, style: str) -> None:
             document[existing] = {}
         document = document[existing]
     document[last] = value
+
+
+def _amended(there: list[Any], wanted: list[Any]) -> bool:
+    """Change a list in place, so that in TOML the comments between its words stay; whether that was enough."""
+    for word in [word for word in there if word not in wanted]:
+        there.remove(word)
+    for word in wanted:
+        if word not in there:
+            there.append(word)
+    return list(there) == wanted
 
 
 def _drop(document: Document, key: str) -> None:

@@ -12,13 +12,22 @@ from claude_iterate.workspace.layout import Layout
 def of_run(layout: Layout, run: str) -> dict[str, Any] | None:
     """The last verification of a run, ready for JSON; None when there was none."""
     found: dict[str, Any] | None = None
+    if not layout.journal(run).is_file():
+        return None
     for entry in journal.read(layout.journal(run)):
         match entry.event:
             case VerificationStarted(claim):
                 found = {"claim": claim, "passed": None, "findings": "", "tree": "", "checks": [], "review": None}
-            case CheckFinished(command, code, duration, output) if found is not None:
-                check = {"command": command, "exitCode": code, "duration": round(duration, 3), "output": output}
-                found["checks"].append(check)
+            case CheckFinished() as check if found is not None:
+                found["checks"].append(
+                    {
+                        "command": check.command,
+                        "exitCode": check.code,
+                        "duration": round(check.duration, 3),
+                        "output": check.output,
+                        "cut": check.cut,
+                    }
+                )
             case ReviewFinished() as review if found is not None:
                 found["review"] = {
                     "verdict": review.verdict,

@@ -10,8 +10,9 @@ from pathlib import Path
 _PATIENCE = 20.0
 
 
-def tree_of(root: Path) -> str:
-    """The id of the tree that holds the project as it is, untracked files included; empty without git.
+def tree_of(root: Path, without: Path) -> str:
+    """The id of the tree that holds the project as it is, untracked files included, without one folder; empty where
+    git cannot tell.
 
     A temporary index is used, so that the user's own is not touched.
     """
@@ -20,7 +21,8 @@ def tree_of(root: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="claude-iterate-git-") as folder:
         index = {"GIT_INDEX_FILE": str(Path(folder, "index"))}
         _ask(root, "read-tree", "HEAD", **index)
-        if _ask(root, "add", "--all", ".", **index) is None:
+        left_out = f":(exclude,top,literal){without.relative_to(root)}" if without.is_relative_to(root) else "."
+        if _ask(root, "add", "--all", ".", left_out, **index) is None:
             return ""
         return _ask(root, "write-tree", **index) or ""
 

@@ -23,16 +23,19 @@ class Project:
 
     root: Path
     environ: Mapping[str, str]
+    flags: Layer | None = None
+    """What the command line says for all commands; a command's own flags are stronger."""
 
     @classmethod
-    def find(cls, cwd: Path, environ: Mapping[str, str]) -> Project:
+    def find(cls, cwd: Path, environ: Mapping[str, str], flags: Layer | None = None) -> Project:
         """The project that `cwd` belongs to."""
-        return cls(project_root(cwd), environ)
+        return cls(project_root(cwd), environ, flags)
 
     @cached_property
     def resolved(self) -> Resolved:
         """Settings without any workspace's own."""
-        return resolve(config_files.layers(self.root, self.environ))
+        layers = config_files.layers(self.root, self.environ)
+        return resolve([*layers, self.flags] if self.flags else layers)
 
     @cached_property
     def workspaces_folder(self) -> Path:
@@ -113,7 +116,7 @@ class Project:
     def settings_for(self, layout: Layout, flags: Layer | None = None) -> Resolved:
         """Effective settings of one workspace, flags on top."""
         layers = config_files.layers(self.root, self.environ, metadata.read(layout.metadata))
-        return resolve([*layers, flags] if flags else layers)
+        return resolve([*layers, *(layer for layer in (self.flags, flags) if layer is not None)])
 
     def reset(self, layout: Layout) -> list[str]:
         """Counters to 0, a stale claim out of the way; says what was done. Refused while running."""

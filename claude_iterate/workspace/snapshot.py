@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.workspace import bounded
 
 
 class Snapshot(NamedTuple):
@@ -20,13 +21,16 @@ class Snapshot(NamedTuple):
 
 
 def look(path: Path) -> Snapshot:
-    """The file now. One that is there and cannot be read is a WorkspaceProblem."""
+    """The file now. One that is there and cannot be read, or that is far too large, is a WorkspaceProblem."""
     try:
-        status = path.stat()
-        return Snapshot(path.read_bytes(), (status.st_ino, status.st_mtime_ns, status.st_size))
+        found = bounded.look(path)
     except FileNotFoundError:
         return Snapshot(None)
     except OSError as error:
         raise WorkspaceProblem(
             f"{path} cannot be read: {error.strerror}.", "Move it away, or check its permissions."
         ) from None
+    if not found.whole:
+        raise WorkspaceProblem(f"{path} is larger than {bounded.MOST >> 20} MiB.", "Move it away, or shorten it.")
+    about = found.about
+    return Snapshot(found.data, (about.st_ino, about.st_mtime_ns, about.st_size))

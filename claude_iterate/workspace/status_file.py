@@ -5,13 +5,12 @@ Freshness is judged by what the file is (inode, time, size, content), never by w
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
 from typing import NamedTuple
 
 from claude_iterate.core import status
 from claude_iterate.core.status import LARGEST, Reading
+from claude_iterate.workspace import bounded
 
 
 class Print(NamedTuple):
@@ -33,29 +32,12 @@ class Seen(NamedTuple):
 def look(path: Path) -> Seen:
     """Read the file now. No file: no reading. Anything that is no readable regular file: a reading with a problem."""
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        # One byte more than a report may have: enough for the reader to see that it is too large.
+        found = bounded.look(path, LARGEST + 1)
     except FileNotFoundError:
         return Seen(None, None)
     except OSError as error:
         return Seen(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
-    try:
-        about = os.fstat(handle)
-        if not stat.S_ISREG(about.st_mode):
-            return Seen(Reading(None, ("it is not a regular file",)), None)
-        data = _read(handle)
-    except OSError as error:
-        return Seen(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
-    finally:
-        os.close(handle)
-    seen = Print(about.st_ino, about.st_mtime_ns, about.st_size, data)
-    return Seen(status.parse(data), seen)
-
-
-def _read(handle: int) -> bytes:
-    data = b""
-    while len(data) <= LARGEST:
-        part = os.read(handle, LARGEST + 1 - len(data))
-        if not part:
-            break
-        data += part
-    return data
+    about = found.about
+    seen = Print(about.st_ino, about.st_mtime_ns, about.st_size, found.data)
+    return Seen(status.parse(found.data), seen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import json
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,28 @@ def test_list_prints_every_value(typed: Any) -> None:
     assert typed("config", "timeouts", "--origin").out.startswith("timeouts.iteration = 3600  (default)\n")
     assert typed("config", "statusWatch").code == 1
     assert len(typed("config", "notification.statusWatch").out.splitlines()) == 3
+
+
+@pytest.mark.parametrize("scope", [[], ["--global"], ["--workspace", "w"]])
+def test_keys_in_any_setting_are_masked(typed: Any, project: Project, scope: list[str]) -> None:
+    """When it is set, read or listed, in words and in JSON; the rest of the value is shown."""
+    project.create("w")
+    key = "sk-ant-api03-abcdefghijklmnop"
+    for more in ([], ["--json"]):
+        for words in (
+            ["claude.args", f'["--key={key}", "--debug"]'],
+            ["claude.args"],
+            ["claude.args", "--add", "--verbose"],
+            ["claude.model", key],
+            ["claude.env", json.dumps({"PAGER": key})],
+            ["claude.env"],
+            ["--list"],
+            ["--keys"],
+        ):
+            answer = typed("config", *words, *scope, *more)
+            assert answer.code == 0, answer.err
+            assert key not in answer.out + answer.err
+    assert typed("config", "claude.args", *scope, "--json").document["value"] == ["--key=***", "--debug", "--verbose"]
 
 
 @pytest.mark.parametrize("spelled", ["max_iteration", "maxIteration", "defaultMaxIteration"])

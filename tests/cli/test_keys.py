@@ -62,11 +62,16 @@ def test_the_terminal_is_restored_even_after_a_crash(terminal: tuple[int, int]) 
     """Keys are not shown meanwhile; Ctrl-C stays a signal."""
     _, program = terminal
     before = termios.tcgetattr(program)
-    with pytest.raises(RuntimeError, match="crash"), operating_system.single_keys(program):
-        flags = termios.tcgetattr(program)[3]
-        assert not flags & (termios.ECHO | termios.ICANON)
-        assert flags & termios.ISIG
-        raise RuntimeError("crash")
+
+    def crash() -> None:
+        with operating_system.single_keys(program):
+            flags = termios.tcgetattr(program)[3]
+            assert not flags & (termios.ECHO | termios.ICANON)
+            assert flags & termios.ISIG
+            raise RuntimeError("crash")
+
+    with pytest.raises(RuntimeError, match="crash"):
+        crash()
     assert termios.tcgetattr(program) == before
 
 

@@ -30,6 +30,25 @@ def test_a_secret_is_suspected_and_masked(secret: str) -> None:
     assert redactor.clean(text) == f"before {MASK} after"
 
 
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("Authorization: Bearer abc.def", f"Authorization: Bearer {MASK}"),
+        ("-H 'authorization: bearer abc123=='", f"-H 'authorization: bearer {MASK}'"),
+        ("'Authorization': 'Bearer abcdefghijklmnopqrst1'", f"'Authorization': 'Bearer {MASK}'"),
+        ("Authorization: Basic dXNlcjpwYXNz", f"Authorization: Basic {MASK}"),
+        ("x-api-key: 0123456789", f"x-api-key: {MASK}"),
+        ("Authorization: Bearer $TOKEN", "Authorization: Bearer $TOKEN"),
+        ("the bearer authentication-mechanisms", "the bearer authentication-mechanisms"),
+    ],
+)
+def test_a_login_in_a_header_is_masked(text: str, cleaned: str) -> None:
+    """The words around it stay, and so do variables and prose."""
+    redactor = Redactor({})
+    assert redactor.clean(text) == cleaned
+    assert redactor.suspects(text.encode()) or text == cleaned
+
+
 def test_a_value_escaped_in_json_is_found() -> None:
     """Claude prints JSON; a quote in a secret is escaped there."""
     assert Redactor(ENVIRONMENT).suspects(b'{"text": "quo\\"ted-secret"}')

@@ -8,7 +8,20 @@ from hypothesis import strategies as st
 
 from claude_iterate.core.review import INCOMPLETE, INVALID, VERIFIED, read
 
-GOOD = "# Verification\n\n## Summary\nAll is there.\n\n## Findings\nNone.\n\nVERIFICATION-ID: abc\nVERDICT: VERIFIED\n"
+GOOD = """# Verification
+
+## Summary
+All is there.
+
+## Requirements
+- tests pass: met, `npm test` is green
+
+## Findings
+None.
+
+VERIFICATION-ID: abc
+VERDICT: VERIFIED
+"""
 
 
 def test_a_good_report_verifies() -> None:
@@ -16,9 +29,26 @@ def test_a_good_report_verifies() -> None:
     assert read(GOOD, "abc") == (VERIFIED, "All is there.", ())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD.replace("None.", "1. None."),
+        GOOD.replace("None.", "- none"),
+        GOOD.replace("None.", "**None**"),
+        GOOD.replace("VERDICT: VERIFIED", "**VERDICT: VERIFIED**"),
+        GOOD.replace("## Findings", "### Findings:"),
+        GOOD.replace("VERIFICATION-ID: abc", "**VERIFICATION-ID: abc**"),
+    ],
+)
+def test_dress_does_not_matter(text: str) -> None:
+    """Bold, bullets and other levels of heading change nothing."""
+    assert read(text, "abc").verdict == VERIFIED
+
+
 def test_an_incomplete_report_lists_what_is_missing() -> None:
-    """Findings are numbered items, also over several lines."""
-    text = GOOD.replace("None.", "1. No tests\n   at all\n2. README is empty").replace("VERIFIED", "INCOMPLETE")
+    """Findings are numbered items, also over several lines and under headings of their own."""
+    text = GOOD.replace("None.", "### Critical\n1. No tests\n   at all\n2. README is empty")
+    text = text.replace("VERIFIED", "INCOMPLETE")
     assert read(text, "abc") == (INCOMPLETE, "All is there.", ("No tests at all", "README is empty"))
 
 
@@ -33,19 +63,66 @@ def test_an_incomplete_report_lists_what_is_missing() -> None:
         (GOOD.replace("VERDICT: VERIFIED", "✅ VERIFIED"), "no verdict line"),
         (GOOD + "VERDICT: INCOMPLETE\n", "more than one"),
         (GOOD + "VERDICT: VERIFIED\n", "more than one"),
-        (GOOD.replace("VERDICT: VERIFIED", "VERDICT: PROBABLY"), "PROBABLY"),
+        (GOOD.replace("# Verification\n", "# Verification\n**VERDICT: INCOMPLETE**\n"), "more than one"),
+        (GOOD.replace("# Verification\n", "# Verification\n> Verdict: incomplete - tests are red\n"), "more than one"),
+        (GOOD.replace("VERDICT: VERIFIED", "VERDICT: PROBABLY"), "does not end"),
+        (GOOD.replace("VERDICT: VERIFIED", "VERDICT: NOT VERIFIED"), "does not end"),
+        (GOOD + "On second thought INCOMPLETE\n", "does not end"),
+        (GOOD.replace("VERDICT: VERIFIED", "VERDICT:\n\nVERIFIED"), "does not end"),
+        (GOOD.replace("VERDICT: VERIFIED", "```\nVERDICT: VERIFIED\n```"), "does not end"),
+        (GOOD.replace("VERDICT: VERIFIED", "\nthus\nVERDICT: VERIFIED"), "right after"),
         (GOOD.replace("None.", "1. The tests fail"), "lists findings"),
         (GOOD.replace("None.", "The tests fail"), "lists findings"),
+        (GOOD.replace("None.", "None of the requirements is met:\n1. tests are red"), "lists findings"),
+        (GOOD.replace("None.", "Nothing works."), "lists findings"),
+        (GOOD.replace("None.", "No findings except these:\n1. red"), "lists findings"),
+        (GOOD.replace("None.", "### Critical\n1. red"), "lists findings"),
+        (GOOD.replace("## Findings\nNone.", ""), "without one section"),
+        (GOOD.replace("VERIFICATION-ID", "## Findings\nNone.\n\nVERIFICATION-ID"), "without one section"),
+        (GOOD.replace("met, `npm test` is green", "not met"), "not met"),
+        (GOOD.replace("met, `npm test` is green", "could not be checked"), "not met"),
     ],
 )
 def test_whatever_is_odd_is_invalid(text: str, words: str) -> None:
-    """Empty, of another review, without a verdict, with two, or at odds with itself."""
+    """Empty, of another review, without a verdict, with two in any dress, or at odds with itself."""
     review = read(text, "abc")
     assert review.verdict == INVALID
     assert words in review.summary
 
 
+def test_an_answer_that_says_otherwise_makes_it_invalid() -> None:
+    """What the reviewer said at last counts too."""
+    assert read(GOOD, "abc", "All fine.\nVERDICT: VERIFIED").verdict == VERIFIED
+    assert read(GOOD, "abc", "Sorry.\nVERDICT: INCOMPLETE").verdict == INVALID
+
+
+LINES = st.sampled_from(
+    [
+        "VERIFICATION-ID: abc",
+        "VERDICT: VERIFIED",
+        "VERDICT: INCOMPLETE",
+        "## Findings",
+        "None.",
+        "1. x",
+        "",
+        "## Summary",
+    ]
+)
+
+
+@given(st.lists(LINES, max_size=12))
+def test_a_random_report_verifies_only_in_the_one_form(lines: list[str]) -> None:
+    """The last two lines are id and verdict, there is one section of findings, and it is empty or says none."""
+    if read("\n".join(lines), "abc").verdict == VERIFIED:
+        said = [line for line in lines if line]
+        assert said[-2:] == ["VERIFICATION-ID: abc", "VERDICT: VERIFIED"]
+        assert said.count("## Findings") == 1
+        assert "VERDICT: INCOMPLETE" not in said
+        after = said[said.index("## Findings") + 1 :]
+        assert after[0] != "1. x"
+
+
 @given(st.text())
 def test_any_text_is_survived(text: str) -> None:
-    """And no random text verifies."""
-    assert read(text, "0123456789abcdef").verdict != VERIFIED
+    """Whatever it says."""
+    read(text, "abc", text)

@@ -103,6 +103,26 @@ def test_a_rehearsed_setup_is_not_counted(loop: Any) -> None:
     assert counters(loop) == (0, 0)
 
 
+def test_a_rehearsed_replacement_is_told_as_one(loop: Any) -> None:
+    """--force --dry-run says what would be written, and does not claim a sample that is not there."""
+    loop.make("- old\n")
+    done = loop.call("setup", "my-task", "--goal", "tea", "--force", "--dry-run")
+    assert done.code == 0, done.err
+    assert done.out.endswith("would replace the 6 of now. This was a dry run, so they did not.\n")
+    assert "sample" not in done.out
+    assert (loop.workspace / "INSTRUCTIONS.md").read_text() == "- old\n"
+    done = loop.call("setup", "my-task", "--goal", "tea", "--force", "--dry-run", "--json")
+    assert json.loads(done.out)["written"] is False
+
+
+def test_a_broken_claude_makes_no_workspace(loop: Any) -> None:
+    """One that is there and fails at `--version` is known before anything is made."""
+    loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = "/bin/false"
+    done = loop.call("setup", "my-task", "--goal", "tea")
+    assert (done.code, "--version failed" in done.err) == (1, True)
+    assert list(loop.root.iterdir()) == []
+
+
 def test_edit_with_a_wish(loop: Any) -> None:
     """The change is counted and told in figures; the old text is kept."""
     loop.make("- one\n")

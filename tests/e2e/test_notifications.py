@@ -88,15 +88,16 @@ def test_a_whole_run_in_the_original_form(loop: Any, receiver: Receiver) -> None
     assert last.text.startswith("TASK COMPLETE ✅\n\nWorkspace: my-task\nTotal iterations: 2\n")
 
 
-def test_a_milestone_every_ten_iterations(loop: Any, receiver: Receiver) -> None:
-    """And the limit is said for what it is."""
+@pytest.mark.parametrize("most", [10, 11])
+def test_a_milestone_every_ten_iterations(loop: Any, receiver: Receiver, most: int) -> None:
+    """Also when the tenth is the last; and the limit is said for what it is."""
     loop.make()
     aim(loop, receiver.url, NOTIFY__EVENTS="iteration_milestone,completion")
     loop.script(BUSY)
-    assert loop.run("-m", "11").code == 0
+    assert loop.run("-m", str(most)).code == 0
     assert events(receiver) == ["iteration_milestone", "completion"]
     assert receiver.received[-1].document["reason"] == "max_iterations"
-    assert receiver.received[-1].document["message"].startswith("⚠️ Reached maximum iterations (11)")
+    assert receiver.received[-1].document["message"].startswith(f"⚠️ Reached maximum iterations ({most})")
 
 
 @pytest.mark.parametrize(

@@ -220,3 +220,176 @@ def test_boxes_count_what_is_left_and_never_complete(loop: Any) -> None:
     assert "✓ Iteration 1 complete (1 item remaining)" in done.err
     assert "✓ Iteration 2 complete (0 items remaining)" in done.err
     assert "Reached maximum iterations (2)" in done.out
+
+
+def test_no_red_check_is_ever_taken_for_green(loop: Any) -> None:
+    """Forty quick red checks: the exit code of each is the one it ended with."""
+    loop.make()
+    checks(loop, *(f"exit {number}" for number in range(1, 41)))
+    assert loop.call("verify", "my-task", "-q").code == 1
+    assert [event["code"] for event in loop.events("CheckFinished")] == list(range(1, 41))
+
+
+@pytest.mark.parametrize("kind", ["overload", "limit"])
+def test_a_review_that_cannot_be_held_spends_no_claim(loop: Any, kind: str) -> None:
+    """A limit or an overload during the review is waited for, and the review is done again."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_LIMITS__RESET_MARGIN"] = "0"
+    words = "API Error: 529 Overloaded" if kind == "overload" else "You've hit your limit|@RESET@"
+    body = (
+        "marker = folder / 'tried'; first = not marker.exists(); marker.touch()\n"
+        "    import time\n"
+        f"    answer = {words!r}.replace('@RESET@', str(int(time.time()) + 2))\n"
+        "    if first:\n"
+        "        print(json.dumps({'type': 'result', 'subtype': 'success', 'is_error': True, 'result': answer})); sys.exit(1)\n"
+        "    report.write_text(text)"
+    )
+    reviewing(loop, "VERIFIED", body=body)
+    done = loop.run("--verify")
+    assert (done.code, len(loop.events("IterationFinished"))) == (0, 1)
+    assert [event["verdict"] for event in loop.events("ReviewFinished")] == ["unheld", "verified"]
+    assert len(loop.events("WaitStarted")) == 1
+
+
+def test_a_missing_login_during_a_review_ends_the_run(loop: Any) -> None:
+    """With what to do, and not as a claim that failed."""
+    loop.make()
+    fail = "print(json.dumps({'type': 'result', 'is_error': True, 'result': 'Not logged in'})); sys.exit(1)"
+    reviewing(loop, "VERIFIED", body=fail)
+    done = loop.run("--verify")
+    assert (done.code, loop.events("RunFinished")[0]["reason"]) == (1, "agent_failed")
+
+
+def test_a_review_that_changes_the_project_proves_nothing(loop: Any) -> None:
+    """What the checks saw must be what is proven."""
+    import subprocess
+
+    loop.make()
+    subprocess.run(["git", "init", "-q", str(loop.root)], check=True, env=loop.env)
+    (loop.root / "work.txt").write_text("done")
+    reviewing(loop, "VERIFIED", body="report.write_text(text); pathlib.Path('work.txt').unlink()")
+    checks(loop, "test -e work.txt")
+    done = loop.call("verify", "my-task", "--json")
+    told = json.loads(done.out)
+    assert (done.code, told["review"]["verdict"]) == (1, "invalid")
+    assert "changed the project" in told["review"]["summary"]
+
+
+@pytest.mark.parametrize("path", ["../../../evil.md", "INSTRUCTIONS.md", ".metadata.json", "runs/x", "."])
+def test_a_report_cannot_be_written_over_what_matters(loop: Any, path: str) -> None:
+    """Not outside the workspace by a relative path, not onto our own files."""
+    loop.make()
+    before = (loop.workspace / "INSTRUCTIONS.md").read_bytes()
+    done = loop.call("verify", "my-task", "--report-path", path)
+    assert done.code == 2
+    assert (loop.workspace / "INSTRUCTIONS.md").read_bytes() == before
+
+
+def test_a_report_may_lie_in_a_new_folder(loop: Any) -> None:
+    """Which is made."""
+    loop.make()
+    reviewing(loop, "VERIFIED")
+    assert loop.call("verify", "my-task", "--report-path", "reports/today.md").code == 0
+    assert (loop.workspace / "reports" / "today.md").exists()
+
+
+@pytest.mark.parametrize("name", ["verification-report.md", "TODO.md"])
+def test_a_pipe_in_the_place_of_a_file_hangs_nobody(loop: Any, name: str) -> None:
+    """It is no report and no list; the run goes its way."""
+    import os
+
+    loop.make()
+    (loop.workspace / name).unlink(missing_ok=True)
+    os.mkfifo(loop.workspace / name)
+    reviewing(loop, "VERIFIED", body="pass")
+    assert loop.call("verify", "my-task").code == 1
+    loop.script([{"init": {}}, {"result": {}}])
+    del loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"]
+    assert loop.run("--dry-run", "-m", "1").code == 0
+
+
+def test_findings_survive_a_retry_a_kill_and_the_end_of_a_run(loop: Any) -> None:
+    """Whoever works next is told what the proof found."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
+    checks(loop, "echo the secret of red; false")
+    loop.script(CLAIM)
+    assert loop.run().code == 1
+    limited = {"result": {"is_error": True, "result": "API Error: 529 Overloaded", "api_error_status": 529}}
+    hang = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
+    loop.script(CLAIM, [{"init": {}}, limited], hang, [{"init": {}}, {"result": {}}])
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    loop.gone()
+    loop.run("-m", "1")
+    prompts = [Path(loop.record(number)["stdin"]).read_text() for number in (2, 3, 4)]
+    assert all("the secret of red" in prompt for prompt in prompts)
+
+
+def test_a_killed_proof_spends_no_claim_and_no_iteration(loop: Any) -> None:
+    """The next run goes straight to the proof."""
+    loop.make()
+    checks(loop, f"touch {loop.workspace}/ready; test -e {loop.workspace}/go || sleep 300")
+    loop.script(CLAIM)
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    loop.gone()
+    (loop.workspace / "go").touch()
+    assert loop.run().code == 0
+    assert len(loop.events("IterationStarted")) == 1
+    assert loop.events("VerificationFinished")[-1]["claim"] == 1
+
+
+def test_one_interrupt_is_enough_to_end_a_verification(loop: Any) -> None:
+    """No further check or review begins; the proof counts as cut off, not as failed."""
+    import signal
+
+    loop.make()
+    reviewing(loop, "VERIFIED")
+    checks(loop, f"touch {loop.workspace}/ready; sleep 300")
+    process = loop.start("verify", "my-task", "--json")
+    until((loop.workspace / "ready").exists)
+    process.send_signal(signal.SIGINT)
+    done = loop.finish(process)
+    assert (done.code, json.loads(done.out)["status"]) == (130, "not_run")
+    assert loop.events("ReviewStarted") == []
+    assert "verification" not in json.loads((loop.workspace / ".metadata.json").read_text())
+
+
+def test_the_time_of_a_run_bounds_its_checks(loop: Any) -> None:
+    """`--max-duration` holds during the proof too."""
+    loop.make()
+    checks(loop, "sleep 300")
+    loop.script(CLAIM)
+    assert loop.run("--max-duration", "2s", "--detailed-exit-code").code == 7
+
+
+def test_a_review_that_cannot_be_paid_is_not_begun(loop: Any) -> None:
+    """`--max-cost` is used up by the iteration."""
+    loop.make()
+    reviewing(loop, "VERIFIED")
+    done = loop.run("--verify", "--max-cost", "0.5", "--detailed-exit-code")
+    assert (done.code, loop.events("ReviewStarted")) == (7, [])
+
+
+def test_a_check_that_deletes_the_workspace_is_told(loop: Any) -> None:
+    """`git clean -fdx` and the like: an error that says so, no bug, no success."""
+    loop.make()
+    checks(loop, f"rm -rf {loop.workspace}")
+    loop.script(CLAIM)
+    done = loop.run()
+    assert (done.code, "is gone" in done.err) == (1, True)
+
+
+def test_secrets_of_the_settings_do_not_reach_log_or_journal(loop: Any) -> None:
+    """Not even when a check prints the settings themselves."""
+    loop.make()
+    loop.env |= {"CLAUDE_ITERATE_NOTIFY__SECRET": "swordfish-swordfish"}
+    checks(loop, "echo swordfish-swordfish; false")
+    loop.script(CLAIM)
+    loop.run()
+    assert "swordfish" not in loop.log() + json.dumps(loop.journal())

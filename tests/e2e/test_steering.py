@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from typing import Any
 
@@ -218,6 +219,21 @@ def test_the_answer_comes_within_a_second(loop: Any) -> None:
     times += [answer_time(loop, "resume")]
     assert loop.finish(process).code == 0
     assert max(times) < 1.0
+
+
+def test_a_suspended_run_answers_when_it_wakes(loop: Any) -> None:
+    """Whoever asks is told after three seconds, and the request is not lost."""
+    loop.make()
+    loop.script(PATIENT)
+    process = running(loop)
+    process.send_signal(signal.SIGSTOP)
+    done = loop.call("stop", "my-task")
+    assert done.code == 1
+    assert f"No answer from process {process.pid}" in done.err
+    process.send_signal(signal.SIGCONT)
+    until(lambda: loop.events("StopRequested"))
+    (loop.workspace / "go").touch()
+    assert loop.finish(process).code == 0
 
 
 @pytest.mark.parametrize("verb", ["pause", "resume", "stop", "skip", "reboot", "retry"])

@@ -113,19 +113,25 @@ class RealLoop(Loop):
         return found
 
 
-@pytest.fixture(scope="session")
-def claude() -> str:
+def program() -> Path | None:
+    """The Claude to drive, if there is one."""
     named = os.environ.get("CLAUDE_ITERATE_TEST_CLAUDE")
-    program = Path(named) if named else INSTALLED
-    if not named and not os.access(program, os.X_OK):
+    if named:
+        assert os.access(named, os.X_OK), f"CLAUDE_ITERATE_TEST_CLAUDE is not a program: {named}"
+        return Path(named).absolute()
+    return INSTALLED if os.access(INSTALLED, os.X_OK) else None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Here and not in a fixture, so that all that is skipped is one line of the summary."""
+    if item.get_closest_marker("real_claude") and program() is None:
         pytest.skip(HINT)
-    return str(program.absolute())
 
 
 @pytest.fixture
-def real(tmp_path: Path, claude: str) -> Iterator[RealLoop]:
+def real(tmp_path: Path) -> Iterator[RealLoop]:
     api = MessagesApi()
-    made = RealLoop(tmp_path, claude, api)
+    made = RealLoop(tmp_path, str(program()), api)
     try:
         yield made
     finally:

@@ -20,7 +20,8 @@ def working(real: Any) -> Any:
     command = f"trap '' INT TERM HUP; touch {ready}; {real.idler()} 300; {real.folder}/bin/sleep 300"
     real.api.script(tool("Bash", command=command))
     process = real.start("run", "my-task", "--detailed-exit-code")
-    until(ready.exists)
+    until(lambda: ready.exists() or process.poll() is not None)
+    assert ready.exists(), real.finish(process)
     assert len(real.processes()) >= 2
     return process
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import socket
+import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -48,7 +50,6 @@ def test_delivered(trip: Trip, receiver: Receiver) -> None:
     """One request; status and answer are told."""
     answer = trip.send(receiver.url)
     assert answer == Answer(True, 200, "thank you")
-    assert trip.flight.handed_over.is_set()
     (got,) = receiver.received
     assert (got.path, got.text, got.headers["title"]) == ("/topic", "done", "Task Complete")
 
@@ -111,6 +112,40 @@ def test_nobody_there(trip: Trip) -> None:
         answer = trip.send(f"http://127.0.0.1:{place.getsockname()[1]}/")
     assert (answer.delivered, answer.status, trip.pauses) == (False, None, [0.5, 1.0])
     assert "refused" in answer.problem
+
+
+@pytest.mark.parametrize(
+    ("beginning", "answer"),
+    [
+        (b"HTTP/1.1 200 OK\r\n", Answer(False, problem="no answer within 10 seconds")),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", Answer(True, 200)),
+    ],
+    ids=["header", "body"],
+)
+def test_a_receiver_that_drips(
+    trip: Trip, monkeypatch: pytest.MonkeyPatch, beginning: bytes, answer: Answer
+) -> None:
+    """A try as a whole has a deadline; a status that was said counts; the receiver is hung up on."""
+    monkeypatch.setattr("claude_iterate.sinks.courier.DEADLINE", 0.5)
+    hung_up = threading.Event()
+
+    def drip(place: socket.socket) -> None:
+        connection, _ = place.accept()
+        with connection:
+            try:
+                connection.sendall(beginning)
+                while not hung_up.wait(0.05):
+                    connection.sendall(b"a:b\r\n")
+            except OSError:
+                hung_up.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        threading.Thread(target=drip, args=(place,), daemon=True).start()
+        began = time.monotonic()
+        assert trip.send(f"http://127.0.0.1:{place.getsockname()[1]}/") == answer
+        assert time.monotonic() - began < 3
+        assert hung_up.wait(3)
+    assert trip.pauses == []
 
 
 def test_redirect_on_the_same_host(trip: Trip, receiver: Receiver) -> None:

@@ -89,6 +89,13 @@ def test_the_file_is_in_the_originals_words(project: Project) -> None:
         ("claude.env", {"API_TOKEN": "hush"}, None),
         ("claude.args", ("--header", "sk-ant-api03-hushhushhushhush"), None),
         ("claude.args", ("--verbose",), ("--verbose",)),
+        ("verification.checks", ("npm test", "curl -H 'Authorization: Bearer hushhush' x"), None),
+        ("verification.checks", ("curl -H 'Authorization: Basic aHVzaDpodXNo' x; echo hush",), None),
+        (
+            "verification.checks",
+            ('curl -H "Authorization: Bearer $TOKEN" x',),
+            ('curl -H "Authorization: Bearer $TOKEN" x',),
+        ),
     ],
 )
 def test_secrets_stay_at_home(key: str, value: Any, kept: Any) -> None:

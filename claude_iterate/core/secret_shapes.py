@@ -1,0 +1,41 @@
+"""The shapes by which secrets are known, whoever looks for them: logs, listings of settings, templates."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+MASK = "[redacted]"
+
+SHAPES = {
+    "sk-ant-": r"sk-ant-[\w-]{12,}",
+    "sk-proj-": r"sk-proj-[\w-]{12,}",
+    "sk_live_": r"sk_live_\w{12,}",
+    "ghp_": r"ghp_\w{20,}",
+    "gho_": r"gho_\w{20,}",
+    "ghs_": r"ghs_\w{20,}",
+    "github_pat_": r"github_pat_\w{20,}",
+    "glpat-": r"glpat-[\w-]{16,}",
+    "xoxb-": r"xoxb-[\w-]{16,}",
+    "xoxp-": r"xoxp-[\w-]{16,}",
+    "AKIA": r"AKIA[0-9A-Z]{16}",
+    "AIza": r"AIza[\w-]{30,}",
+    "npm_": r"npm_[A-Za-z0-9]{30,}",
+    "eyJhbGci": r"eyJhbGci[\w-]+\.[\w-]+\.[\w-]+",
+    "PRIVATE KEY-----": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.|\n)*?-----END [A-Z ]*PRIVATE KEY-----",
+    # What a person typed into a command; `$TOKEN` is none, and prose has no digits.
+    "earer ": r"(?<=[Bb]earer )(?:(?<=uthorization: .{7})[\w.~+/-]{6,}|(?=[\w.~+/-]*\d)[\w.~+/-]{20,})=*",
+    "uthorization: Basic ": r"(?<=uthorization: Basic )[\w+/-]{6,}=*",
+    "-api-key: ": r"(?<=-api-key: )[\w.~+/-]{6,}=*",
+}
+"""Fixed characters that betray a shape, and the shape."""
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile("|".join(SHAPES.values()))
+
+
+def masked(text: str, mask: str = MASK) -> str:
+    """The text with all that has such a shape masked."""
+    return _pattern().sub(mask, text)

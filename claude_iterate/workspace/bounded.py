@@ -1,0 +1,66 @@
+"""Reads files that others write: never waits for a pipe or a device, never takes in more than asked for."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+MOST = 1 << 20
+"""As much as any report, list or status needs, and a thousand times more than it usually is."""
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+
+class Found(NamedTuple):
+    """The first bytes of a regular file, whether they are all of it, and what the system says of the file."""
+
+    data: bytes
+    whole: bool
+    about: os.stat_result
+
+
+def read(path: Path, most: int = MOST) -> bytes | None:
+    """The content of a regular file; None for anything else, for what is missing or unreadable, and for a file of
+    more than `most` bytes: half a report can say the opposite of the whole. For a beginning there is `look`."""
+    try:
+        found = look(path, most)
+    except OSError:
+        return None
+    return found.data if found.whole else None
+
+
+def look(path: Path, most: int = MOST) -> Found:
+    """The first `most` bytes of a regular file. Whatever cannot be read, or is no regular file, is an OSError."""
+    try:
+        handle = os.open(path, _FLAGS)
+    except OSError as error:
+        if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
+            raise _irregular(path) from None
+        raise
+    try:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode):
+            raise _irregular(path)
+        data = _taken(handle, most + 1)
+    finally:
+        os.close(handle)
+    return Found(data[:most], len(data) <= most, about)
+
+
+def _irregular(path: Path) -> OSError:
+    return OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def _taken(handle: int, most: int) -> bytes:
+    """Up to this many bytes; a file that grows while it is read ends there too."""
+    parts: list[bytes] = []
+    left = most
+    while left > 0:
+        part = os.read(handle, min(left, 1 << 16))
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
