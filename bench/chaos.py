@@ -141,11 +141,11 @@ def _summary(rounds: list[Round], seed: int, folder: Path, seconds: float) -> in
         f"killed with SIGKILL: {sum(one.kills for one in rounds)} runs in {sum(bool(o.kills) for o in rounds)} rounds"
     )
     print(f"the last word before death: {', '.join(f'{kind} {count}' for kind, count in moments.most_common())}")
-    print(f"iterations finished: {sum(one.iterations for one in rounds)}, each once")
     if broken:
         print(f"{len(broken)} rounds broke a promise; see {folder}: {' '.join(str(one.number) for one in broken)}")
         return 1
     folder.rmdir()
+    print(f"iterations finished: {sum(one.iterations for one in rounds)}, each once")
     print("journal lines lost or doubled 0, iterations counted twice 0, processes left 0, locks stuck 0")
     return 0
 

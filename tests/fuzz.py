@@ -26,16 +26,42 @@ SLOWEST = 5.0
 MOST_TOLD = 5
 
 
-def attempt(name: str, seed: int, number: int, folder: Path) -> str:
-    """Play one case; what went wrong, or nothing."""
-    chance = random.Random(f"{seed}-{name}-{number}")
-    began = time.process_time()
-    try:
-        fuzz_targets.TARGETS[name](chance, folder)
-    except Exception:  # noqa: BLE001 - finding these is the purpose
-        return traceback.format_exc(limit=-8)
-    took = time.process_time() - began
-    return f"took {took:.1f} s of processor time" if took > SLOWEST else ""
+class Search:
+    """Counts cases, and keeps the first failure of each place."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.failures: list[str] = []
+        self.counts: collections.Counter[str] = collections.Counter()
+        self._places: set[str] = set()
+        self._seed = seed
+        self._folder = folder
+
+    def go_on(self, names: list[str], seconds: float) -> None:
+        """Until the time is over. Every reader gets as much time as the others, so fast ones see more."""
+        spent = dict.fromkeys(names, 0.0)
+        while sum(spent.values()) < seconds and len(self.failures) < MOST_TOLD:
+            name = min(spent, key=spent.__getitem__)
+            self.counts[name] += 1
+            began = time.monotonic()
+            self.attempt(name, self.counts[name])
+            spent[name] += time.monotonic() - began
+
+    def attempt(self, name: str, number: int) -> None:
+        """Play one case."""
+        chance = random.Random(f"{self._seed}-{name}-{number}")
+        began = time.process_time()
+        problem = ""
+        try:
+            fuzz_targets.TARGETS[name](chance, self._folder)
+        except Exception:  # noqa: BLE001 - finding these is the purpose
+            problem = traceback.format_exc(limit=-8)
+        took = time.process_time() - began
+        if took > SLOWEST:
+            problem = problem or f"File {name}: took {took:.1f} s of processor time\n"
+        place = problem.rpartition("File ")[2].partition("\n")[0]
+        if problem and place not in self._places:
+            self._places.add(place)
+            self.failures.append(f"--seed {self._seed} --only {name} --case {number}\n{problem}")
 
 
 def main() -> int:
@@ -46,31 +72,22 @@ def main() -> int:
     parser.add_argument("--case", type=int, metavar="N", help="repeat one case of --only")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1_000_000)
-    names = [options.only] if options.only else list(fuzz_targets.TARGETS)
-    failures: list[str] = []
-    places: set[str] = set()
-    counts: collections.Counter[str] = collections.Counter()
-    deadline = time.monotonic() + options.seconds
-    # In memory where that is possible: a disk would spend the time on being safe.
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="claude-iterate-fuzz-", dir=memory) as folder:
-        number = options.case if options.case is not None else 1
-        while time.monotonic() < deadline and len(failures) < MOST_TOLD:
-            for name in names:
-                counts[name] += 1
-                problem = attempt(name, seed, number, Path(folder))
-                place = problem.rpartition("File ")[2].partition("\n")[0]
-                if problem and place not in places:
-                    places.add(place)
-                    failures.append(f"--seed {seed} --only {name} --case {number}\n{problem}")
-            number += 1
-            if options.case is not None:
-                break
-    for failure in failures:
+    with tempfile.TemporaryDirectory(prefix="claude-iterate-fuzz-", dir=_memory()) as folder:
+        search = Search(seed, Path(folder))
+        if options.case is not None:
+            search.attempt(options.only or parser.error("--case needs --only"), options.case)
+        else:
+            search.go_on([options.only] if options.only else list(fuzz_targets.TARGETS), options.seconds)
+    for failure in search.failures:
         print(failure)
-    print(f"seed {seed}: {', '.join(f'{name} {count}' for name, count in counts.items())}")
-    print(f"{sum(counts.values())} cases, {len(failures)} failures")
-    return 1 if failures else 0
+    print(f"seed {seed}: {', '.join(f'{name} {count}' for name, count in search.counts.items())}")
+    print(f"{search.counts.total()} cases, {len(search.failures)} failures")
+    return 1 if search.failures else 0
+
+
+def _memory() -> str | None:
+    """A disk would spend the time on being safe."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 if __name__ == "__main__":

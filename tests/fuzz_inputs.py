@@ -31,7 +31,7 @@ ODD: tuple[Any, ...] = (
     "1",
     "NaN",
     "9" * 5000,
-    "x" * 70_000,
+    "x" * 20_000,
     [],
     {},
     [[]],
@@ -120,5 +120,5 @@ def text(chance: Random, value: str, changes: int = 4) -> str:
 
 def chunks(chance: Random, value: bytes) -> list[bytes]:
     """The bytes in pieces of any size."""
-    size = chance.choice((1, 7, 100, 4096, 65536)) if len(value) < 20_000 else chance.choice((4096, 65536))
+    size = chance.choice((1, 7, 100, 4096)) if len(value) < 3000 else chance.choice((100, 4096, 65536))
     return [value[place : place + size] for place in range(0, len(value), size)]

@@ -70,7 +70,9 @@ def _revise(stream: Stream, workspace: Path, prompt: str) -> None:
 def _validate(stream: Stream, workspace: Path, prompt: str) -> None:
     text = fake_tools.read(stream, workspace / "INSTRUCTIONS.md") or ""
     verdict = "READY" if text.strip() else "MAJOR_ISSUES"
-    grades = "\n".join(f"### {number}. Criterion {number}: pass" for number in range(1, 11))
+    grade = "pass" if text.strip() else "fail"
+    weights = ["required"] * 7 + ["recommended"] * 3
+    grades = "\n".join(f"### {n}. Criterion {n} ({weight}): {grade}" for n, weight in enumerate(weights, 1))
     report = f"# Validation\n\n## Summary\nThe built-in fake looked.\n\n## Criteria\n{grades}\n\nVERDICT: {verdict}\n"
     _report(stream, prompt, report, f"VERDICT: {verdict}")
 

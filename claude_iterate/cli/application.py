@@ -106,7 +106,7 @@ class CommandTable(click.Group):
 @click.option("--verbose", is_flag=True, help="Show Claude's words and tools as they come, whatever the command.")
 @click.version_option(__version__, "--version", "-V", prog_name="claude-iterate")
 @click.pass_context
-def application(context: click.Context, project: str | None, no_color: bool, **given: Any) -> None:
+def application(context: click.Context, /, project: str | None, no_color: bool, **given: Any) -> None:
     """Give Claude Code a task, walk away, come back to proven work.
 
     A workspace holds a task; `run` calls Claude Code again and again, each time with fresh context, until the work
@@ -127,7 +127,9 @@ def _flags(folder: Path, verbose: bool, **places: str | None) -> dict[str, str]:
 
 
 def _place(folder: Path, text: str) -> str:
-    return text if not text or text.startswith("~") else str(folder / text)
+    if not text:
+        raise UsageProblem("The name of a folder is empty.", "See: claude-iterate --help")
+    return text if text.startswith("~") else str(folder / text)
 
 
 def _folder(context: click.Context, project: str | None) -> Path:

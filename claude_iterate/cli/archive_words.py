@@ -15,7 +15,9 @@ def tell_of(saved: Saved) -> None:
             links = f"{count} links that lead outside ({saved.outside_links[0]}, ...)"
         output.warn(f"The archive holds {links}. To restore it, add --outside-links.")
     if saved.left_out:
-        output.warn(f"Not archived, because pipes and devices have no content: {', '.join(saved.left_out[:5])}")
+        output.warn(
+            f"Not archived, because pipes, sockets and devices have no content: {', '.join(saved.left_out[:5])}"
+        )
 
 
 def size(count: int) -> str:

@@ -10,16 +10,19 @@ import re
 
 from claude_iterate.core.status import Reading, Status
 
-_BLOCK = re.compile(r"^---LOOP_STATUS---[ \t]*$\n(.*?)^---END_LOOP_STATUS---[ \t]*$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"^[ \t]*---LOOP_STATUS---[ \t]*$\n(.*?)^[ \t]*---END_LOOP_STATUS---[ \t]*$", re.MULTILINE | re.DOTALL
+)
 _FIELD = re.compile(r"^\s*([A-Z_]+)\s*:[ \t]*(.*?)\s*$", re.MULTILINE)
 _STATES = frozenset({"IN_PROGRESS", "COMPLETE", "BLOCKED"})
 _BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\](?=\s|$)")
-_FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+_FENCE = re.compile(r"^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
+"""The marks of a fence, and what follows them. Backquotes after backquotes are code within a line, and no fence."""
 
 
 def from_block(message: str) -> Reading | None:
     """The last whole LOOP_STATUS block of a message, as a report; None when there is none."""
-    blocks = _BLOCK.findall(message)
+    blocks = _BLOCK.findall(message.replace("\r\n", "\n").replace("\r", "\n"))
     if not blocks:
         return None
     fields = dict(_FIELD.findall(blocks[-1]))
@@ -30,7 +33,8 @@ def from_block(message: str) -> Reading | None:
     done = _count(fields, "TASKS_COMPLETED_THIS_LOOP", problems) + _count(fields, "FILES_MODIFIED", problems)
     advice = fields.get("RECOMMENDATION") or None
     status = Status(
-        complete=state == "COMPLETE" or fields.get("EXIT_SIGNAL", "").lower() == "true",
+        # Who is blocked may want to leave, but has not finished.
+        complete=state == "COMPLETE" or (state != "BLOCKED" and fields.get("EXIT_SIGNAL", "").lower() == "true"),
         worked=done > 0,
         summary=advice,
         blocked=(advice or "no reason given") if state == "BLOCKED" else None,
@@ -46,14 +50,21 @@ def from_boxes(text: str) -> Status | None:
     for line in text.splitlines():
         mark = _FENCE.match(line)
         if mark:
-            kind = mark[1][:3]
-            fence = "" if fence == kind else fence or kind
+            fence = _fence_after(fence, mark[1] or mark[3], mark[2] or mark[4] or "")
         elif not fence:
             box = _BOX.match(line)
             if box:
                 total += 1
                 done += box[1] != " "
     return Status(complete=False, completed=done, total=total, source="boxes") if total else None
+
+
+def _fence_after(fence: str, marks: str, rest: str) -> str:
+    """The open fence after such a line; empty for none. One is closed by at least as many of its marks, alone."""
+    if not fence:
+        return marks
+    closes = marks.startswith(fence) and not rest.strip()
+    return "" if closes else fence
 
 
 def _count(fields: dict[str, str], name: str, problems: list[str]) -> int:

@@ -35,20 +35,6 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Command(Kind):
-    """A command for the shell. One without a word in it would succeed and prove nothing."""
-
-    @property
-    def expected(self) -> str:
-        return "a command"
-
-    def accept(self, value: Any) -> str:
-        if not str(super().accept(value)).strip():
-            raise ValueError("a list, each a command that is not empty")
-        return str(value)
-
-
-@dataclass(frozen=True)
 class Flag(Kind):
     """true or false."""
 

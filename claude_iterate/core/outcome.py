@@ -81,7 +81,7 @@ _config_words = _says(
     r"|usage credits required|input must be provided|piped stdin input exceeds"
 )
 _transient_words = _says(
-    r"overloaded|temporarily limiting|unable to connect|connection to the api was lost|timed out"
+    r"overloaded|connection closed mid-response|temporarily limiting|unable to connect|connection to the api was lost|timed out"
     r"|server-side issue|econnreset|connection ?refused|empty or malformed response"
 )
 _session_words = _says(
@@ -221,6 +221,8 @@ def classify(evidence: Evidence) -> Outcome:
         advice = advice.format(rules=allow_rules(evidence.result.denials))
     if found.kind in {"config", "auth"} and "cannot be used with root" in evidence.words:
         advice = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
+    if found.kind == "auth" and "api key" in evidence.words.lower():
+        advice = "Check ANTHROPIC_API_KEY in the environment or in `claude.env`, or unset it to use your login."
     resets_at, window = _reset(evidence) if found.kind == "usage_limit" else (None, "")
     return Outcome(found.kind, _message(found, evidence), advice, resets_at, window)
 

@@ -14,8 +14,7 @@ import msgspec
 
 from claude_iterate.core.events import Event
 from claude_iterate.core.secret_names import is_secret_name
-from claude_iterate.core.secret_shapes import MASK as MASK
-from claude_iterate.core.secret_shapes import SHAPES
+from claude_iterate.core.secret_shapes import MASK, SHAPES
 from claude_iterate.core.settings import Settings
 
 _SHORTEST_SECRET = 8

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from claude_iterate.core.kinds import (
     Amount,
     Choice,
-    Command,
     Duration,
     Flag,
     Kind,
@@ -25,6 +24,7 @@ from claude_iterate.core.kinds import (
     Whole,
     Words,
 )
+from claude_iterate.core.shell_kinds import Command
 from claude_iterate.core.web_kinds import Headers, WebAddress
 
 PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
@@ -143,7 +143,9 @@ class NotifySettings:
 @dataclass(frozen=True)
 class VerificationSettings:
     checks: tuple[str, ...] = _set(
-        Words(Command()), (), "Shell commands that must succeed before a completion claim counts, for example `npm test`."
+        Words(Command()),
+        (),
+        "Shell commands that must succeed before a completion claim counts, for example `npm test`.",
     )
     check_timeout: float = _set(Duration(above_zero=True), 600.0, "Longest time one check may take.")
     auto_verify: bool = _set(Flag(), False, "Let Claude review a completion claim in fresh context before it counts.")

@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core import call as calls
+from claude_iterate.core import requests
 from claude_iterate.core.call import Call
 from claude_iterate.core.events import (
     Carried,
@@ -256,33 +257,6 @@ def _limit_reported(state: RunState, event: LimitReported, _entry: Entry) -> dic
     return {"windows": state.windows | {event.window: event}} if event.window else {}
 
 
-def _requested(state: RunState, event: Requested, entry: Entry) -> dict[str, Any]:
-    match event.verb:
-        case "pause":
-            return {"paused": True}
-        case "resume":
-            return {"paused": False}
-        case "go":
-            return {"approved": state.iterations + 1}
-        case "skip" | "reboot" if state.call is not None and state.call.number:
-            return {"cut_asked": event.verb, "last_ended": _LONG_AGO}
-        case "skip" | "retry":
-            # Between iterations there is nothing to cut; the pause between them is over.
-            return {"last_ended": _LONG_AGO}
-        case "reboot":
-            return {"session": "", "context": None}
-    return {}
-
-
-_LONG_AGO = -1e9
-
-
-def _stop_requested(state: RunState, event: StopRequested, _entry: Entry) -> dict[str, Any]:
-    # A patient request after an urgent one does not take that back.
-    urgent = event.now or (state.stop is not None and state.stop.now)
-    return {"stop": replace(event, now=urgent)}
-
-
 _STEPS: dict[type, Any] = {
     RunStarted: _run_started,
     IterationStarted: _iteration_started,
@@ -302,7 +276,7 @@ _STEPS: dict[type, Any] = {
     WaitStarted: _wait_started,
     WaitEnded: _wait_ended,
     LimitReported: _limit_reported,
-    Requested: _requested,
-    StopRequested: _stop_requested,
+    Requested: requests.requested,
+    StopRequested: requests.stop_requested,
     RunFinished: lambda _state, event, _entry: {"finished": event},
 }

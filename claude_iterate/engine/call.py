@@ -102,8 +102,10 @@ def evidence(call: Call | None, wrote_report: bool, now: float = 0.0, patterns: 
 
 def _doing(call: Call | None, elapsed: float) -> str:
     """What Claude is busy with, as far as it told."""
-    if call is None or not call.open_tools:
+    if call is None:
         return ""
+    if not call.open_tools:
+        return "waiting for the API's answer" if call.session and call.result is None else ""
     _, name, since = call.open_tools[-1]
     return f"{name} has been running for {describe(elapsed - since)}"
 

@@ -100,7 +100,7 @@ class Inbox:
         state = self._recorder.state
         self._recorder.record(request)
         if request.verb == "stop":
-            self._recorder.record(StopRequested(request.by, now=request.now))
+            self._recorder.record(StopRequested(request.by, now=request.now or not self._iterating))
         elif request.verb in {"retry", "skip"} and state.wait is not None:
             self._recorder.record(WaitEnded(state.wait.why, by=request.verb))
         elif request.verb == "skip" and request.by == "answer":
@@ -113,7 +113,12 @@ class Inbox:
 
     def _stop(self, name: str) -> None:
         """First Ctrl-C: after this iteration, if one is running. Second, or any other signal: now."""
-        state = self._recorder.state
-        iterating = state.call is not None and state.call.number > 0
-        self._recorder.record(StopRequested(name, now=state.stop is not None or name != "SIGINT" or not iterating))
+        again = self._recorder.state.stop is not None
+        self._recorder.record(StopRequested(name, now=again or name != "SIGINT" or not self._iterating))
         self._audience.flush()
+
+    @property
+    def _iterating(self) -> bool:
+        """Only an iteration is worth waiting for; a check or a review can be repeated."""
+        call = self._recorder.state.call
+        return call is not None and call.number > 0

@@ -94,6 +94,11 @@ class Courier:
         self._client: httpx.Client | None = None
         self.host = urlsplit(settings.url or "").hostname or ""
 
+    def prepare(self) -> None:
+        """Load what it takes to send, which is slow; what goes wrong is told by `send`."""
+        with contextlib.suppress(Exception):
+            self._open()
+
     def send(self, flight: Flight, pause: Callable[[float], bool], tries: int = TRIES) -> Answer:
         """Post the notice. `pause` waits before another try; when it says False, there is none."""
         try:

@@ -60,6 +60,8 @@ class Notifier:
             self._held = []
         elif kind in {IterationStarted, RunFinished}:
             self._release()
+        if kind is IterationStarted:
+            self._prepare()
         found = notices(entry, self._state)
         if kind is IterationFinished:
             self._held, self._held_since = found, entry.elapsed
@@ -82,9 +84,7 @@ class Notifier:
             return
         clean = self._redactor.clean
         self._outbox.put(replace(notice, title=clean(notice.title), body=clean(notice.body)))
-        if self._worker is None:
-            self._worker = threading.Thread(target=self._work, daemon=True, name="notifications")
-            self._worker.start()
+        self._prepare()
 
     def close(self) -> None:
         """Send what is left, in order. If that takes too long, only the last word, past all others."""
@@ -106,7 +106,14 @@ class Notifier:
         for notice in held:
             self.post(notice)
 
+    def _prepare(self) -> None:
+        """Begin to load what sends, while Claude works: at the end of the run somebody would wait for it."""
+        if self._worker is None and self._settings.notify.events:
+            self._worker = threading.Thread(target=self._work, daemon=True, name="notifications")
+            self._worker.start()
+
     def _work(self) -> None:
+        self._courier.prepare()
         while (notice := self._outbox.take()) is not None:
             self._flight = Flight(notice)
             # A receiver that was not there for the last one is not asked as often, until it is back.

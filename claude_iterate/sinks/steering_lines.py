@@ -22,7 +22,7 @@ def requested(event: Requested, before: RunState) -> list[str]:
 def answer(verb: str, state: RunState, now: bool = False) -> str:
     """What happens next."""
     if verb == "stop":
-        return "It stops now." if now or state.call is None else "It stops after this iteration."
+        return "It stops after this iteration." if _iteration(state) and not now else "It stops now."
     return WORDS[verb](state)
 
 

@@ -17,14 +17,14 @@ from claude_iterate.errors import WorkspaceProblem
 
 
 @contextlib.contextmanager
-def appearing(folder: Path, replace: bool = False) -> Iterator[Path]:
+def appearing(folder: Path, replace: bool = False, mode: int | None = None) -> Iterator[Path]:
     """Yields a folder to fill; when that went well, it stands at `folder`. An OSError leaves nothing behind."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         yield made
-        # mkdtemp makes private folders; ours is as open as the one it stands in.
-        made.chmod(folder.parent.stat().st_mode & 0o777)
+        # mkdtemp makes private folders; ours is as open as the one it stands in, unless it is said how open.
+        made.chmod(folder.parent.stat().st_mode & 0o777 if mode is None else mode)
         if replace and os.path.lexists(folder):
             _exchange(made, folder)
         else:

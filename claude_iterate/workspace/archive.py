@@ -13,7 +13,7 @@ import tarfile
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace import archive_tar, atomic
@@ -32,7 +32,7 @@ class Saved(NamedTuple):
     outside_links: list[str]
     """Links that lead out of the workspace; restoring them must be asked for."""
     left_out: list[str]
-    """Pipes and devices: they have no content that could be kept."""
+    """Pipes, sockets and devices: they have no content that could be kept."""
 
 
 def save(layout: Layout, archive_folder: Path) -> Saved:
@@ -61,6 +61,21 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
     return Saved(path, [entry.name for entry in leading_outside(entries)], packed.left_out)
 
 
+class _Tar(tarfile.TarFile):
+    """Remembers what the tar format has no word for: tarfile passes over it without one."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        self.skipped: list[str] = []
+        super().__init__(*given, **more)
+
+    def gettarinfo(self, name: Any = None, arcname: Any = None, fileobj: Any = None) -> tarfile.TarInfo:
+        """As ever; for a socket that is None, whatever the type says."""
+        found: Any = super().gettarinfo(name, arcname, fileobj)
+        if found is None:
+            self.skipped.append(str(arcname))
+        return found  # type: ignore[no-any-return]
+
+
 class _Packing:
     """One archive in the making; remembers what went in."""
 
@@ -80,7 +95,7 @@ class _Packing:
         """The manifest stands first, so that a list needs to read no further."""
         # A workspace that is itself a symlink is packed by its content; links inside stay links.
         folder, name = Path(os.path.realpath(self._layout.folder)), self._layout.name
-        with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6, dereference=False) as archive:
+        with _Tar.open(fileobj=file, mode="w:gz", compresslevel=6, dereference=False) as archive:
             archive.add(folder, arcname=name, recursive=False)
             data = json.dumps(self._manifest, indent=2).encode()
             about = tarfile.TarInfo(f"{name}/{MANIFEST}")
@@ -90,6 +105,7 @@ class _Packing:
             for child in sorted(folder.iterdir()):
                 if child.name not in NOT_OF_THE_WORK:
                     archive.add(child, arcname=f"{name}/{child.name}", filter=self._wanted)
+            self.left_out += [skipped.partition("/")[2] for skipped in archive.skipped]
 
     def read_back(self, path: Path) -> list[Entry]:
         """What the archive holds, having made sure that it is all that was packed."""

@@ -24,7 +24,8 @@ class FolderReader:
         self._top = archive.path
 
     def entries(self) -> Iterator[Entry]:
-        """Everything below it; links are not followed."""
+        """Itself, and everything below it; links are not followed."""
+        yield Entry((), "folder", mode=self._top.stat().st_mode & 0o777)
         waiting: list[tuple[str, ...]] = [()]
         while waiting:
             above = waiting.pop()

@@ -87,7 +87,7 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> None
         with _opened(archive) as source:
             entries = judged(source.entries(), archive.name, _room(folder), outside_links)
             _check_kind(archive, entries)
-            with appearing(folder) as made:
+            with appearing(folder, mode=_own_mode(entries)) as made:
                 wanted = [entry for entry in entries if entry.path and entry.name not in NOT_OF_THE_WORK]
                 _write_files(source, wanted, made)
                 _correct_name(made / ".metadata.json", folder.name)
@@ -121,17 +121,29 @@ def _write_files(source: Source, entries: Iterable[Entry], made: Path) -> None:
     for entry in entries:
         path = _place(made, entry)
         if entry.kind == "folder":
-            path.mkdir(entry.mode & 0o777 | 0o700, exist_ok=True)
+            path.mkdir(0o700, exist_ok=True)
+            path.chmod(_folder_mode(entry))
         elif entry.kind == "same":
             os.link(made.joinpath(*entry.target.split("/")), path, follow_symlinks=False)
         elif entry.kind == "file":
-            # The user's umask has its say. An existing file, or a link, would be one that we did not make: refused.
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, entry.mode & 0o777 | 0o600)
+            # An existing file, or a link, would be one that we did not make: refused.
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             with os.fdopen(handle, "wb") as file, source.content(entry) as content:
                 shutil.copyfileobj(content, file)
+                os.fchmod(handle, entry.mode & 0o777 | 0o400)
             # Logs are sorted by their time.
             with contextlib.suppress(OSError, OverflowError, ValueError):
                 os.utime(path, (entry.modified, entry.modified))
+
+
+def _folder_mode(entry: Entry) -> int:
+    """Who may do what, as it was; but the owner may always look in and delete. Nothing beyond the permissions."""
+    return entry.mode & 0o777 | 0o700
+
+
+def _own_mode(entries: Iterable[Entry]) -> int | None:
+    """That of the workspace's own folder, if the archive knows it."""
+    return next((_folder_mode(entry) for entry in entries if not entry.path and entry.kind == "folder"), None)
 
 
 def _place(made: Path, entry: Entry) -> Path:

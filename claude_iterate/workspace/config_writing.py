@@ -13,6 +13,7 @@ from typing import Any
 
 from claude_iterate.core.kinds import Duration, Kind, Program, Words
 from claude_iterate.core.layers import accepted_text, unknown_key
+from claude_iterate.core.secret_shapes import masked
 from claude_iterate.core.settings import Setting, canonical, catalogue, is_group, snake
 from claude_iterate.errors import SettingsProblem, UsageProblem
 from claude_iterate.workspace import atomic, config_files, config_lock, metadata
@@ -96,7 +97,9 @@ def _check_holds(path: Path, setting: Setting, word: str) -> None:
     if word not in now:
         raise SettingsProblem(
             f"{word!r} is not in `{setting.key}` in {path}.",
-            f"It holds: {', '.join(now)}" if now else "That file does not set it. See: claude-iterate config --keys",
+            f"It holds: {masked(', '.join(now))}"
+            if now
+            else "That file does not set it. See: claude-iterate config --keys",
         )
 
 

@@ -32,11 +32,11 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False) -> Inhe
     killed = run if state.finished is None else ""
     was_reset = about.document.get(metadata.RESET_AFTER) == run
     if killed and purpose == started.purpose == "run" and dry_run == started.dry_run and not was_reset:
-        return Inheritance(state.carried, resumption(run, state, _age(state)), killed)
+        return Inheritance(state.carried, resumption(run, state, _age(layout, run, state)), killed)
     handed = state.carried if started.dry_run else handed_on(state)
     return Inheritance(replace(handed, iterations=0) if was_reset else handed, None, killed)
 
 
-def _age(state: RunState) -> float:
-    """How long the killed run had lived, by its last milestone."""
-    return max(0.0, state.last_at - state.started_at)
+def _age(layout: Layout, run: str, state: RunState) -> float:
+    """How long the killed run had lived: until the last time its journal was written."""
+    return max(0.0, layout.journal(run).stat().st_mtime - state.started_at)

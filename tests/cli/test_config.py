@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import json
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +89,7 @@ def test_keys_in_any_setting_are_masked(typed: Any, project: Project, scope: lis
             answer = typed("config", *words, *scope, *more)
             assert answer.code == 0, answer.err
             assert key not in answer.out + answer.err
+    assert key not in typed("config", "claude.args", "--remove", "nothing", *scope).err
     assert typed("config", "claude.args", *scope, "--json").document["value"] == ["--key=***", "--debug", "--verbose"]
 
 

@@ -104,6 +104,22 @@ def test_show_tells_the_last_runs_story(typed: Any, project: Project) -> None:
     assert len(view["report"]["problems"]) == 2
 
 
+def test_a_bare_number_is_no_sentence(typed: Any, project: Project) -> None:
+    """What ended a run at its limit is told by the figures, not by a lone number."""
+    layout = project.create("w")
+    events = [
+        RunStarted(RUN, "w", "loop", 1, 1, "h", "0", ("claude",), "iterate-20260101-000000.log"),
+        RunFinished("max_iterations", "1"),
+    ]
+    writer = JournalWriter(layout.journal(RUN), pytest.fail)
+    for seq, event in enumerate(events, 1):
+        writer.append(Entry(seq, 1_767_225_600.0 + seq, float(seq), event))
+    writer.close()
+    answer = typed("show", "w")
+    assert "Ended: max_iterations." in answer.out
+    assert "1" not in [line.strip() for line in answer.out.splitlines()]
+
+
 def test_missing_files_are_marked(typed: Any, project: Project) -> None:
     """Instructions that are not there are not ticked off (defect 18)."""
     project.create("w")

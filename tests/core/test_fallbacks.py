@@ -24,6 +24,10 @@ def block(**fields: str) -> str:
             {"STATUS": "IN_PROGRESS", "TASKS_COMPLETED_THIS_LOOP": "2", "RECOMMENDATION": "go on"},
             Status(False, worked=True, summary="go on", source="block"),
         ),
+        (
+            {"STATUS": "BLOCKED", "EXIT_SIGNAL": "true"},
+            Status(False, worked=False, blocked="no reason given", source="block"),
+        ),
         ({"STATUS": "IN_PROGRESS", "FILES_MODIFIED": "1"}, Status(False, worked=True, source="block")),
         (
             {"STATUS": "BLOCKED", "RECOMMENDATION": "need a key"},
@@ -36,6 +40,17 @@ def test_a_block_is_a_report(fields: dict[str, str], status: Status) -> None:
     reading = from_block(block(**fields))
     assert reading is not None
     assert (reading.status, reading.problems) == (status, ())
+
+
+@pytest.mark.parametrize("indent", ["", "  ", "\t"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_a_block_is_seen_however_its_lines_are_set(indent: str, ending: str) -> None:
+    """Indented, as in a list; with the line ends of another system."""
+    text = ending.join(indent + line for line in block(STATUS="COMPLETE", RECOMMENDATION="none").splitlines())
+    reading = from_block(text)
+    assert reading is not None
+    assert reading.status == Status(True, worked=False, summary="none", source="block")
+    assert reading.problems == ()
 
 
 def test_the_last_whole_block_counts() -> None:
@@ -68,6 +83,24 @@ def test_boxes_of_every_kind_are_counted_and_code_is_not() -> None:
     text = marks + "```\n- [ ] code\n~~~\n- [ ] code\n```\n[ ] no\n- [y] no\n"
     assert from_boxes(text) == Status(False, 3, 5, source="boxes")
     assert from_boxes("no boxes - [x]here") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "total"),
+    [
+        ("````\n- [ ] code\n```\n- [ ] code\n````\n- [ ] box\n", 1),
+        ("```\n- [ ] code\n```python\n- [ ] code\n```\n- [ ] box\n", 1),
+        ("```\n- [ ] code\n`````  \n- [ ] box\n", 1),
+        ("~~~\n- [ ] code\n```\n- [ ] code\n~~~\n- [ ] box\n", 1),
+        ("~~~ `a` ~~~\n- [ ] code\n~~~\n- [ ] box\n", 1),
+        ("```inline``` text\n- [ ] box\n- [ ] box\n", 2),
+        ("``` ```\n- [ ] box\n", 1),
+        ("```\r\n- [ ] code\r\n```\r\n- [ ] box\r\n", 1),
+    ],
+)
+def test_a_fence_ends_where_markdown_ends_it(text: str, total: int) -> None:
+    """At the same mark, at least as often, and alone; what opens and closes within a line opens nothing."""
+    assert from_boxes(text) == Status(False, 0, total, source="boxes")
 
 
 def test_ticked_boxes_are_never_a_completion() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import Said, ToolCalled
-from claude_iterate.core.redact import MASK, Redactor
+from claude_iterate.core.redact import Redactor
+from claude_iterate.core.secret_shapes import MASK
 
 ENVIRONMENT = {"GITHUB_TOKEN": "very-secret-value", "HOME": "/home/somebody", "ANTHROPIC_API_KEY": 'quo"ted-secret'}
 

@@ -78,6 +78,9 @@ def test_all_spellings_are_understood(spelled: str, key: str | None) -> None:
         ({"timeouts": {"idle": 0}}, "above 0"),
         ({"limits": {"max_cost_usd": 0}}, "above 0"),
         ({"claude": {"command": []}}, "program"),
+        ({"verification": {"checks": [""]}}, "not empty"),
+        ({"verification": {"checks": ["npm test", " \t\n"]}}, "not empty"),
+        ({"verification": {"checks": [3]}}, "a list"),
     ],
 )
 def test_what_is_wrong_is_named_with_what_was_expected(document: dict[str, object], words: str) -> None:

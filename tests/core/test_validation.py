@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.validation import INVALID, READY, VERDICTS, holds_verdict, read
+from claude_iterate.core.validation import CRITERIA, INVALID, READY, REQUIRED, VERDICTS, holds_verdict, read
+
+
+def graded(
+    form: str = "### {n}. A name ({w}): {g}",
+    wrong: dict[int, str] | None = None,
+    case: Callable[[str], str] = str.lower,
+) -> str:
+    """Ten grades, all of them pass but for those said to be wrong."""
+    given = {number: (wrong or {}).get(number, "pass") for number in range(1, CRITERIA + 1)}
+    weight = {number: "required" if number <= REQUIRED else "recommended" for number in given}
+    return "\n".join(form.format(n=number, w=weight[number], g=case(grade)) for number, grade in given.items())
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)
@@ -15,7 +30,7 @@ from claude_iterate.core.validation import INVALID, READY, VERDICTS, holds_verdi
 )
 def test_a_verdict_is_read_in_any_dress(verdict: str, line: str) -> None:
     """Emphasis, list marks and line ends change nothing."""
-    assert read(f"# Report\n\nText.\n\n{line.format(verdict)}\n").verdict == verdict
+    assert read(f"# Report\n\n{graded()}\n\n{line.format(verdict)}\n").verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -34,6 +49,7 @@ def test_a_verdict_is_read_in_any_dress(verdict: str, line: str) -> None:
         ("VERDICT:\n", "verdict is ''"),
         ("### 4. Completion criteria (required): fail\n\nVERDICT: READY\n", "not every required"),
         ("## 4. Scope (required): **Partial**\n\nVERDICT: READY\n", "not every required"),
+        ("All seven pass.\n\nVERDICT: READY\n", "no readable grade for criterion 1, 2, 3"),
     ],
 )
 def test_whatever_is_odd_is_invalid(text: str, problem: str) -> None:
@@ -43,9 +59,76 @@ def test_whatever_is_odd_is_invalid(text: str, problem: str) -> None:
     assert problem in found.problem
 
 
-def test_recommended_criteria_may_fail() -> None:
-    """Only the required ones stand in the way of READY."""
-    assert read("### 9. Errors (recommended): fail\n### 1. Goal (required): pass\nVERDICT: READY\n").verdict == READY
+FORMS = [
+    "### {n}. A name ({w}): {g}",
+    "### {n}. A name ({w}): **{g}**",
+    "**{n}. A name ({w}): {g}**",
+    "- {n}. A name ({w}) - {g}",
+    "* **{n}. A name ({w})** — {g}. Not mentioned.",
+    "{n}) A name: `{g}`",
+    '{n}. **A name ({w}):** {g} ("run all tests")',
+    "### Criterion {n}: A name ({w}): {g}ed",
+    "### {n}. A name ({w}) {g}",
+    "{n}. A name **{g}**",
+    '| {n} | A name | {w} | {g} | "tests pass" |',
+    "| {n}. A name | ❌ **{g}** | none |",
+    "|{n}|A name|{g}|",
+    "#### #{n} A name: [{g}]",
+    "- {n}: {g}",
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("case", [str.lower, str.title, str.upper])
+def test_grades_are_read_in_any_dress(form: str, case: Callable[[str], str]) -> None:
+    """Headings, items and rows, in any case, bold or not: all ten, and the one required that fails."""
+    assert read(graded(form, case=case) + "\nVERDICT: READY\n").verdict == READY
+    for number in (1, 7):
+        found = read(graded(form, {number: "fail"}, case) + "\nVERDICT: READY\n")
+        assert (found.verdict, "not every required" in found.problem) == (INVALID, True)
+    assert read(graded(form, {8: "fail", 10: "fail"}, case) + "\nVERDICT: READY\n").verdict == READY
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "### 7. A name (required)",
+        "### 7. A name (required): unclear",
+        "### 7. A name (required): does not pass",
+        "### 7. A name (required): pass/partial/fail",
+        "### 7. A name (required): pass, partial or fail",
+        "### 7. It should pass the tests",
+        "> 7. A name (required): pass",
+        "### 17. A name (required): pass",
+        "### A name (required): pass",
+    ],
+)
+def test_ready_needs_ten_grades(line: str) -> None:
+    """What is no grade is not taken for one, and the criterion without one is named."""
+    text = "\n".join([*(row for row in graded().splitlines() if " 7. " not in row), line, "VERDICT: READY"])
+    assert read(text) == (INVALID, "the report says READY, and has no readable grade for criterion 7")
+
+
+def test_of_two_grades_the_worse_counts() -> None:
+    """A table at the top does not hide what is said below it."""
+    table = graded("| {n} | A name | {g} |")
+    assert read(f"{table}\n\n{graded(wrong={3: 'partial'})}\nVERDICT: READY\n").verdict == INVALID
+    assert read(f"{graded(wrong={3: 'partial'})}\n\n{table}\nVERDICT: READY\n").verdict == INVALID
+
+
+def test_suggestions_are_no_grades() -> None:
+    """Their numbers mean something else."""
+    more = "## Suggested changes\n1. Say when a test may fail.\n2. Fail early: say so.\n3. All tests must pass\n"
+    assert read(f"{graded()}\n\n{more}\nVERDICT: READY\n").verdict == READY
+
+
+def test_the_prompts_ask_for_what_is_read() -> None:
+    """Ten criteria, the first seven required, in both modes, and the form of the lines."""
+    for mode in ("loop", "iterative"):
+        folder = Path(__file__).parents[2] / "templates" / "prompts" / mode
+        listed = re.findall(r"^(\d+)\. .*\((\w+)\)\.", (folder / "validation-criteria.md").read_text(), re.MULTILINE)
+        assert listed == [(str(n), "required" if n <= REQUIRED else "recommended") for n in range(1, CRITERIA + 1)]
+        assert "`### N. Name (required or recommended): grade`" in (folder / "validate.md").read_text()
 
 
 @given(st.text())

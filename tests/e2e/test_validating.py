@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-REPORT = "# Validation\n\n## Summary\nAs it is.\n\nVERDICT: {}\n"
+GRADES = "\n".join(f"### {number}. Name: pass" for number in range(1, 11))
+REPORT = f"# Validation\n\n## Summary\nAs it is.\n\n## Criteria\n{GRADES}\n\nVERDICT: {{}}\n"
 
 
 def writes(text: str, said: str = "Done.") -> list[dict[str, Any]]:
@@ -40,8 +41,10 @@ def test_the_verdict_decides_the_exit_code(loop: Any, verdict: str, code: int) -
         (writes(REPORT.format("READY") + "VERDICT: MAJOR_ISSUES\n"), "more than one verdict line"),
         (writes(""), "empty"),
         (writes("### 1. Clear goal (required): fail\n\nVERDICT: READY\n"), "not every required"),
+        (writes(REPORT.format("READY").replace("### 1. Name: pass", "| 1 | Name | **FAIL** |")), "not every required"),
+        (writes("It is fine.\n\nVERDICT: READY\n"), "no readable grade"),
     ],
-    ids=["stale", "no-verdict", "two-verdicts", "empty", "contradiction"],
+    ids=["stale", "no-verdict", "two-verdicts", "empty", "contradiction", "row-fails", "no-grades"],
 )
 def test_a_report_that_proves_nothing(loop: Any, steps: list[dict[str, Any]], problem: str) -> None:
     """A report of an earlier call never counts, nor does one without one clear verdict."""
@@ -68,9 +71,9 @@ def test_the_answer_stands_in_for_a_report(loop: Any) -> None:
     loop.make()
     path = loop.workspace / "validation-report.md"
     path.write_text(REPORT.format("MAJOR_ISSUES"))
-    loop.script([{"init": {}}, {"result": {"result": "Fine.\n\nVERDICT: READY"}}])
+    loop.script([{"init": {}}, {"result": {"result": REPORT.format("READY")}}])
     assert loop.call("validate", "my-task").code == 0
-    assert path.read_text() == "Fine.\n\nVERDICT: READY\n"
+    assert path.read_text() == REPORT.format("READY")
 
 
 def test_json_is_one_document(loop: Any) -> None:

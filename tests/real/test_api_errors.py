@@ -91,16 +91,17 @@ def test_server_errors_that_claude_rides_out_itself_cost_nothing(real: Any) -> N
 
 
 def test_server_errors_beyond_claudes_retries_are_backed_off_from(real: Any) -> None:
-    """500 on two calls of Claude: a pause of 5 s or a little more, then one that is cut by `limits.max_wait`."""
+    """500 twice is more than Claude bears here: 5 s or a little more later the same iteration is done again."""
     real.make()
-    real.set(limits__max_wait="7s")
+    real.env["CLAUDE_CODE_MAX_RETRIES"] = "1"
     real.api.script(Failure(500), Failure(500), real.report(True), text("Done."))
-    assert real.run().code == 0
-    assert real.iterations() == [(1, "transient"), (1, "transient"), (1, "ok")]
-    waits = [entry for entry in real.journal() if entry["event"]["event"] == "WaitStarted"]
-    assert 5 <= waits[0]["event"]["until"] - waits[0]["at"] < 6.3
-    first, second, *_ = real.api.requests
-    assert second.at - first.at > 5
+    done = real.run()
+    assert done.code == 0, done.err
+    assert real.iterations() == [(1, "transient"), (1, "ok")]
+    (wait,) = [entry for entry in real.journal() if entry["event"]["event"] == "WaitStarted"]
+    assert 4.9 < wait["event"]["until"] - wait["at"] < 6.3
+    _, second, third, *_ = real.api.requests
+    assert third.at - second.at > 5
 
 
 def test_trouble_without_end_ends_the_run_after_the_longest_wait(real: Any) -> None:
@@ -126,7 +127,6 @@ def test_one_broken_stream_is_mended_by_claude(real: Any) -> None:
     assert not (real.root / "never").exists()
 
 
-@pytest.mark.xfail(reason="its words are not known to be transient: the iteration counts as a crash")
 def test_a_stream_that_breaks_after_a_whole_block_is_waited_out(real: Any) -> None:
     """Claude does not ask again then ("Connection closed mid-response"): a trouble of the network, nobody's failure."""
     real.make()

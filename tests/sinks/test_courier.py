@@ -122,9 +122,7 @@ def test_nobody_there(trip: Trip) -> None:
     ],
     ids=["header", "body"],
 )
-def test_a_receiver_that_drips(
-    trip: Trip, monkeypatch: pytest.MonkeyPatch, beginning: bytes, answer: Answer
-) -> None:
+def test_a_receiver_that_drips(trip: Trip, monkeypatch: pytest.MonkeyPatch, beginning: bytes, answer: Answer) -> None:
     """A try as a whole has a deadline; a status that was said counts; the receiver is hung up on."""
     monkeypatch.setattr("claude_iterate.sinks.courier.DEADLINE", 0.5)
     hung_up = threading.Event()

@@ -30,6 +30,7 @@ PAUSING = RunState(paused=True, call=Call(3, 0.0))
         ("resume", BETWEEN, "was not paused"),
         ("stop", ITERATION, "after this iteration"),
         ("stop", WAITING, "stops now"),
+        ("stop", REVIEW, "stops now"),
         ("skip", ITERATION, "Iteration 3 is ended now."),
         ("skip", PAUSING, "stays paused"),
         ("skip", REVIEW, "being verified"),

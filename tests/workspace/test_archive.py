@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import tarfile
 from pathlib import Path
 
@@ -58,10 +59,15 @@ def test_two_in_one_second_are_two(project: Project) -> None:
 
 
 def test_what_has_no_content_is_told(project: Project) -> None:
-    """A pipe is left out, by name; it could not be restored."""
+    """A pipe and a socket are left out, by name; they could not be restored."""
     layout = project.create("w")
     os.mkfifo(layout.working / "pipe")
-    assert archive.save(layout, project.archive_folder).left_out == ["working/pipe"]
+    (layout.working / "deep").mkdir()
+    here = os.open(layout.working / "deep", os.O_RDONLY)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"/proc/self/fd/{here}/socket")  # the path itself may be too long for one
+    os.close(here)
+    assert sorted(archive.save(layout, project.archive_folder).left_out) == ["working/deep/socket", "working/pipe"]
 
 
 def test_long_names_stay_names(project: Project) -> None:

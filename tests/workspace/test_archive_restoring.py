@@ -73,6 +73,46 @@ def test_what_comes_back_is_what_went_away(project: Project) -> None:
     assert sorted(path.name for path in project.workspaces_folder.iterdir()) == ["other", "w"]
 
 
+@pytest.mark.parametrize("kind", ["tar", "folder"])
+def test_permissions_come_back(project: Project, kind: str) -> None:
+    """Private stays private and read-only stays read-only, of the workspace itself too, whatever the umask. What
+    goes beyond permissions does not come back, and the owner can always delete what did."""
+    layout = project.create("w")
+    modes = {"a": 0o700, "a/secret": 0o400, "a/fixed": 0o444, "a/open": 0o666, "shared": 0o1777, "shared/run": 0o4755}
+    for name, mode in modes.items():
+        path = layout.working / name
+        path.mkdir() if name in {"a", "shared"} else path.write_text("x")
+        path.chmod(mode)
+    layout.folder.chmod(0o700)
+    if kind == "tar":
+        name = archive.save(layout, project.archive_folder).path.name
+    else:
+        name = "w-2025-10-01T08-30-00"
+        shutil.copytree(layout.folder, project.archive_folder / name)
+        (project.archive_folder / name / ".archived.json").write_text('{"originalName": "w"}')
+    mask = os.umask(0o022)
+    try:
+        folder = restored(project, name, "other")
+    finally:
+        os.umask(mask)
+    assert folder.stat().st_mode & 0o7777 == 0o700
+    found = {name: (folder / "working" / name).stat().st_mode & 0o7777 for name in modes}
+    assert found == {name: mode & 0o777 for name, mode in modes.items()}
+
+
+def test_a_folder_that_nobody_may_enter_can_be_deleted(project: Project) -> None:
+    """An archive from elsewhere may say 0; the owner still owns."""
+    project.archive_folder.mkdir(parents=True)
+    with tarfile.open(project.archive_folder / "w-2025-10-01T08-30-00.tar.gz", "w:gz") as tar:
+        for name, kind in (("w", tarfile.DIRTYPE), ("w/shut", tarfile.DIRTYPE), ("w/.metadata.json", tarfile.REGTYPE)):
+            member = tarfile.TarInfo(name)
+            member.type, member.mode = kind, 0
+            tar.addfile(member)
+    folder = restored(project, "w-2025-10-01T08-30-00.tar.gz", "w")
+    assert [path.stat().st_mode & 0o777 for path in (folder, folder / "shut")] == [0o700, 0o700]
+    assert (folder / ".metadata.json").stat().st_mode & 0o777 == 0o400
+
+
 def test_the_originals_archive_comes_back_unchanged(project: Project) -> None:
     """A directory archive is restored byte for byte, and stays as it is."""
     shutil.copytree(ORIGINAL, project.archive_folder / ORIGINAL.name)

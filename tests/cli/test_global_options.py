@@ -1,0 +1,58 @@
+"""Options before the command: folders and output level, for this call only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.workspace.repository import Project
+
+
+def test_folders(typed: Any, folder: Path) -> None:
+    """Workspaces, templates and archives are where the flags say, and nowhere else."""
+    places = ("--workspaces-dir", "w", "--templates-dir", str(folder / "t"), "--archive-dir", "a/b")
+    assert typed(*places, "init", "one").code == 0
+    (folder / "w" / "one" / "INSTRUCTIONS.md").write_text("- one\n")
+    assert typed(*places, "template", "save", "one").code == 0
+    assert typed(*places, "archive", "save", "one", "--keep").code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["a", "t", "w"]
+    assert [path.name for path in (folder / "t").iterdir()] == ["one"]
+    assert len(list((folder / "a" / "b").iterdir())) == 1
+    assert typed(*places, "show", "one").code == 0
+    assert typed("show", "one").code == 1
+
+
+def test_a_relative_folder_is_one_from_here(typed: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As whoever types it in a sub-directory expects."""
+    project.create("w")
+    below = project.root / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert typed("--workspaces-dir", "here", "init", "one").code == 0
+    assert (below / "here" / "one").is_dir()
+
+
+def test_an_empty_folder_is_refused(typed: Any, folder: Path) -> None:
+    """And nothing is written."""
+    assert typed("--workspaces-dir", "", "init", "one").code == 2
+    assert list(folder.iterdir()) == []
+
+
+def test_verbose(typed: Any, called: Any, project: Project) -> None:
+    """It is the output level of every command, unless that has a level of its own."""
+    layout = project.create("w")
+    layout.instructions.write_text("- one\n")
+    assert typed("--verbose", "config", "output").out == "verbose\n"
+    assert "verbose" in typed("--verbose", "config", "output", "-w", "w", "--origin").out
+    loud = called("--verbose", "run", "w", "--dry-run", "-m", "1")
+    quiet = called("--verbose", "run", "w", "--dry-run", "-m", "1", "--quiet")
+    assert "\U0001f527" in loud.out + loud.err
+    assert quiet.out + quiet.err == ""
+
+
+def test_they_go_before_the_command(typed: Any) -> None:
+    """Who puts one after it is told so."""
+    answer = typed("list", "--workspaces-dir", "w")
+    assert (answer.code, "It goes before the command" in answer.err) == (2, True)

@@ -1,0 +1,61 @@
+"""What Claude or a check wrote cannot steer the terminal of whoever reads it later; a pipe gets it as it is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.e2e.terminal import Terminal
+from tests.e2e.test_proof import reviewing
+
+EVIL = "\x1b]0;owned\x07"
+MASKED = "␛]0;owned␇"
+
+
+def seen(loop: Any, *arguments: str) -> str:
+    """All that a command shows on a terminal, once the marked text is there."""
+    terminal = Terminal(loop, *arguments)
+    terminal.process.wait(timeout=60)
+    terminal.await_text("owned")
+    terminal.close()
+    return terminal.seen
+
+
+def test_the_report_of_a_review(loop: Any) -> None:
+    """`verify --show-report`."""
+    loop.make()
+    reviewing(loop, "VERIFIED", body=f"report.write_text(text.replace('Looked.', {EVIL!r}))")
+    shown = seen(loop, "verify", "my-task", "--quiet", "--show-report")
+    assert (EVIL in shown, MASKED in shown) == (False, True)
+    assert EVIL in loop.call("verify", "my-task", "--show-report").out
+
+
+def test_the_report_on_instructions(loop: Any) -> None:
+    """`validate`."""
+    loop.make()
+    path = "validation-report.md"
+    loop.script([{"init": {}}, {"write": {"path": path, "text": f"# {EVIL}\n\nVERDICT: READY\n"}}, {"result": {}}])
+    shown = seen(loop, "validate", "my-task")
+    assert (EVIL in shown, MASKED in shown) == (False, True)
+    assert EVIL in loop.call("validate", "my-task").out
+
+
+@pytest.mark.parametrize("command", ["show", "logs"])
+def test_a_workspace(loop: Any, command: str) -> None:
+    """Summaries, the output of checks, and the log."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([r"printf '\033]0;owned\007'; false"])
+    loop.script([{"init": {}}, {"status": {"complete": True, "summary": f"{EVIL} did it"}}, {"result": {}}])
+    assert loop.run().code == 1
+    assert EVIL in loop.call(command, "my-task").out
+    shown = seen(loop, command, "my-task")
+    assert (EVIL in shown, MASKED in shown) == (False, True)
+
+
+def test_words_of_claude_in_an_error(loop: Any) -> None:
+    """`setup --goal` quotes Claude when it wrote nothing."""
+    loop.script([{"init": {}}, {"result": {"result": f"{EVIL} no"}}])
+    shown = seen(loop, "setup", "my-task", "--goal", "tea")
+    assert (EVIL in shown, MASKED in shown) == (False, True)
