@@ -81,7 +81,8 @@ _config_words = _says(
     r"|usage credits required|input must be provided|piped stdin input exceeds"
 )
 _transient_words = _says(
-    r"overloaded|connection closed mid-response|temporarily limiting|unable to connect|connection to the api was lost|timed out"
+    r"overloaded|connection closed mid-response|temporarily limiting|unable to connect"
+    r"|connection to the api was lost|timed out"
     r"|server-side issue|econnreset|connection ?refused|empty or malformed response"
 )
 _session_words = _says(

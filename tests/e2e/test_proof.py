@@ -241,7 +241,7 @@ def test_a_review_that_cannot_be_held_spends_no_claim(loop: Any, kind: str) -> N
         "    import time\n"
         f"    answer = {words!r}.replace('@RESET@', str(int(time.time()) + 2))\n"
         "    if first:\n"
-        "        print(json.dumps({'type': 'result', 'subtype': 'success', 'is_error': True, 'result': answer})); sys.exit(1)\n"
+        "        print(json.dumps({'type': 'result', 'is_error': True, 'result': answer})); sys.exit(1)\n"
         "    report.write_text(text)"
     )
     reviewing(loop, "VERIFIED", body=body)

@@ -20,7 +20,7 @@ UNIFIED = "anthropic-ratelimit-unified-"
 @pytest.mark.parametrize(
     ("answer", "kind", "words", "advice"),
     [
-        pytest.param(Failure(401), "auth", "Invalid API key", "Log in", id="401"),
+        pytest.param(Failure(401), "auth", "Invalid API key", "ANTHROPIC_API_KEY", id="401"),
         pytest.param(Failure(403), "auth", "Failed to authenticate", "Log in", id="403"),
         pytest.param(Failure(404), "config", "issue with the selected model", "`claude.model`", id="404"),
         pytest.param(
