@@ -38,7 +38,7 @@ SCENARIOS = (
         "The run would try again for ever, or say nothing of use.",
         (api_error("Invalid API key · Fix external API key", 401, "authentication_failed"),),
         FAILED,
-        checks=(checks.says("Invalid API key", "setup-token"), checks.called(1)),
+        checks=(checks.says("Invalid API key", "ANTHROPIC_API_KEY"), checks.called(1)),
     ),
     Scenario(
         "http-403",
