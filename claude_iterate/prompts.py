@@ -6,6 +6,7 @@ A user's text is a value, never template source, so whatever stands in it arrive
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -57,6 +58,7 @@ class Prompts:
     def __init__(self, folders: Sequence[Path], mode: str) -> None:
         self._folders = [*folders, shipped_folder()]
         self._mode = mode
+        self._places: dict[str, list[tuple[str, Path]]] = {}
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
         """The prompt `name` with these values; an ExpectedError names file and line of what is wrong with it."""
@@ -93,11 +95,14 @@ class Prompts:
         return path
 
     def _locate(self, name: str) -> Path | None:
-        for folder in self._folders:
-            for candidate in (folder / self._mode / f"{name}.md", folder / f"{name}.md"):
-                if candidate.is_file():
-                    return candidate
-        return None
+        places = self._places.get(name)
+        if places is None:
+            # Put together once: this is asked for several times in every iteration.
+            paths = [
+                path for folder in self._folders for path in (folder / self._mode / f"{name}.md", folder / f"{name}.md")
+            ]
+            places = self._places[name] = [(str(path), path) for path in paths]
+        return next((path for text, path in places if os.path.isfile(text)), None)  # noqa: PTH113
 
     @functools.cached_property
     def _environment(self) -> SandboxedEnvironment:

@@ -67,6 +67,12 @@ REPORT = (
     "### 1. Clear (required): PASS\n---LOOP_STATUS---\nSTATUS: COMPLETE\nFILES_MODIFIED: 3\n---END_LOOP_STATUS---\n"
     "- [x] done\n1. [ ] open\n```\n- [ ] code\n```\n"
 )
+VALUES = (
+    *fuzz_inputs.ODD,
+    *("5m", "1h", 3, "https://x.y", {"A": "b"}),
+    *(["a"], ["x{9999999999}"], ["(" * 3000 + ")" * 3000]),
+)
+"""What somebody may take for the value of a setting."""
 
 
 @cache
@@ -151,6 +157,7 @@ def kept_journal(chance: Random, folder: Path) -> None:
     keeper = _Keeper(folder)
     for event in entries:
         keeper.recorder.record(event)
+    keeper.close()
     lines = keeper.path.read_bytes().splitlines(keepends=True)
     place = chance.randrange(len(lines))
     changed = fuzz_inputs.document(chance, json.loads(lines[place]))
@@ -206,7 +213,7 @@ def settings_file(chance: Random, folder: Path) -> None:
 
 def _settings_text(chance: Random, kind: str) -> bytes:
     keys = chance.sample(sorted(catalogue()), 3)
-    values = {key: chance.choice((*fuzz_inputs.ODD, "5m", "1h", "https://x.y", ["a"], {"A": "b"}, 3)) for key in keys}
+    values = {key: chance.choice(VALUES) for key in keys}
     if kind == ".json":
         nested: dict[str, Any] = {}
         for key, value in values.items():

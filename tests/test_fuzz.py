@@ -10,7 +10,7 @@ FUZZ = Path(__file__).parent / "fuzz.py"
 
 
 def test_no_input_raises_out_of_a_reader() -> None:
-    """By chance each time, so that the suite goes on searching; a failure prints the case that repeats it."""
-    command = [sys.executable, str(FUZZ), "--seconds", "3"]
+    """The same cases each time, so that the suite is red for what was changed; the search by chance is the script's."""
+    command = [sys.executable, str(FUZZ), "--seconds", "3", "--seed", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr

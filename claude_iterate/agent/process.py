@@ -17,6 +17,7 @@ from typing import IO, BinaryIO, NamedTuple
 
 from claude_iterate import operating_system
 from claude_iterate.agent.framing import LineFramer
+from claude_iterate.agent.workers import WORKERS
 from claude_iterate.errors import AgentProblem
 
 CHUNK = 256 * 1024
@@ -69,7 +70,7 @@ class AgentProcess:
         self._process = self._start(argv, environment, folder)
         self.pid = self._process.pid
         self._unsent = memoryview(prompt)
-        threading.Thread(target=self._watch, daemon=True, name="claude").start()
+        WORKERS.run(self._watch)
 
     def signal(self, number: int, group: bool = False) -> None:
         """Signal Claude, or everything in its process group. Harmless when it is gone."""
@@ -101,7 +102,7 @@ class AgentProcess:
             raise AgentProblem(what, "Try: claude-iterate doctor") from error
 
     def _watch(self) -> None:
-        """Feed, drain and await the exit, in one thread: each further one costs every iteration its start."""
+        """Feed, drain and await the exit, in one thread."""
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None
         assert stdout is not None

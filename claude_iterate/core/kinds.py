@@ -247,7 +247,7 @@ class Pattern(Kind):
     def accept(self, value: Any) -> str:
         try:
             re.compile(value)
-        except (re.error, TypeError):
+        except (re.error, TypeError, OverflowError, RecursionError):
             raise ValueError(self.expected) from None
         return str(value)
 

@@ -121,3 +121,20 @@ def test_user_folder_is_where_the_platform_keeps_settings(
 ) -> None:
     """Each platform's custom is followed; one variable overrides it."""
     assert config_files.user_folder(variables, platform) == Path(expected)
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.toml", "delay = {}"), ("a.json", '{{"delay": {}}}')])
+def test_a_number_without_end_is_told_like_any_torn_line(tmp_path: Path, name: str, text: str) -> None:
+    """Python refuses to read more than some thousand digits, with an error of another kind."""
+    path = tmp_path / name
+    path.write_text(text.format("9" * 5000))
+    with pytest.raises(SettingsProblem, match="thousands of digits"):
+        config_files.read_document(path)
+
+
+@pytest.mark.parametrize("pattern", ["x{99999999999}", "(" * 3000 + ")" * 3000, "(", "[a"])
+def test_a_pattern_that_cannot_be_compiled_is_refused(tmp_path: Path, pattern: str) -> None:
+    """Whatever way it fails."""
+    (tmp_path / ".claude-iterate.toml").write_text(f"[limits]\npatterns = ['{pattern}']\n")
+    with pytest.raises(SettingsProblem, match=r"limits\.patterns"):
+        config_files.layers(tmp_path, environ(tmp_path))
