@@ -20,8 +20,8 @@ from project import CLI, NAME, Bench
 
 SETTLED = 4
 """The first part of this many fills caches; growth counts from there."""
-ALLOWED = {"memory_mb": 4.0, "descriptors": 2, "threads": 1}
-"""How much the second half may have more than the first, by their medians."""
+ALLOWED = {"memory_mb": 4.0, "descriptors": 10, "threads": 3}
+"""How much the second half may have more than the first, by their medians: as many as come and go in an iteration."""
 
 
 class Sample(NamedTuple):

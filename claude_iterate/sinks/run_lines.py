@@ -18,7 +18,7 @@ from claude_iterate.core.events import (
     WaitStarted,
     Warned,
 )
-from claude_iterate.core.outcome import FINE
+from claude_iterate.core.outcome import FINE, RETRIED
 from claude_iterate.core.status import describe as describe_status
 from claude_iterate.sinks.wording import counted, first_and_rest, indented, one_line
 
@@ -60,6 +60,10 @@ def iteration_finished(event: IterationFinished, mode: str) -> list[str]:
         block = [f"✗ Iteration {event.number} was stopped before its end"]
     elif outcome.kind in {"skipped", "rebooted"}:
         block = [f"↷ Iteration {event.number} {outcome.kind}"]
+    elif outcome.kind in RETRIED:
+        # Nobody's failure. After a limit or an overload the line that follows says why.
+        why = f": {one_line(outcome.message)}" if outcome.kind == "session" else ""
+        block = [f"↻ Iteration {event.number} did not get through{why}"]
     elif outcome.kind not in FINE:
         first, rest = first_and_rest(outcome.message or outcome.kind)
         block = [f"✗ Iteration {event.number} failed: {first}", *indented(rest, "  ")]
