@@ -94,6 +94,9 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     findings: str = ""
     last_status: Status | None = None
     wait: WaitStarted | None = None
+    waiting_since: float | None = None
+    denied: str = ""
+    denials: int = 0
     session: str = ""
     context: float | None = None
     tokens: Tokens = Tokens()

@@ -10,10 +10,8 @@ import re
 
 from claude_iterate.core.status import Reading, Status
 
-_BLOCK = re.compile(
-    r"^[ \t]*---LOOP_STATUS---[ \t]*$\n(.*?)^[ \t]*---END_LOOP_STATUS---[ \t]*$", re.MULTILINE | re.DOTALL
-)
-_FIELD = re.compile(r"^\s*([A-Z_]+)\s*:[ \t]*(.*?)\s*$", re.MULTILINE)
+_BEGIN, _END = "---LOOP_STATUS---", "---END_LOOP_STATUS---"
+_FIELD = re.compile(r"[ \t]*([A-Z_]{1,60})[ \t]*:(.*)")
 _STATES = frozenset({"IN_PROGRESS", "COMPLETE", "BLOCKED"})
 _BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\](?=\s|$)")
 _FENCE = re.compile(r"^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
@@ -22,10 +20,9 @@ _FENCE = re.compile(r"^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
 
 def from_block(message: str) -> Reading | None:
     """The last whole LOOP_STATUS block of a message, as a report; None when there is none."""
-    blocks = _BLOCK.findall(message.replace("\r\n", "\n").replace("\r", "\n"))
-    if not blocks:
+    fields = _last_block(message)
+    if fields is None:
         return None
-    fields = dict(_FIELD.findall(blocks[-1]))
     problems: list[str] = []
     state = fields.get("STATUS", "").upper()
     if state not in _STATES:
@@ -41,6 +38,20 @@ def from_block(message: str) -> Reading | None:
         source="block",
     )
     return Reading(status, tuple(problems))
+
+
+def _last_block(message: str) -> dict[str, str] | None:
+    """The fields of the last block that has a beginning and an end."""
+    found: dict[str, str] | None = None
+    fields: dict[str, str] | None = None
+    for line in message.splitlines():
+        if line.strip() == _BEGIN:
+            fields = {}
+        elif line.strip() == _END and fields is not None:
+            found, fields = fields, None
+        elif fields is not None and (field := _FIELD.match(line)):
+            fields[field[1]] = field[2].strip()
+    return found
 
 
 def from_boxes(text: str) -> Status | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -246,8 +247,11 @@ class Pattern(Kind):
 
     def accept(self, value: Any) -> str:
         try:
-            re.compile(value)
-        except (re.error, TypeError, OverflowError, RecursionError):
+            with warnings.catch_warnings():
+                # What Python only warns of today (`[[a]b`) will mean something else one day.
+                warnings.simplefilter("error")
+                re.compile(value)
+        except (re.error, TypeError, OverflowError, RecursionError, Warning):
             raise ValueError(self.expected) from None
         return str(value)
 

@@ -25,6 +25,12 @@ def decode(data: bytes) -> Any:
         return None
 
 
+def short_lines(text: str, most: int = 400) -> str:
+    """The text with its lines cut: what is looked for in foreign text stands in short lines, and a pattern that meets
+    a very long one can take very long."""
+    return "\n".join(line[:most] for line in text.splitlines())
+
+
 def is_deep(value: Any, levels: int = DEEPEST) -> bool:
     """True when lists and tables are nested beyond `levels`."""
     if type(value) is dict:

@@ -36,7 +36,7 @@ _CLOCK = re.compile(
     r"resets?(?:\s+at)?\s+"
     r"(?:(?P<month>[A-Z][a-z]{2,8})\.?\s+(?P<day>\d{1,2})(?:,?\s+(?P<year>\d{4}))?(?:,|\s+at)?\s+)?"
     r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?\s*(?P<half>[ap]\.?m\.?)?"
-    r"(?:\s*\((?P<zone>[A-Za-z_+\-/0-9]+)\))?",
+    r"(?:\s*\((?P<zone>[A-Za-z_+\-/0-9]{1,60})\))?",
     re.IGNORECASE,
 )
 _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

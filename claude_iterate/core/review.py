@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from claude_iterate.core.lenient import short_lines
+
 VERIFIED, INCOMPLETE, INVALID = "verified", "incomplete", "invalid"
 DEPTHS = {
     "quick": "Quick: check that every deliverable exists and that the counts are right. Read, do not run.",
@@ -16,11 +18,11 @@ DEPTHS = {
     "deep": "Deep: run all tests, try edge cases, read for stubs, skipped tests and leftover TODO or FIXME marks.",
 }
 
-_DRESS = r"[\s>*_`#-]*"
+_DRESS = r"[ \t>*_`#-]*"
 _ANY_VERDICT = re.compile(rf"^{_DRESS}VERDICT\b{_DRESS}:(.*)$", re.MULTILINE | re.IGNORECASE)
-_LAST = re.compile(r"^[*_`\s]*VERDICT[*_\s]*:[*_`\s]*(VERIFIED|INCOMPLETE)[*_`.\s]*$")
-_IDENTITY = re.compile(rf"^{_DRESS}VERIFICATION-ID{_DRESS}:[*_`\s]*(\w+)[*_`\s]*$", re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6}\s+(.+?)[\s:#]*$")
+_LAST = re.compile(r"^[*_` \t]*VERDICT[*_ \t]*:[*_` \t]*(VERIFIED|INCOMPLETE)[*_`. \t]*$")
+_IDENTITY = re.compile(rf"^{_DRESS}VERIFICATION-ID{_DRESS}:[*_` \t]*(\w+)[*_` \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t:#]*$")
 _SECTIONS = frozenset({"summary", "requirements", "findings"})
 _NONE = re.compile(r"^[\W\d]*(none|no findings|nothing)[\W\d]*$", re.IGNORECASE)
 _UNMET = re.compile(r"\bnot met\b|\bcould not be checked\b|\bunmet\b", re.IGNORECASE)
@@ -36,6 +38,7 @@ class Review(NamedTuple):
 
 def read(text: str, identity: str, answer: str = "") -> Review:
     """The review in this report; `answer` is what the reviewer said at the end. Whatever is odd makes it invalid."""
+    text = short_lines(text)
     lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()]
     if not lines:
         return Review(INVALID, "the report is empty")
@@ -48,7 +51,7 @@ def read(text: str, identity: str, answer: str = "") -> Review:
     summary = " ".join(" ".join(sections.get("summary", [])).split())
     if verdict is not None and verdict[1] == "INCOMPLETE":
         return Review(INCOMPLETE, summary, findings)
-    contradiction = _contradiction(sections, findings, answer)
+    contradiction = _contradiction(sections, findings, short_lines(answer))
     return Review(INVALID, contradiction, findings) if contradiction else Review(VERIFIED, summary)
 
 
@@ -102,5 +105,5 @@ def _findings(section: str) -> tuple[str, ...]:
     """The items of the list; lines that follow an item belong to it."""
     if not section.strip() or _NONE.match(section.strip()):
         return ()
-    items = re.split(r"^\s*(?:\d+[.)]|[-*+])\s+", section, flags=re.MULTILINE)
+    items = re.split(r"^[ \t]*(?:\d+[.)]|[-*+])[ \t]+", section, flags=re.MULTILINE)
     return tuple(" ".join(item.split())[:500] for item in items if item.strip())

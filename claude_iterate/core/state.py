@@ -131,12 +131,20 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         cost_usd=state.cost_usd + under_way.cost_usd,
         elapsed=state.elapsed_before + elapsed,
         findings=state.findings,
-        last_status=state.last_status if state.last_status and state.last_status.complete else None,
+        # An iteration under way comes after the proof of the claim before it: that one has been judged.
+        last_status=None if state.call and state.call.number else _claim(state),
         wait=state.wait,
+        waiting_since=state.waiting_since,
+        denied=state.denied,
+        denials=state.denials,
         session=state.session,
         context=state.context,
         tokens=state.tokens + under_way.tokens,
     )
+
+
+def _claim(state: RunState) -> Status | None:
+    return state.last_status if state.last_status and state.last_status.complete else None
 
 
 def _under_way(state: RunState) -> ResultReported:
@@ -174,7 +182,6 @@ def _run_started(_state: RunState, event: RunStarted, entry: Entry) -> dict[str,
     before = event.resumed
     if before is not None:
         changes |= {name: getattr(before, name) for name in _TAKEN_OVER}
-        changes["waiting_since"] = entry.at if before.wait else None
     return changes
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from claude_iterate.core.lenient import short_lines
+
 READY, NEEDS_REVISION, MAJOR_ISSUES, INVALID = "READY", "NEEDS_REVISION", "MAJOR_ISSUES", "INVALID"
 VERDICTS = (READY, NEEDS_REVISION, MAJOR_ISSUES)
 
@@ -41,6 +43,7 @@ class Validation(NamedTuple):
 
 def read(text: str) -> Validation:
     """The verdict of this report."""
+    text = short_lines(text)
     if not text.strip():
         return Validation(INVALID, "the report is empty")
     lines = _LINE.findall(text)
