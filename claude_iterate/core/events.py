@@ -5,41 +5,37 @@ No formatting, no emoji, no opinion. An Entry is an event with its place in the 
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
+from claude_iterate.core.proof_events import (
+    CheckFinished,
+    ErrandFinished,
+    ErrandStarted,
+    ReviewFinished,
+    ReviewStarted,
+    VerificationFinished,
+    VerificationStarted,
+)
 from claude_iterate.core.reasons import Reason
+from claude_iterate.core.results import Denial, Outcome, Tokens
 from claude_iterate.core.status import Change, Status
-
-
-class Tokens(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens by kind, as Claude's last result of a process counts them."""
-
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_creation: int = 0
-
-    def __add__(self, other: Tokens) -> Tokens:
-        """Sum over processes."""
-        return Tokens(
-            self.input + other.input,
-            self.output + other.output,
-            self.cache_read + other.cache_read,
-            self.cache_creation + other.cache_creation,
-        )
-
-
-class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How one call of the agent ended. `kind` is a name from the table in `core.outcome`; `resets_at` the moment
-    (epoch seconds) at which a usage limit ends, if it was told."""
-
-    kind: str
-    message: str = ""
-    advice: str = ""
-    resets_at: float | None = None
-    window: str = ""
+from claude_iterate.core.stream_events import (
+    AgentNoted,
+    ApiRetried,
+    ErrorPrinted,
+    GarbageSeen,
+    LimitReported,
+    ResultReported,
+    Said,
+    SessionOpened,
+    StreamEvent,
+    TaskEnded,
+    TaskStarted,
+    Thought,
+    Told,
+    ToolAnswered,
+    ToolCalled,
+)
 
 
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -49,13 +45,6 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_usd: float = 0.0
     runs: int = 0
     findings: str = ""
-
-
-class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A tool call that Claude was not allowed to make."""
-
-    tool: str
-    detail: str = ""
 
 
 # -- the run
@@ -220,227 +209,6 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     context: float | None = None
 
 
-# -- the proof of a claim
-
-
-class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The agent claims completion for the `claim`-th time; we look for ourselves."""
-
-    claim: int
-    checks: int = 0
-    review: str = ""
-
-
-class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A check of ours ran: its command, exit code (None: too slow or stopped), and the end of its output."""
-
-    command: str
-    code: int | None
-    duration: float = 0.0
-    output: str = ""
-    cut: str = ""
-
-
-class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude, with fresh context, looks whether the work is really done."""
-
-    depth: str
-    prompt_bytes: int = 0
-
-
-class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The review's verdict: verified, incomplete, invalid when its report cannot be trusted, or unheld when it could
-    not be held at all, for the reason in `outcome`."""
-
-    verdict: str
-    summary: str = ""
-    findings: tuple[str, ...] = ()
-    report: str = ""
-    duration: float = 0.0
-    cost_usd: float = 0.0
-    outcome: Outcome | None = None
-
-
-class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """What the proof came to. `findings` goes into the next prompt; `tree` is git's name for what was proven."""
-
-    claim: int
-    passed: bool
-    findings: str = ""
-    tree: str = ""
-
-
-# -- other calls of Claude
-
-
-class ErrandStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A call that is no iteration began: `purpose` is setup, edit or validate."""
-
-    purpose: str
-    prompt_bytes: int = 0
-
-
-class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """It is over. `text` is Claude's answer."""
-
-    purpose: str
-    outcome: Outcome
-    text: str = ""
-    duration: float = 0.0
-    cost_usd: float = 0.0
-    cut: int = 0
-
-
-# -- what Claude prints
-
-
-class SessionOpened(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude introduced itself."""
-
-    session: str = ""
-    model: str = ""
-    version: str = ""
-    permission_mode: str = ""
-    credential: str = ""
-    problems: tuple[str, ...] = ()
-
-
-class Said(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Text by the model, or (with `error`) an error message that Claude Code put in the model's mouth."""
-
-    text: str
-    parent: str = ""
-    error: str = ""
-    cut: int = 0
-
-
-class Thought(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Thinking that Claude showed."""
-
-    text: str
-    parent: str = ""
-    cut: int = 0
-
-
-class Told(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Text given to the model in mid-session: a sub-agent's task, an interruption, a summary."""
-
-    text: str
-    parent: str = ""
-    cut: int = 0
-
-
-class ToolCalled(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The model uses a tool."""
-
-    id: str
-    name: str
-    input: dict[str, Any] = {}
-    parent: str = ""
-
-
-class ToolAnswered(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A tool's result. `name` is the tool's, found by the id; `facts` is Claude Code's structured result."""
-
-    id: str
-    name: str = ""
-    text: str = ""
-    is_error: bool = False
-    facts: dict[str, Any] = {}
-    parent: str = ""
-    cut: int = 0
-
-
-class TaskStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A sub-agent or a background command began."""
-
-    id: str
-    kind: str = ""
-    description: str = ""
-
-
-class TaskEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """It ended: completed, failed, stopped or killed."""
-
-    id: str
-    status: str = ""
-    summary: str = ""
-
-
-class ApiRetried(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude Code met an API error and tries again by itself."""
-
-    attempt: int = 0
-    max_retries: int = 0
-    delay: float = 0.0
-    status: int | None = None
-    error: str = ""
-
-
-class LimitReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """State of a usage window of the subscription."""
-
-    status: str
-    window: str = ""
-    resets_at: float | None = None
-    utilization: float | None = None
-
-
-class AgentNoted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Any other thing Claude Code reports: hooks, compaction, model changes, kinds we do not know yet."""
-
-    kind: str
-    text: str = ""
-
-
-class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude's own word on how it went. There may be several in one process; the last one counts."""
-
-    subtype: str = ""
-    is_error: bool = False
-    text: str = ""
-    errors: tuple[str, ...] = ()
-    api_error_status: int | None = None
-    terminal_reason: str = ""
-    session: str = ""
-    turns: int = 0
-    cost_usd: float = 0.0
-    tokens: Tokens = Tokens()
-    denials: tuple[Denial, ...] = ()
-    context: float | None = None
-    cut: int = 0
-
-
-class GarbageSeen(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A line of output that is no event: kept, shown, never fatal."""
-
-    text: str
-    bytes: int = 0
-
-
-class ErrorPrinted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A line on Claude's standard error."""
-
-    text: str
-
-
-StreamEvent = (
-    SessionOpened
-    | Said
-    | Thought
-    | Told
-    | ToolCalled
-    | ToolAnswered
-    | TaskStarted
-    | TaskEnded
-    | ApiRetried
-    | LimitReported
-    | AgentNoted
-    | ResultReported
-    | GarbageSeen
-    | ErrorPrinted
-)
-
 Event = (
     RunStarted
     | StopRequested
@@ -475,3 +243,50 @@ class Entry(msgspec.Struct, frozen=True):
     at: float
     elapsed: float
     event: Event
+
+
+__all__ = [
+    "AgentExited",
+    "AgentNoted",
+    "AgentStarted",
+    "ApiRetried",
+    "Carried",
+    "CheckFinished",
+    "CutStarted",
+    "Denial",
+    "Entry",
+    "ErrandFinished",
+    "ErrandStarted",
+    "ErrorPrinted",
+    "Event",
+    "GarbageSeen",
+    "IterationFinished",
+    "IterationStarted",
+    "LeftoversEnded",
+    "LimitReported",
+    "Outcome",
+    "Requested",
+    "ResultReported",
+    "Resumed",
+    "ReviewFinished",
+    "ReviewStarted",
+    "RunFinished",
+    "RunStarted",
+    "Said",
+    "SessionOpened",
+    "StatusChanged",
+    "StopRequested",
+    "StreamEvent",
+    "TaskEnded",
+    "TaskStarted",
+    "Thought",
+    "Tokens",
+    "Told",
+    "ToolAnswered",
+    "ToolCalled",
+    "VerificationFinished",
+    "VerificationStarted",
+    "WaitEnded",
+    "WaitStarted",
+    "Warned",
+]

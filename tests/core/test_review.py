@@ -129,6 +129,6 @@ def test_any_text_is_survived(text: str) -> None:
 
 
 def test_long_and_empty_lines_take_no_time() -> None:
-    """Patterns are linear: a hostile report cannot hold the engine up. (A quadratic one would run into the time-out.)"""
+    """Patterns are linear: a hostile report cannot hold the engine up. (A quadratic one runs into the time-out.)"""
     for text in ("\n" * 300_000, ":" * 300_000, "# " + ":" * 300_000, "- \n" * 100_000, " " * 300_000 + "x"):
         read("## Findings\n" + text, "abc", text)
