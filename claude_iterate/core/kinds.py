@@ -1,5 +1,6 @@
 """Kinds of setting values: what each accepts, from a file (typed) or from text (environment, command line).
 
+Kinds are compared by nobody, so their dataclasses are plain ones: every start-up pays for what is generated.
 A kind is asked once per value; what it refuses, it refuses with the words that the error message shows.
 """
 
@@ -15,7 +16,7 @@ from typing import Any
 from claude_iterate.core import durations
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Kind:
     """Accepts any string. The base of the others."""
 
@@ -35,7 +36,7 @@ class Kind:
         return self.accept(text)
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Flag(Kind):
     """true or false."""
 
@@ -57,7 +58,7 @@ class Flag(Kind):
         raise ValueError(self.expected)
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Whole(Kind):
     """A whole number within bounds."""
 
@@ -86,7 +87,7 @@ class Whole(Kind):
             raise ValueError(self.expected) from None
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Amount(Kind):
     """A sum of money in US dollars."""
 
@@ -106,7 +107,7 @@ class Amount(Kind):
             raise ValueError(self.expected) from None
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Duration(Kind):
     """Seconds, or text with units."""
 
@@ -132,7 +133,7 @@ class Duration(Kind):
             raise ValueError(self.expected) from None
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Choice(Kind):
     """One of a few words."""
 
@@ -148,7 +149,7 @@ class Choice(Kind):
         return str(value)
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Words(Kind):
     """A list of strings. As text: a JSON array, or words separated by commas."""
 
@@ -175,7 +176,7 @@ class Words(Kind):
         return self.accept([word.strip() for word in stripped.split(",") if word.strip()])
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Table(Kind):
     """Names and texts. As text: a JSON object."""
 
@@ -195,7 +196,7 @@ class Table(Kind):
         return self.accept(_json(text, self.expected))
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Shares(Kind):
     """Names and percentages. As text: a JSON object."""
 
@@ -222,7 +223,7 @@ OWN_FILES = frozenset(
 """Names in a workspace that mean something else; compared without regard to case, as some disks do."""
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class ReportName(Kind):
     """The name of a file in the workspace that is none of ours."""
 
@@ -237,7 +238,7 @@ class ReportName(Kind):
         return str(name)
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Pattern(Kind):
     """A regular expression."""
 
@@ -256,7 +257,7 @@ class Pattern(Kind):
         return str(value)
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Program(Kind):
     """A program: its name or path, or a list of the program and its first arguments."""
 

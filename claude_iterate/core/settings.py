@@ -51,8 +51,20 @@ def _set(kind: Kind, default: Any, sentence: str, **extra: Any) -> Any:
     return field(default=default, metadata={"kind": kind, "sentence": sentence, **extra})
 
 
-@dataclass(frozen=True)
-class ClaudeSettings:
+class Group:
+    """A group of settings. Compared and shown by hand: generating that for each group costs every start-up."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ClaudeSettings(Group):
     command: tuple[str, ...] = _set(Program(), ("claude",), "The program to call; a list puts arguments first.")
     args: tuple[str, ...] = _set(Words(), (), "Arguments added to every call.")
     model: str | None = _set(Kind(), None, "Model, passed as `--model`.")
@@ -72,8 +84,8 @@ class ClaudeSettings:
     )
 
 
-@dataclass(frozen=True)
-class TimeoutSettings:
+@dataclass(frozen=True, repr=False, eq=False)
+class TimeoutSettings(Group):
     iteration: float = _set(Duration(above_zero=True), 3600.0, "Longest time one iteration may take.")
     idle: float = _set(Duration(above_zero=True), 900.0, "Longest silence of Claude within an iteration.")
     result_grace: float = _set(
@@ -82,8 +94,8 @@ class TimeoutSettings:
     terminate_grace: float = _set(Duration(above_zero=True), 5.0, "Pause between SIGTERM and SIGKILL.")
 
 
-@dataclass(frozen=True)
-class LimitSettings:
+@dataclass(frozen=True, repr=False, eq=False)
+class LimitSettings(Group):
     max_duration: float | None = _set(Duration(above_zero=True), None, "Longest time a run may take.")
     max_cost_usd: float | None = _set(Amount(), None, "Most money the workspace may cost, over all its runs.")
     max_cost_per_iteration_usd: float | None = _set(Amount(), None, "Most money one iteration may cost.")
@@ -107,25 +119,25 @@ class LimitSettings:
     )
 
 
-@dataclass(frozen=True)
-class StopSettings:
+@dataclass(frozen=True, repr=False, eq=False)
+class StopSettings(Group):
     failures: int = _set(Whole(0), 3, "End the run after this many failed iterations in a row; 0 = never.")
 
 
-@dataclass(frozen=True)
-class StatusWatchSettings:
+@dataclass(frozen=True, repr=False, eq=False)
+class StatusWatchSettings(Group):
     enabled: bool = _set(Flag(), True, "Tell of changes of `.status.json` while Claude works.")
     debounce_ms: int = _set(Whole(500, 10000), 2000, "Wait for this much quiet before reading a changed status.")
     notify_only_meaningful: bool = _set(Flag(), True, "A change of nothing but the timestamp is not told.")
 
 
-@dataclass(frozen=True)
-class NotificationSettings:
+@dataclass(frozen=True, repr=False, eq=False)
+class NotificationSettings(Group):
     status_watch: StatusWatchSettings = field(default_factory=StatusWatchSettings)
 
 
-@dataclass(frozen=True)
-class NotifySettings:
+@dataclass(frozen=True, repr=False, eq=False)
+class NotifySettings(Group):
     url: str | None = _set(
         WebAddress(), None, "Where notifications are posted; empty: nowhere.", original=("notifyUrl",)
     )
@@ -140,8 +152,8 @@ class NotifySettings:
     secret: str | None = _set(Kind(), None, "Signs every notification, so that the receiver can tell it is ours.")
 
 
-@dataclass(frozen=True)
-class VerificationSettings:
+@dataclass(frozen=True, repr=False, eq=False)
+class VerificationSettings(Group):
     checks: tuple[str, ...] = _set(
         Words(Command()),
         (),
@@ -156,8 +168,8 @@ class VerificationSettings:
     notify_on_verification: bool = _set(Flag(), True, "Post a notification of each verification.")
 
 
-@dataclass(frozen=True)
-class PathSettings:
+@dataclass(frozen=True, repr=False, eq=False)
+class PathSettings(Group):
     workspaces_dir: str = _set(
         Kind(), "claude-iterate/workspaces", "Where workspaces live.", original=("workspacesDir",)
     )
@@ -168,8 +180,8 @@ class PathSettings:
     )
 
 
-@dataclass(frozen=True)
-class Settings:
+@dataclass(frozen=True, repr=False, eq=False)
+class Settings(Group):
     max_iterations: int | None = _set(
         Whole(0),
         None,

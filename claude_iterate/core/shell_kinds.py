@@ -8,7 +8,7 @@ from typing import Any
 from claude_iterate.core.kinds import Kind
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Command(Kind):
     """A command for the shell. One without a word in it would succeed and prove nothing."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from claude_iterate.core.kinds import Kind, Table
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Headers(Table):
     """Names and values of HTTP headers. A line break in one would smuggle in another."""
 
@@ -24,7 +24,7 @@ class Headers(Table):
         return dict(value)
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class WebAddress(Kind):
     """An http or https address with a host, or the empty text, which takes back what a weaker layer set."""
 

@@ -30,6 +30,10 @@ _ANSWER = 0.1
 """While a question is open, the answer is looked for this often, and everything else goes on as ever."""
 
 
+_LASTING = 0.2
+"""Seconds; less than the shortest debounce, so nothing is told later than it would be."""
+
+
 class Engine:
     """Runs a plan. One thread decides; all others only post into the inbox."""
 
@@ -38,6 +42,7 @@ class Engine:
         self._recorder = recorder
         self._audience = audience
         self._warnings = warnings
+        self._status_watch: StatusWatch | None = None
         self._desk = StatusDesk(plan.layout, plan.settings.notification.status_watch, recorder)
         self._inbox = Inbox(recorder, self._desk, audience, plan.tick)
 
@@ -57,11 +62,11 @@ class Engine:
         guardian = Guardian(self._plan.run, self._plan.environ)
         awake = Awake(self._plan.settings.keep_awake and not self._plan.dry_run, self._plan.environ)
         own_children = (guardian.pid, *awake.pids, *strangers)
-        self._inbox.every_look = Steering(self._plan, self._recorder, self._inbox).look
+        steering = Steering(self._plan, self._recorder, self._inbox)
+        self._inbox.every_look = lambda: self._look(steering)
         grace = self._plan.settings.timeouts.terminate_grace
         supervisor = Supervisor(self._inbox, self._recorder, self._plan.run, grace, own_children)
         self._inbox.every_tick = lambda: guardian.remember(supervisor.adopted())
-        watch = self._watch()
         try:
             self._record_start()
             project(self._state, True)
@@ -73,8 +78,8 @@ class Engine:
                 self._recorder.record(LeftoversEnded(ended))
             guardian.dismiss()
             awake.end()
-            if watch is not None:
-                watch.close()
+            if self._status_watch is not None:
+                self._status_watch.close()
             self._project_end(project)
             restore()
         return self._state
@@ -144,11 +149,21 @@ class Engine:
         for warning in self._warnings:
             self._recorder.record(warning)
 
-    def _watch(self) -> StatusWatch | None:
-        if not self._plan.settings.notification.status_watch.enabled:
-            return None
-        post = self._inbox.post
-        return StatusWatch(self._plan.layout.status, lambda: post(StatusTouched()), lambda why: post(WatchFailed(why)))
+    def _look(self, steering: Steering) -> None:
+        """What is looked at four times a second."""
+        steering.look()
+        if self._status_watch is None and self._plan.settings.notification.status_watch.enabled:
+            self._watch_if_worthwhile()
+
+    def _watch_if_worthwhile(self) -> None:
+        """Begin to watch the report once a call lasts: after a short one it is read anyway, and a watcher costs more
+        than such a call. What changed before the watcher was there is looked at when it begins."""
+        call = self._state.call
+        if call is not None and self._recorder.elapsed() - call.started > _LASTING:
+            post = self._inbox.post
+            self._status_watch = StatusWatch(
+                self._plan.layout.status, lambda: post(StatusTouched()), lambda why: post(WatchFailed(why))
+            )
 
     def _finish(self, verdict: Finish) -> None:
         state = self._state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,11 @@ ERRANDS = frozenset({"setup", "edit", "validate"})
 """Purposes of a run that makes one call and no iteration."""
 
 
+def _chance() -> float:
+    """Between 0 and 1. Not from `random`, whose import costs more than all that is done with it here."""
+    return int.from_bytes(os.urandom(2)) / 65535
+
+
 @dataclass(frozen=True)
 class Texts:
     """The prompts of one iteration, the parts that the log shows once, and the names of the notes in them."""
@@ -29,7 +34,7 @@ class Texts:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Plan:
     """One run. `ask` tells what a person answered so far to the question whether an iteration may begin, `listen` which
     keys were pressed; neither ever waits."""
@@ -52,7 +57,7 @@ class Plan:
     resumed: Resumed | None = None
     ask: Callable[[int], list[Requested]] = lambda _number: [Requested("go", "answer")]
     listen: Callable[[RunState], list[Requested]] = lambda _state: []
-    chance: Callable[[], float] = random.random
+    chance: Callable[[], float] = _chance
     tick: float = 1.0
 
     @property
