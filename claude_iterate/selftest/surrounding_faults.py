@@ -142,7 +142,7 @@ SCENARIOS = (
         "What a crash leaves behind would keep the next run from starting.",
         (more(), [INIT, HANG], done()),
         Expected(outcomes=("ok", "ok")),
-        act=acts.killed("AgentStarted", 2, mess=True),
+        act=acts.killed("SessionOpened", 2, mess=True),
         checks=(checks.numbers(1, 2), checks.costs(0.02)),
     ),
     Scenario(
