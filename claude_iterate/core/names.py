@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from claude_iterate.errors import UsageProblem
 
 _RULE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
+def acceptable(name: str) -> bool:
+    """True for a name that every command would take."""
+    return _RULE.fullmatch(name) is not None
+
+
 def checked(name: str, what: str = "workspace") -> str:
     """The name itself, or a UsageProblem: a name never holds a separator and never starts with `.` or `-`."""
-    if not _RULE.fullmatch(name):
+    if not acceptable(name):
         shown = name if len(name) <= 60 else name[:57] + "..."
         article = "an" if what.startswith("a") else "a"
         raise UsageProblem(
@@ -19,3 +25,11 @@ def checked(name: str, what: str = "workspace") -> str:
             "Use up to 100 letters, digits, '.', '_' and '-', beginning with a letter or digit.",
         )
     return name
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """`Did you mean ...? ` for a name that is not there; empty when nothing is close."""
+    import difflib  # only when something went wrong
+
+    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return f"Did you mean {' or '.join(close)}? " if close else ""

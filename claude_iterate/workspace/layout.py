@@ -1,4 +1,4 @@
-"""Where things live: paths only, nothing is read or made here."""
+"""Where things live: paths, and which of them there are. No file is read or made here."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from claude_iterate.core import names
 
 PROJECT_FILES = (".claude-iterate.toml", ".claude-iterate.json")
 PROJECT_FOLDERS = ("workspaces", "templates", "archive", "hooks")
@@ -19,6 +21,15 @@ def project_root(start: Path) -> Path:
         if any((folder / name).is_file() for name in PROJECT_FILES) or _holds_project(folder / "claude-iterate"):
             return folder
     return start
+
+
+def named_folders(folder: Path) -> list[str]:
+    """The names in a folder of workspaces or templates, sorted. One that no command would take is none of ours."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if names.acceptable(entry.name) and entry.is_dir())
+    except FileNotFoundError:
+        return []
 
 
 def _holds_project(folder: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from typing import Any
 
 from claude_iterate.core import names
 from claude_iterate.core.layers import Layer, Resolved, resolve
-from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import config_files, lock, making, metadata, projection
-from claude_iterate.workspace.layout import Layout, project_root
+from claude_iterate.workspace.layout import Layout, named_folders, project_root
 
 
 @dataclass(frozen=True)
@@ -61,10 +60,7 @@ class Project:
     def workspaces(self) -> list[str]:
         """The names there are, sorted. A folder whose name no command would accept is none of ours."""
         try:
-            with os.scandir(self.workspaces_folder) as entries:
-                return sorted(entry.name for entry in entries if _acceptable(entry.name) and entry.is_dir())
-        except FileNotFoundError:
-            return []
+            return named_folders(self.workspaces_folder)
         except OSError as error:
             raise WorkspaceProblem(
                 f"The workspaces in {self.workspaces_folder} cannot be listed: {error.strerror}.",
@@ -79,8 +75,7 @@ class Project:
         """The paths of a workspace that exists."""
         folder = self.workspaces_folder / names.checked(name)
         if not self.exists(name):
-            close = difflib.get_close_matches(name, self.workspaces(), n=3, cutoff=0.6)
-            meant = f"Did you mean {' or '.join(close)}? " if close else ""
+            meant = names.meant(name, self.workspaces())
             raise WorkspaceProblem(f"Workspace not found: {name}", f"{meant}Make it: claude-iterate setup {name}")
         return Layout(self.root, folder)
 
@@ -124,11 +119,3 @@ class Project:
 
     def _within(self, text: str) -> Path:
         return (self.root / config_files.expanded(text, self.environ)).absolute()
-
-
-def _acceptable(name: str) -> bool:
-    try:
-        names.checked(name)
-    except UsageProblem:
-        return False
-    return True

@@ -6,7 +6,6 @@ using one never changes it.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from typing import Any
 from claude_iterate.core import names
 from claude_iterate.core.layers import Layer, layer_from_document
 from claude_iterate.core.modes import MODES
-from claude_iterate.errors import TemplateProblem, UsageProblem
-from claude_iterate.workspace.layout import Layout
+from claude_iterate.errors import TemplateProblem
+from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.repository import Project
 
@@ -110,9 +109,7 @@ def find(project: Project, name: str, scope: str | None = None) -> Template:
             "If you mean that one, add --global" if there == "global" else "If you mean that one, leave out --global",
         )
     known = [found for folder in places.values() for found in _names_in(folder)]
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    meant = f"Did you mean {' or '.join(close)}? " if close else ""
-    raise TemplateProblem(f"Template not found: {name}", f"{meant}See: claude-iterate template list")
+    raise TemplateProblem(f"Template not found: {name}", f"{names.meant(name, known)}See: claude-iterate template list")
 
 
 def use(project: Project, template: Template, workspace: str) -> Layout:
@@ -143,20 +140,9 @@ def read(folder: Path, scope: str) -> Template:
 
 def _names_in(folder: Path) -> list[str]:
     try:
-        with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if _acceptable(entry.name) and entry.is_dir())
-    except FileNotFoundError:
-        return []
+        return named_folders(folder)
     except OSError as error:
         raise TemplateProblem(
             f"The templates in {folder} cannot be listed: {error.strerror}.",
             "Check that it is a folder, and its permissions.",
         ) from None
-
-
-def _acceptable(name: str) -> bool:
-    try:
-        names.checked(name)
-    except UsageProblem:
-        return False
-    return True

@@ -109,14 +109,17 @@ class Loop:
         return found
 
     def processes(self) -> list[int]:
-        """Living processes that descend from this test, ours excluded: they carry the state folder's path."""
+        """Living processes of this test, the commands it started excluded: they carry the state folder's path."""
         mark = f"CLAUDE_ITERATE_FAKE_STATE={self.state}".encode()
-        ours = {process.pid for process in self.started}
+        return self._living(lambda process: mark in (process / "environ").read_bytes().split(b"\0"))
+
+    def _living(self, is_ours: Callable[[Path], bool]) -> list[int]:
+        started = {process.pid for process in self.started}
         found = []
         for path in Path("/proc").glob("[0-9]*"):
             try:
                 living = (path / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-                if living and mark in (path / "environ").read_bytes().split(b"\0") and int(path.name) not in ours:
+                if living and is_ours(path) and int(path.name) not in started:
                     found.append(int(path.name))
             except (OSError, IndexError):
                 continue
@@ -125,6 +128,19 @@ class Loop:
     def gone(self) -> None:
         """No process is left within 10 seconds."""
         until(lambda: not self.processes(), 10.0)
+
+    def close(self) -> None:
+        """End whatever the test left behind."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):  # it may end by itself meanwhile
+                os.kill(pid, signal.SIGKILL)
 
 
 def until(holds: Callable[[], Any], patience: float = PATIENCE) -> Any:
@@ -140,13 +156,4 @@ def until(holds: Callable[[], Any], patience: float = PATIENCE) -> Any:
 def loop(tmp_path: Path) -> Iterator[Loop]:
     made = Loop(tmp_path)
     yield made
-    for process in made.started:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
-    for pid in made.processes():
-        with contextlib.suppress(ProcessLookupError):  # it may end by itself meanwhile
-            os.kill(pid, signal.SIGKILL)
+    made.close()

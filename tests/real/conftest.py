@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -100,17 +99,10 @@ class RealLoop(Loop):
 
     def processes(self) -> list[int]:
         """Living processes of this test, the runner excluded: they have its folder in their words or environment."""
-        mark, ours = str(self.folder).encode(), {process.pid for process in self.started}
-        found = []
-        for path in Path("/proc").glob("[0-9]*"):
-            try:
-                living = (path / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-                known = (path / "cmdline").read_bytes() + b"\0" + (path / "environ").read_bytes()
-            except (OSError, IndexError):
-                continue
-            if living and mark in known and int(path.name) not in ours:
-                found.append(int(path.name))
-        return found
+        mark = str(self.folder).encode()
+        return self._living(
+            lambda process: any(mark in (process / name).read_bytes() for name in ("cmdline", "environ"))
+        )
 
 
 def program() -> Path | None:
@@ -135,14 +127,6 @@ def real(tmp_path: Path) -> Iterator[RealLoop]:
     try:
         yield made
     finally:
-        for process in made.started:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            for pipe in (process.stdin, process.stdout, process.stderr):
-                if pipe is not None:
-                    pipe.close()
-        for pid in made.processes():
-            os.kill(pid, signal.SIGKILL)
+        made.close()
         api.close()
     assert api.strays == [], "something tried to leave this computer"
