@@ -40,7 +40,7 @@ class IterationRun:
                 self._recorder.record(AgentNoted("reboot", reboot))
             call = AgentCall(self._plan, self._recorder, self._supervisor)
             again = self._recorder.state.retries
-            call.make(texts.system, prompt, f"{self._number:04d}" + (f"-retry-{again}" if again else ""), session)
+            call.make(texts.system, prompt, f"{self._number:04d}" + (f".retry-{again}" if again else ""), session)
         except ExpectedError as problem:
             # Claude or the instructions went away in mid-run, or a prompt was edited into nonsense.
             failure = Outcome("config", problem.message, problem.hint)

@@ -127,7 +127,7 @@ def test_reboot_does_the_same_iteration_again(loop: Any) -> None:
     assert loop.events("RunFinished")[0]["iterations"] == 1
     assert loop.events("WaitStarted") == []
     raw = sorted(path.name for path in loop.workspace.glob("runs/*/raw/*"))
-    assert raw == ["0001-retry-1.ndjson", "0001.ndjson"]
+    assert raw == ["0001.ndjson", "0001.retry-1.ndjson"]
 
 
 def test_a_delay_can_be_skipped(loop: Any) -> None:
