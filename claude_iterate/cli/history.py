@@ -81,13 +81,22 @@ def _print(runs: list[Run], total: Total) -> None:
     )
     if total.other_cost_usd:
         output.result(f"Reviews and other calls: {_money(total.other_cost_usd)}; in all {_money(total.cost_usd)}")
+    if total.untold:
+        calls = "1 call" if total.untold == 1 else f"{total.untold} calls"
+        output.note(f"?: the sums lack the cost of {calls}: still at work, or ended before Claude told it.")
     if all(told.started.dry_run for told in runs):
         output.note("A rehearsal: its money is pretended.")
 
 
 def _figures(row: Row) -> tuple[str, ...]:
     number = str(row.number) if row.attempt == 1 else f"{row.number} again"
-    cells = (_short(row.run), number, moment(row.began), describe(row.duration), _money(row.cost_usd))
+    cells = (
+        _short(row.run),
+        number,
+        moment(row.began),
+        describe(row.duration),
+        "?" if row.untold else _money(row.cost_usd),
+    )
     return (*cells, *_counts(row.tokens, row.turns, row.tools))
 
 

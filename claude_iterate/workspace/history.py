@@ -21,6 +21,7 @@ from claude_iterate.core.events import (
     ReviewFinished,
     RunFinished,
     RunStarted,
+    SessionOpened,
     Tokens,
 )
 from claude_iterate.core.outcome import RETRIED
@@ -34,7 +35,7 @@ UNFINISHED = "unfinished"
 
 class Row(msgspec.Struct, frozen=True):
     """One call of Claude for an iteration. `attempt` is above 1 when the iteration was done again; `again` says that
-    it will be, so this row is none of those that count."""
+    it will be, so this row is none of those that count. `untold`: Claude has worked and not told the cost."""
 
     run: str
     number: int
@@ -49,6 +50,7 @@ class Row(msgspec.Struct, frozen=True):
     turns: int = 0
     tools: int = 0
     resumes: str = ""
+    untold: bool = False
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -72,6 +74,8 @@ class Total(msgspec.Struct, frozen=True):
     tokens: Tokens = Tokens()
     turns: int = 0
     tools: int = 0
+    untold: int = 0
+    """Calls whose cost nobody knows; the sums lack it."""
 
 
 def run(layout: Layout, identity: str) -> Run | None:
@@ -116,6 +120,7 @@ def total(runs: Iterable[Run]) -> Total:
         tokens=sum((row.tokens for row in rows), Tokens()),
         turns=sum(row.turns for row in rows),
         tools=sum(row.tools for row in rows),
+        untold=sum(row.untold for row in rows),
     )
 
 
@@ -171,8 +176,10 @@ def _so_far(row: Row, entry: Entry) -> Row:
     """What is known of a call that has not ended: the time until its last sign, and its result if it gave one."""
     row = replace(row, duration=max(row.duration, entry.at - row.began))
     told = entry.event
-    if isinstance(told, ResultReported):
-        row = replace(row, cost_usd=told.cost_usd, tokens=told.tokens, turns=told.turns)
+    if isinstance(told, SessionOpened):
+        row = replace(row, untold=True)
+    elif isinstance(told, ResultReported):
+        row = replace(row, untold=False, cost_usd=told.cost_usd, tokens=told.tokens, turns=told.turns)
     return row
 
 

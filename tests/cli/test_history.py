@@ -20,6 +20,7 @@ from claude_iterate.core.events import (
     RunFinished,
     RunStarted,
     Said,
+    SessionOpened,
     Tokens,
 )
 from claude_iterate.core.status import Status
@@ -107,6 +108,21 @@ def test_a_killed_run_and_the_one_that_went_on_are_one_story(typed: Any, layout:
     shown = typed("show", "w", "--json").document
     assert shown["lastRun"]["costUsd"] == 1.125
     assert shown["lastRun"]["tokens"] == document["total"]["tokens"]
+
+
+def test_money_that_nobody_told_is_not_called_nothing(typed: Any, layout: Layout) -> None:
+    """A call that was ended after its session opened cost something; one that never began cost nothing."""
+    opened = SessionOpened("s")
+    told = ResultReported("success", cost_usd=0.5)
+    cut, never = done(1, "interrupted", 0.0), done(3, "config", 0.0)
+    first = (IterationStarted(1), opened, cut)
+    write(layout, FIRST, started(FIRST), *first, IterationStarted(2), opened, told, done(2), IterationStarted(3), never)
+    answer = typed("history", "w")
+    assert [line.split()[4] for line in answer.out.splitlines()[1:4]] == ["?", "$0.50", "$0.00"]
+    assert "the sums lack the cost of 1 call" in answer.err
+    document = typed("history", "w", "--json").document
+    assert [row["costUsd"] for row in document["runs"][0]["iterations"]] == [None, 0.5, 0.0]
+    assert (document["total"]["costUsd"], document["total"]["callsWithoutCost"]) == (0.5, 1)
 
 
 def test_all_runs_add_up_to_what_show_tells(typed: Any, layout: Layout) -> None:
