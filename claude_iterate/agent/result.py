@@ -7,6 +7,7 @@ from typing import Any
 from claude_iterate.agent.fields import number, text_of, texts, whole, word
 from claude_iterate.core.events import Denial, ResultReported, Tokens
 
+_MOST_TURNS = 1_000_000
 _DEAREST = 100_000.0
 """No call costs more; a number above this is a slip of whoever wrote it."""
 
@@ -18,9 +19,7 @@ def read_result(document: dict[str, Any], used: int = 0) -> ResultReported:
     """
     subtype = word(document.get("subtype"))
     is_error = document.get("is_error")
-    cost = number(document.get("total_cost_usd")) or 0.0
-    if cost > _DEAREST:
-        cost = 0.0
+    cost = _cost(document)
     return ResultReported(
         subtype,
         is_error if isinstance(is_error, bool) else subtype != "success",
@@ -29,12 +28,35 @@ def read_result(document: dict[str, Any], used: int = 0) -> ResultReported:
         whole(document.get("api_error_status")) or None,
         word(document.get("terminal_reason")),
         word(document.get("session_id")),
-        whole(document.get("num_turns")),
-        max(0.0, cost),
+        _turns(document.get("num_turns")),
+        cost or 0.0,
         _tokens(document),
         _denials(document.get("permission_denials")),
         _context(document, used),
+        cost is None,
     )
+
+
+def _cost(document: dict[str, Any]) -> float | None:
+    """What the process cost so far, from the sum or, if that makes no sense, from its parts; None: not told."""
+    total = _price(document.get("total_cost_usd"))
+    if total is not None:
+        return total
+    models = document.get("modelUsage")
+    rows = models.values() if isinstance(models, dict) else ()
+    parts = [part for row in rows if isinstance(row, dict) and (part := _price(row.get("costUSD"))) is not None]
+    return sum(parts) if parts else None
+
+
+def _price(value: Any) -> float | None:
+    """A price that can be one; in a string it counts as well, because money must not be overlooked."""
+    if isinstance(value, str):
+        try:
+            value = float(value[:40])
+        except ValueError:
+            return None
+    found = number(value)
+    return found if found is not None and 0 <= found <= _DEAREST else None
 
 
 def _tokens(document: dict[str, Any]) -> Tokens:
@@ -75,3 +97,8 @@ def _detail(given: Any) -> str:
         if word(given.get(key)):
             return word(given[key])[:200]
     return ""
+
+
+def _turns(value: Any) -> int:
+    turns = whole(value)
+    return turns if 0 <= turns <= _MOST_TURNS else 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from claude_iterate.agent.fields import number, text_of, texts, whole, word
 from claude_iterate.agent.result import read_result
-from claude_iterate.core import lenient
+from claude_iterate.core import lenient, limits
 from claude_iterate.core.events import (
     AgentNoted,
     ApiRetried,
@@ -151,20 +151,22 @@ def _limit(document: dict[str, Any]) -> list[StreamEvent]:
     info = document.get("rate_limit_info")
     if not isinstance(info, dict):
         return [AgentNoted("rate_limit_event", _remark(document))]
-    main = LimitReported(
-        word(info.get("status")),
-        word(info.get("rateLimitType")),
-        number(info.get("resetsAt")),
-        number(info.get("utilization")),
+    window = word(info.get("rateLimitType"))
+    told = info.get("unifiedWindows")
+    # Newer releases tell of all windows at once, and of the one in question often only there.
+    windows = {name: row for name, row in told.items() if isinstance(row, dict)} if isinstance(told, dict) else {}
+    own = windows.pop(window, {})
+    others = (_window("allowed", name, row) for name, row in windows.items())
+    return [*others, _window(word(info.get("status")), window, info, own)]
+
+
+def _window(status: str, name: str, *rows: dict[str, Any]) -> LimitReported:
+    """What the first row that tells it says of the window's reset and use."""
+    resets, used = (
+        next((found for row in rows if (found := number(row.get(key))) is not None), None)
+        for key in ("resetsAt", "utilization")
     )
-    windows = info.get("unifiedWindows")
-    # Newer releases tell of all windows at once; each is a report of its own.
-    others = [
-        LimitReported("allowed", name, number(row.get("resetsAt")), number(row.get("utilization")))
-        for name, row in (windows.items() if isinstance(windows, dict) else ())
-        if isinstance(row, dict) and not (name == main.window and main.utilization is not None)
-    ]
-    return [*others, main]
+    return LimitReported(status, name, limits.in_seconds(resets), used)
 
 
 def _session(document: dict[str, Any]) -> StreamEvent:

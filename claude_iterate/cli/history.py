@@ -12,6 +12,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.cli.values import shortened
 from claude_iterate.core.durations import describe
+from claude_iterate.core.money import money
 from claude_iterate.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _short(identity: str) -> str:
 def _print(runs: list[Run], total: Total) -> None:
     rows = [row for told in runs for row in told.rows]
     lines = [(_figures(row), (_progress(row), _outcome(row))) for row in rows]
-    sums = ("", "", "total", describe(total.duration), _money(total.cost_usd - total.other_cost_usd))
+    sums = ("", "", "total", describe(total.duration), money(total.cost_usd - total.other_cost_usd))
     figures = [_HEAD, *(line[0] for line in lines), (*sums, *_counts(total.tokens, total.turns, total.tools))]
     widths = [max(len(row[column]) for row in figures) for column in range(len(_HEAD))]
     aligned = [tuple(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in figures]
@@ -80,7 +81,7 @@ def _print(runs: list[Run], total: Total) -> None:
         (*aligned[0], *_ENDS),
     )
     if total.other_cost_usd:
-        output.result(f"Reviews and other calls: {_money(total.other_cost_usd)}; in all {_money(total.cost_usd)}")
+        output.result(f"Reviews and other calls: {money(total.other_cost_usd)}; in all {money(total.cost_usd)}")
     if total.untold:
         calls = "1 call" if total.untold == 1 else f"{total.untold} calls"
         output.note(f"?: the sums lack the cost of {calls}: still at work, or ended before Claude told it.")
@@ -95,7 +96,7 @@ def _figures(row: Row) -> tuple[str, ...]:
         number,
         moment(row.began),
         describe(row.duration),
-        "?" if row.untold else _money(row.cost_usd),
+        "?" if row.untold else money(row.cost_usd),
     )
     return (*cells, *_counts(row.tokens, row.turns, row.tools))
 
@@ -124,7 +125,3 @@ def _outcome(row: Row) -> str:
     if row.again:
         return f"{words}, done again"
     return f"{words}, complete" if row.status is not None and row.status.complete else words
-
-
-def _money(dollars: float) -> str:
-    return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"

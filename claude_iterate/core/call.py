@@ -66,15 +66,20 @@ def advance(now: Call, entry: Entry) -> Call:
     match event:
         case ToolCalled():
             opened = (*now.open_tools[-_OPEN_TOOLS_KEPT:], (event.id, event.name, entry.elapsed))
-            return replace(now, open_tools=opened, tools=now.tools + 1)
+            return replace(now, open_tools=opened, tools=now.tools + 1, rejected=None)
         case ToolAnswered():
             return replace(now, open_tools=tuple(tool for tool in now.open_tools if tool[0] != event.id))
         case Said() if event.error:
             return replace(now, error_said=event.text)
+        case Said() if now.rejected is not None:
+            return replace(now, rejected=None)  # the model answers, so it got through after all
         case ResultReported() if now.cut is not None and now.result is not None:
             # What Claude says when we end it does not unsay the result it gave before; its costs count.
             return replace(now, result=replace(now.result, cost_usd=max(now.result.cost_usd, event.cost_usd)))
         case ResultReported():
+            # The cost is the process's, so it never falls; a result that does not tell it takes nothing back.
+            if now.result is not None and now.result.cost_usd > event.cost_usd:
+                event = replace(event, cost_usd=now.result.cost_usd)
             return replace(now, result=event, result_at=entry.elapsed)
         case SessionOpened():
             # A further prompt in the same process (a finished background task) takes the last result back.
@@ -88,6 +93,8 @@ def advance(now: Call, entry: Entry) -> Call:
             return replace(now, open_tasks=after, result_at=at)
         case LimitReported() if event.status == "rejected":
             return replace(now, rejected=event)
+        case LimitReported() if now.rejected is not None and event.window == now.rejected.window:
+            return replace(now, rejected=None)
         case ErrorPrinted():
             return replace(now, stderr=(now.stderr + event.text + "\n")[-STDERR_KEPT:])
         case CutStarted():

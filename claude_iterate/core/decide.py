@@ -5,9 +5,11 @@ Between iterations the first rule with an opinion wins. While Claude works, `cor
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
 from claude_iterate.core.durations import describe
+from claude_iterate.core.money import money
 from claude_iterate.core.outcome import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.state import RunState
 from claude_iterate.core.verdicts import Ask, Begin, Facts, Finish, RunErrand, Verdict, Verify, Wait
@@ -54,13 +56,19 @@ def stop_was_asked(state: RunState, facts: Facts) -> Verdict | None:
     return Finish("terminated", by) if by.startswith("SIG") else Finish("stopped", f"by {by}")
 
 
+_NOT_YET = RETRIED | ENDING_FAILURES
+"""After these a claim is not looked at: other rules say what is next."""
+
+
 def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
     """The agent reported `complete: true` and checks or a review are wanted: look for ourselves. A review that cannot
     be paid any more is not begun: **budget**."""
     if state.proof is not None or not (facts.only_verify or (facts.proof_wanted and _claims_completion(state))):
         return None
-    if state.last_outcome is not None and state.last_outcome.kind in RETRIED | ENDING_FAILURES:
+    if state.wait is not None or (state.last_outcome is not None and state.last_outcome.kind in _NOT_YET):
         return None
+    if state.paused and not facts.only_verify:
+        return Wait(float("inf"))  # a proof costs time and money, and somebody said to hold
     return (money_is_spent(state, facts) if facts.review_wanted else None) or Verify(state.claims + 1)
 
 
@@ -80,20 +88,24 @@ def agent_is_blocked(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def failure_ends_the_run(state: RunState, facts: Facts) -> Verdict | None:
-    """Login, billing, settings: **agent_failed** at once; an iteration that spent its money: **budget**."""
+    """Login, billing, settings: **agent_failed** at once; an iteration that spent what the workspace had left:
+    **budget**. One that spent only `limits.max_cost_per_iteration_usd` is a failure like others."""
     outcome = state.last_outcome
-    if outcome is None or outcome.kind not in ENDING_FAILURES:
+    if outcome is None:
         return None
-    return Finish("budget" if outcome.kind == "budget" else "agent_failed", outcome.message, outcome.advice)
+    if outcome.kind == "budget" and facts.max_cost_per_iteration_usd is None:
+        return Finish("budget", outcome.message, outcome.advice)
+    return Finish("agent_failed", outcome.message, outcome.advice) if outcome.kind in ENDING_FAILURES else None
 
 
 def denied_again(state: RunState, facts: Facts) -> Verdict | None:
-    """Two iterations in a row were denied the same tools and reported nothing: **agent_failed**, with the rule to
+    """Two iterations in a row were denied the same tools and got no further: **agent_failed**, with the rule to
     add."""
-    outcome = state.last_outcome
-    if outcome is not None and outcome.kind == "denied" and state.denials >= 2:
-        return Finish("agent_failed", outcome.message, outcome.advice)
-    return None
+    if state.denials < 2:
+        return None
+    rules = state.denied.split("\n")
+    flags = " ".join(f"--allow {shlex.quote(rule)}" for rule in rules)
+    return Finish("agent_failed", f"not allowed: {', '.join(rules)}", f"Allow it: {flags}")
 
 
 def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
@@ -114,8 +126,9 @@ def stagnated(state: RunState, facts: Facts) -> Verdict | None:
 
 def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
     """The workspace cost `limits.max_cost_usd` or more: **budget**."""
-    if facts.max_cost_usd is not None and state.total_cost_usd >= facts.max_cost_usd:
-        figures = f"${state.total_cost_usd:.2f} of ${facts.max_cost_usd:.2f} spent"
+    # A millionth more or less is a matter of how computers add.
+    if facts.max_cost_usd is not None and state.total_cost_usd + 1e-6 >= facts.max_cost_usd:
+        figures = f"{money(state.total_cost_usd)} of {money(facts.max_cost_usd)} spent"
         return Finish("budget", figures, "Raise `limits.max_cost_usd` (or --max-cost) and run again.")
     return None
 
@@ -170,10 +183,10 @@ BETWEEN_RULES: tuple[Between, ...] = (
     too_many_failures,
     stagnated,
     money_is_spent,
-    iterations_are_used_up,
     wait_is_on,
     limit_is_reached,
     api_is_in_trouble,
+    iterations_are_used_up,
     reserve_is_reached,
     paused,
     pause_between_iterations,

@@ -82,8 +82,12 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     elapsed: float = 0.0
     findings: str = ""
     last_status: Status | None = None
+    proof: VerificationFinished | None = None
+    last_outcome: Outcome | None = None
+    windows: dict[str, LimitReported] = {}
     wait: WaitStarted | None = None
-    waiting_since: float | None = None
+    waits: int = 0
+    waited: float = 0.0
     denied: str = ""
     denials: int = 0
     session: str = ""

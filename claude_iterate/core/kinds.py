@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,6 +172,8 @@ class Words(Kind):
         stripped = text.strip()
         if stripped.startswith("["):
             return self.accept(_json(stripped, self.expected))
+        if isinstance(self.each, Pattern):
+            return self.accept([stripped] if stripped else [])  # a comma is a part of it: `x{1,3}`
         return self.accept([word.strip() for word in stripped.split(",") if word.strip()])
 
 
@@ -196,19 +197,25 @@ class Table(Kind):
         return self.accept(_json(text, self.expected))
 
 
+_WINDOW = re.compile(r"[a-z0-9_]+")
+"""How Claude Code spells the windows it has today; new ones will look like them."""
+
+
 @dataclass(repr=False, eq=False)
 class Shares(Kind):
-    """Names and percentages. As text: a JSON object."""
+    """Usage windows and percentages. As text: a JSON object."""
 
     @property
     def expected(self) -> str:
-        return "a table of names and percentages from 0 to 100"
+        return "a table of windows (five_hour, seven_day, seven_day_opus, ...) and percentages from 0 to 100"
 
     def accept(self, value: Any) -> dict[str, float]:
         if not isinstance(value, dict):
             raise ValueError(self.expected)
-        for share in value.values():
+        for name, share in value.items():
             if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 100:
+                raise ValueError(self.expected)
+            if not _WINDOW.fullmatch(name):
                 raise ValueError(self.expected)
         return {name: float(share) for name, share in value.items()}
 
@@ -240,20 +247,21 @@ class ReportName(Kind):
 
 @dataclass(repr=False, eq=False)
 class Pattern(Kind):
-    """A regular expression."""
+    """A regular expression, for the library that can be told to give up (see `core.limits`)."""
 
     @property
     def expected(self) -> str:
-        return "a regular expression"
+        return "a regular expression that does not fit everything"
 
     def accept(self, value: Any) -> str:
+        import regex
+
         try:
-            with warnings.catch_warnings():
-                # What Python only warns of today (`[[a]b`) will mean something else one day.
-                warnings.simplefilter("error")
-                re.compile(value)
-        except (re.error, TypeError, OverflowError, RecursionError, Warning):
+            fits_everything = regex.compile(value).search("", timeout=1.0) is not None
+        except (regex.error, TypeError, ValueError, OverflowError, RecursionError, TimeoutError):
             raise ValueError(self.expected) from None
+        if fits_everything:
+            raise ValueError(self.expected)
         return str(value)
 
 

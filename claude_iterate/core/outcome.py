@@ -11,13 +11,14 @@ from collections.abc import Callable
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
-from claude_iterate.core import limits
+from claude_iterate.core import allowing, limits
 from claude_iterate.core.durations import describe
-from claude_iterate.core.events import CutStarted, Denial, LimitReported, Outcome, ResultReported
+from claude_iterate.core.events import CutStarted, LimitReported, Outcome, ResultReported
 
 
 class Evidence(NamedTuple):
-    """What is known of a call when it is over. `wrote_status`: the agent wrote a valid report in it."""
+    """What is known of a call when it is over. `wrote_status`: the agent wrote a valid report in it; `began`: Claude
+    opened a session, so it had started well."""
 
     result: ResultReported | None = None
     exit_code: int = 0
@@ -27,20 +28,29 @@ class Evidence(NamedTuple):
     stderr: str = ""
     wrote_status: bool = False
     now: float = 0.0
-    local: tzinfo = UTC
+    local: tzinfo | None = UTC
     patterns: tuple[str, ...] = ()
     resumed: bool = False
+    began: bool = False
 
     @property
     def words(self) -> str:
-        """Claude's own words about what went wrong, from its error channels only."""
+        """Claude's own words about what went wrong, from its error channels only. Once it works, what comes on stderr
+        may be a hook's or a server's word, and proves nothing."""
+        return self._told or ("" if self.began else self.stderr.strip())
+
+    @property
+    def heard(self) -> str:
+        """All that a person may want to read about a failure."""
+        return self._told or self.stderr.strip()
+
+    @property
+    def _told(self) -> str:
         if self.result is not None and self.result.is_error:
             said = self.result.text or "; ".join(self.result.errors)
             if said:
                 return said
-        if self.error_said:
-            return self.error_said
-        return self.stderr.strip()
+        return self.error_said
 
     @property
     def status(self) -> int | None:
@@ -74,7 +84,7 @@ def _usage_words(evidence: Evidence) -> bool:
 _auth_words = _says(
     r"not logged in|please run /login|invalid api key|failed to authenticate|oauth (token|session).{0,20}expired"
 )
-_billing_words = _says(r"credit balance is too low|billing")
+_billing_words = _says(r"credit balance is too low|billing[_ ](error|issue|problem)|payment required")
 _config_words = _says(
     r"issue with the selected model|unknown option|settings file not found|cannot be used with root"
     r"|requires --verbose|prompt file not found|invalid session id|no conversation found"
@@ -84,12 +94,14 @@ _transient_words = _says(
     r"overloaded|connection closed mid-response|temporarily limiting|unable to connect"
     r"|connection to the api was lost|timed out"
     r"|server-side issue|econnreset|connection ?refused|empty or malformed response"
+    r"|api error: (408|409|429|5\d\d)\b|request rejected \(429\)|\b50[0234] |connection error|fetch failed"
+    r"|socket hang up|etimedout|eai_again|enotfound|epipe|enetunreach|ehostunreach|econnrefused"
 )
 _session_words = _says(
     r"no conversation found|invalid session id|tool_use.{0,20}ids were found without|previous_message_id"
     r"|(prompt|conversation|context|input).{0,20} too long|request too large|exceeds?.{0,30}context"
 )
-_SERVER = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+_BUSY = frozenset({408, 409, 429})
 
 
 def _window_is_used_up(limit: LimitReported | None) -> bool:
@@ -98,13 +110,27 @@ def _window_is_used_up(limit: LimitReported | None) -> bool:
 
 
 def _is_transient(evidence: Evidence) -> bool:
-    return evidence.failed and (evidence.status in _SERVER or _transient_words(evidence))
+    status = evidence.status or 0
+    return evidence.failed and (status in _BUSY or 500 <= status < 600 or _transient_words(evidence))
 
 
 def _session_is_spoilt(evidence: Evidence) -> bool:
     """A resumed session that is unknown, poisoned or too full. A request that the API calls bad (400, 413) is taken
     for one as well: if the session is not to blame, the fresh one fails in the same way and is believed."""
-    return evidence.resumed and evidence.failed and (evidence.status in {400, 413} or _session_words(evidence))
+    return evidence.resumed and _is_refused(evidence)
+
+
+def _is_refused(evidence: Evidence) -> bool:
+    return evidence.failed and (evidence.status in {400, 413} or _session_words(evidence))
+
+
+def _limit_is_reached(evidence: Evidence) -> bool:
+    """The structured word goes first; a login that does not hold is no limit. A good result cannot be one, unless
+    Claude's exit code takes it back."""
+    if evidence.failed and _usage_words(evidence):
+        return True
+    doubtful = evidence.failed or evidence.exit_code != 0
+    return doubtful and evidence.status not in {401, 403} and _window_is_used_up(evidence.rejected)
 
 
 def _is_ok(evidence: Evidence) -> bool:
@@ -161,7 +187,7 @@ CLASSES: tuple[Class, ...] = (
         "usage_limit",
         "The provider's usage limit is reached.",
         "Run again after the reset; nothing is lost.",
-        lambda e: e.failed and (_window_is_used_up(e.rejected) or _usage_words(e)),
+        _limit_is_reached,
     ),
     Class(
         "billing",
@@ -185,7 +211,13 @@ CLASSES: tuple[Class, ...] = (
         "config",
         "Claude cannot work with these settings.",
         "Check `claude.model`, `claude.args` and `claude.command`: claude-iterate config --keys",
-        lambda e: e.failed and (e.status in {400, 404, 413} or _config_words(e)),
+        lambda e: e.failed and (e.status == 404 or _config_words(e)),
+    ),
+    Class(
+        "refused",
+        "The API refused the request: too long, or not well made.",
+        "If it was too long, make the items smaller. The next iteration begins with fresh context.",
+        _is_refused,
     ),
     Class(
         "transient",
@@ -207,10 +239,10 @@ FINE = frozenset({"ok", "max_turns", "skipped"})
 RETRIED = frozenset({"usage_limit", "transient", "session", "rebooted"})
 """Nobody's failure: the same iteration is done again, after a wait if the provider was to blame."""
 
-COUNTED_FAILURES = frozenset({"crash", "timeout", "idle"})
+COUNTED_FAILURES = frozenset({"crash", "timeout", "idle", "refused", "budget"})
 """Failures that may pass by themselves: the run goes on until `stop.failures` of them came in a row."""
 
-ENDING_FAILURES = frozenset({"budget", "billing", "auth", "config"})
+ENDING_FAILURES = frozenset({"billing", "auth", "config"})
 """Failures that end the run at once, with their advice."""
 
 
@@ -219,7 +251,7 @@ def classify(evidence: Evidence) -> Outcome:
     found = next(row for row in CLASSES if row.holds(evidence))
     advice = found.advice
     if found.kind == "denied" and evidence.result is not None:
-        advice = advice.format(rules=allow_rules(evidence.result.denials))
+        advice = advice.format(rules=allowing.flags(evidence.result.denials))
     if found.kind in {"config", "auth"} and "cannot be used with root" in evidence.words:
         advice = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
     if found.kind == "auth" and "api key" in evidence.words.lower():
@@ -236,27 +268,16 @@ def _reset(evidence: Evidence) -> tuple[float | None, str]:
     return moment, told.window if told else ""
 
 
-def allow_rules(denials: tuple[Denial, ...]) -> str:
-    """The flags that would have allowed these calls."""
-    tools = dict.fromkeys(_rule(denial) for denial in denials)
-    return " ".join(f"--allow '{tool}'" for tool in tools)
-
-
-def _rule(denial: Denial) -> str:
-    first = denial.detail.split()[0] if denial.detail.split() else ""
-    return f"Bash({first}:*)" if denial.tool == "Bash" and first else denial.tool
-
-
 def _message(found: Class, evidence: Evidence) -> str:
     if found.kind in {"ok", "max_turns", "interrupted", "skipped", "rebooted"}:
         return ""
     if found.kind == "denied" and evidence.result is not None:
-        return "not allowed: " + ", ".join(dict.fromkeys(_rule(denial) for denial in evidence.result.denials))
+        return "not allowed: " + ", ".join(allowing.rules(evidence.result.denials))
     if evidence.cut is not None and evidence.cut.cause in {"idle", "timeout", "duration"}:
         doing = f" ({evidence.cut.doing})" if evidence.cut.doing else ""
         verb = "silent for" if evidence.cut.cause == "idle" else "ran for"
         return f"{verb} {describe(evidence.cut.after)}{doing}"
-    words = _first_lines(evidence.words)
+    words = _first_lines(evidence.heard)
     if found.kind == "crash":
         return f"{_ending(evidence)}{': ' + words if words else ''}"
     return words or found.meaning

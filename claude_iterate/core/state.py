@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from claude_iterate.core import allowing, requests
 from claude_iterate.core import call as calls
-from claude_iterate.core import requests
 from claude_iterate.core.call import Call
 from claude_iterate.core.events import (
     Carried,
@@ -56,13 +56,18 @@ class RunState(msgspec.Struct, frozen=True):
     last_outcome: Outcome | None = None
     last_status: Status | None = None
     status: Status | None = None
+    status_before: Status | None = None
+    """What was known when the iteration began."""
     idle_iterations: int = 0
     failures: int = 0
     denied: str = ""
     denials: int = 0
     retries: int = 0
     wait: WaitStarted | None = None
-    waiting_since: float | None = None
+    wait_ends: float = 0.0
+    """The end of the wait on the run's own clock, which nobody can set back."""
+    waits: int = 0
+    waited: float = 0.0
     windows: dict[str, LimitReported] = {}
     cost_usd: float = 0.0
     tokens: Tokens = Tokens()
@@ -121,6 +126,7 @@ def handed_on(state: RunState) -> Carried:
 def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
     """What a run takes over from this one, which was killed. The iteration under way is done again, with its number."""
     under_way = _under_way(state)
+    working = state.call is not None and state.call.number > 0
     return Resumed(
         run=run,
         iterations=state.iterations,
@@ -132,15 +138,23 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         elapsed=state.elapsed_before + elapsed,
         findings=state.findings,
         # An iteration under way comes after the proof of the claim before it: that one has been judged.
-        last_status=None if state.call and state.call.number else _claim(state),
+        last_status=None if working else _claim(state),
+        proof=None if working else state.proof,
+        last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
+        windows=state.windows,
         wait=state.wait,
-        waiting_since=state.waiting_since,
+        waits=state.waits,
+        waited=state.waited,
         denied=state.denied,
         denials=state.denials,
         session=state.session,
         context=state.context,
         tokens=state.tokens + under_way.tokens,
     )
+
+
+_WAITED_FOR = frozenset({"usage_limit", "transient"})
+"""Outcomes that the next step still has to look at; after any other, whoever says `run` wants another try."""
 
 
 def _claim(state: RunState) -> Status | None:
@@ -168,7 +182,7 @@ def reduce(state: RunState, entry: Entry) -> RunState:
     """One step. Most of what Claude prints changes nothing, and then the same object comes back."""
     kind = type(entry.event)
     if state.call is not None and kind in calls.FOLDED:
-        if kind is Said and not entry.event.error:  # type: ignore[union-attr]
+        if kind is Said and not entry.event.error and state.call.rejected is None:  # type: ignore[union-attr]
             return state
         call = calls.advance(state.call, entry)
         if call is not state.call:
@@ -182,6 +196,8 @@ def _run_started(_state: RunState, event: RunStarted, entry: Entry) -> dict[str,
     before = event.resumed
     if before is not None:
         changes |= {name: getattr(before, name) for name in _TAKEN_OVER}
+        if before.wait is not None:
+            changes["wait_ends"] = entry.elapsed + before.wait.until - entry.at
     return changes
 
 
@@ -193,14 +209,15 @@ def _call_started(_state: RunState, event: Any, entry: Entry) -> dict[str, Any]:
     return {"call": Call(0, entry.elapsed)}
 
 
-def _iteration_started(_state: RunState, event: IterationStarted, entry: Entry) -> dict[str, Any]:
-    return {"call": Call(event.number, entry.elapsed, resumes=event.resumes), "proof": None, "cut_asked": ""}
+def _iteration_started(state: RunState, event: IterationStarted, entry: Entry) -> dict[str, Any]:
+    call = Call(event.number, entry.elapsed, resumes=event.resumes)
+    return {"call": call, "proof": None, "cut_asked": "", "status_before": state.status}
 
 
 def _review_finished(state: RunState, event: ReviewFinished, _entry: Entry) -> dict[str, Any]:
     changes = {"call": None, "cost_usd": state.cost_usd + event.cost_usd}
     if event.outcome is None:
-        return changes | {"retries": 0, "waiting_since": None}
+        return changes | {"retries": 0, "waits": 0, "waited": 0.0}
     # It could not be held: the rules for limits, overloads and failures say what is next, then it is tried again.
     return changes | {"last_outcome": event.outcome, "retries": state.retries + 1}
 
@@ -214,7 +231,7 @@ def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry)
     kind = event.outcome.kind
     # A limit or an overload is nobody's iteration: the same one is done again. Work that is done is done.
     again = kind in RETRIED and not (event.status and event.status.complete)
-    repeated = kind == "denied" and state.denied == event.outcome.message
+    denied = state.denied if again else "\n".join(allowing.rules(event.denials))
     return {
         "call": None,
         # The same iteration done again is told the same as before, as is the one after an iteration that was skipped.
@@ -227,16 +244,30 @@ def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry)
         "last_status": event.status,
         "status": event.status or state.status,
         # Only a fresh "worked: false" is idleness; silence is not a report.
-        "idle_iterations": state.idle_iterations + 1 if worked is False else (state.idle_iterations if again else 0),
+        "idle_iterations": state.idle_iterations if again else (state.idle_iterations + 1 if worked is False else 0),
         "failures": state.failures + 1 if kind in COUNTED_FAILURES else (state.failures if again else 0),
-        "denied": event.outcome.message if kind == "denied" else "",
-        "denials": state.denials + 1 if repeated else (1 if kind == "denied" else 0),
+        "denied": denied,
+        "denials": state.denials if again else _denials(state, event, denied),
         "retries": state.retries + 1 if again else 0,
-        "waiting_since": state.waiting_since if again else None,
+        "waits": state.waits if again else 0,
+        "waited": state.waited if again else 0.0,
         "cost_usd": state.cost_usd + event.cost_usd,
         "tokens": state.tokens + event.tokens,
         **_session_after(state, event, again),
     }
+
+
+def _denials(state: RunState, event: IterationFinished, denied: str) -> int:
+    """How many iterations in a row were denied the same and got no further. Without a report nobody got further."""
+    if not denied or (event.status is not None and _got_further(state.status_before, event.status)):
+        return 0
+    return state.denials + 1 if denied == state.denied else 1
+
+
+def _got_further(before: Status | None, now: Status) -> bool:
+    if now.complete or now.worked:
+        return True
+    return (now.completed or 0) > ((before.completed or 0) if before else 0)
 
 
 def _session_after(state: RunState, event: IterationFinished, again: bool) -> dict[str, Any]:
@@ -250,14 +281,22 @@ def _session_after(state: RunState, event: IterationFinished, again: bool) -> di
 
 
 def _wait_started(state: RunState, event: WaitStarted, entry: Entry) -> dict[str, Any]:
-    return {"wait": event, "waiting_since": state.waiting_since or entry.at}
+    planned = max(0.0, event.until - entry.at)
+    return {
+        "wait": event,
+        "wait_ends": entry.elapsed + planned,
+        "waits": state.waits + 1,
+        "waited": state.waited + planned,
+    }
 
 
 def _wait_ended(state: RunState, event: WaitEnded, _entry: Entry) -> dict[str, Any]:
     # What is known of a window would only begin the wait again; whoever ends it wants to try.
     window = state.wait.window if state.wait is not None and event.by != "time" else ""
     windows = {name: seen for name, seen in state.windows.items() if name != window}
-    return {"wait": None, "last_outcome": None, "windows": windows}
+    # Whoever ends a wait begins a new count, too: what was planned was not waited.
+    again = {} if event.by == "time" else {"waits": 0, "waited": 0.0}
+    return {"wait": None, "last_outcome": None, "windows": windows, **again}
 
 
 def _limit_reported(state: RunState, event: LimitReported, _entry: Entry) -> dict[str, Any]:

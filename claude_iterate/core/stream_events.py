@@ -109,7 +109,8 @@ class AgentNoted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
 
 
 class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude's own word on how it went. There may be several in one process; the last one counts."""
+    """Claude's own word on how it went. There may be several in one process; the last one counts. `untold`: it tells
+    no cost that can be read."""
 
     subtype: str = ""
     is_error: bool = False
@@ -123,6 +124,7 @@ class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     tokens: Tokens = Tokens()
     denials: tuple[Denial, ...] = ()
     context: float | None = None
+    untold: bool = False
     cut: int = 0
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+import msgspec
+
 from claude_iterate.core.reasons import Reason
 
 NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -27,6 +29,7 @@ class Facts(NamedTuple):
     failures_allowed: int = 3
     max_duration: float | None = None
     max_cost_usd: float | None = None
+    max_cost_per_iteration_usd: float | None = None
     iteration_timeout: float = 3600.0
     idle_timeout: float = 900.0
     result_grace: float = 15.0
@@ -44,25 +47,25 @@ class Facts(NamedTuple):
     only_errand: bool = False
 
 
-class Begin(NamedTuple):
+class Begin(msgspec.Struct, frozen=True):
     """Start iteration `number`."""
 
     number: int
 
 
-class Ask(NamedTuple):
+class Ask(msgspec.Struct, frozen=True):
     """Ask the person whether iteration `number` may begin."""
 
     number: int
 
 
-class Wait(NamedTuple):
+class Wait(msgspec.Struct, frozen=True):
     """Nothing to do before `until` (seconds since the run began)."""
 
     until: float
 
 
-class StartWait(NamedTuple):
+class StartWait(msgspec.Struct, frozen=True):
     """Begin a wait that the journal knows of: until a moment on the wall clock."""
 
     why: str
@@ -72,30 +75,30 @@ class StartWait(NamedTuple):
     attempt: int = 1
 
 
-class EndWait(NamedTuple):
+class EndWait(msgspec.Struct, frozen=True):
     """The moment has come."""
 
     why: str
 
 
-class Verify(NamedTuple):
+class Verify(msgspec.Struct, frozen=True):
     """Look whether the claim of completion holds."""
 
     claim: int
 
 
-class RunErrand(NamedTuple):
+class RunErrand(msgspec.Struct, frozen=True):
     """Make the one call that this run is for."""
 
 
-class Cut(NamedTuple):
+class Cut(msgspec.Struct, frozen=True):
     """End Claude now. `after` is how long the thing that tripped lasted."""
 
     cause: str
     after: float = 0.0
 
 
-class Finish(NamedTuple):
+class Finish(msgspec.Struct, frozen=True):
     """The run is over."""
 
     reason: Reason

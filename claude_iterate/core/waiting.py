@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from claude_iterate.core import backoff
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from claude_iterate.core import backoff, limits
 from claude_iterate.core.durations import describe
 from claude_iterate.core.reasons import Reason
 from claude_iterate.core.state import RunState
@@ -11,11 +15,14 @@ from claude_iterate.core.verdicts import EndWait, Facts, Finish, StartWait, Verd
 
 def wait_is_on(state: RunState, facts: Facts) -> Verdict | None:
     """A wait was begun: go on waiting until its moment on the wall clock, or until somebody says `retry`."""
-    if state.wait is None:
+    wait = state.wait
+    if wait is None:
         return None
-    if facts.wall >= state.wait.until:
-        return EndWait(state.wait.why)
-    return Wait(facts.now + state.wait.until - facts.wall)
+    if wait.why == "usage_limit" and not facts.wait_for_limits:
+        return _limit_stops(wait.detail, wait.until)
+    # A computer may sleep, so the wall clock counts; somebody may set it back, so our own clock counts as well.
+    left = min(wait.until - facts.wall, state.wait_ends - facts.now)
+    return Wait(facts.now + left) if left > 0 else EndWait(wait.why)
 
 
 def limit_is_reached(state: RunState, facts: Facts) -> Verdict | None:
@@ -25,12 +32,15 @@ def limit_is_reached(state: RunState, facts: Facts) -> Verdict | None:
     if outcome is None or outcome.kind != "usage_limit":
         return None
     if not facts.wait_for_limits:
-        return Finish("usage_limit", outcome.message, "Run again after the reset; nothing is lost.")
-    if outcome.resets_at is not None:
-        until = max(outcome.resets_at, facts.wall) + facts.reset_margin
-    else:
-        until = facts.wall + backoff.probe(state.retries)
-    return _wait(state, facts, StartWait("usage_limit", until, outcome.message, outcome.window, state.retries))
+        return _limit_stops(outcome.message, outcome.resets_at)
+    attempt = state.waits + 1
+    if outcome.resets_at is None:
+        until = facts.wall + backoff.probe(attempt)
+    elif outcome.resets_at > facts.wall:
+        until = outcome.resets_at + facts.reset_margin
+    else:  # It lags behind; whoever asks again at once only asks too often.
+        until = facts.wall + max(facts.reset_margin, backoff.transient(attempt, facts.chance))
+    return _wait(state, facts, StartWait("usage_limit", until, outcome.message, outcome.window, attempt))
 
 
 def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
@@ -39,8 +49,9 @@ def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
     outcome = state.last_outcome
     if outcome is None or outcome.kind != "transient":
         return None
-    until = facts.wall + backoff.transient(state.retries, facts.chance)
-    return _wait(state, facts, StartWait("transient", until, outcome.message, "", state.retries))
+    attempt = state.waits + 1
+    until = facts.wall + backoff.transient(attempt, facts.chance)
+    return _wait(state, facts, StartWait("transient", until, outcome.message, "", attempt))
 
 
 def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
@@ -52,18 +63,29 @@ def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
         left = 100 * (1 - seen.utilization)
         if left < percent:
             figures = f"{left:.0f}% of {window} left, {percent:.0f}% are to be kept"
-            if facts.wait_for_reserve and seen.resets_at is not None:
-                return _wait(state, facts, StartWait("reserve", seen.resets_at + facts.reset_margin, figures, window))
-            return Finish("reserve", figures, "Run again after the window's reset, or change `limits.reserve`.")
+            resets_at = limits.plausible(seen.resets_at, facts.wall)
+            if facts.wait_for_reserve and resets_at is not None:
+                return _wait(state, facts, StartWait("reserve", resets_at + facts.reset_margin, figures, window))
+            when = f"after {_moment(resets_at)}" if resets_at is not None else "after the window's reset"
+            return Finish("reserve", figures, f"Run again {when}, or change `limits.reserve`.")
     return None
+
+
+def _limit_stops(said: str, until: float | None) -> Finish:
+    when = f"after {_moment(until)}" if until is not None else "after the reset"
+    return Finish("usage_limit", said, f"Run again {when}; nothing is lost.")
+
+
+def _moment(at: float) -> str:
+    """In UTC, because rules do not know where they are."""
+    return datetime.fromtimestamp(at, UTC).strftime("%a %d %b %H:%M UTC")
 
 
 def _wait(state: RunState, facts: Facts, wanted: StartWait) -> Verdict:
     """This wait, cut to what is left of `limits.max_wait`; the end of the run when nothing is."""
-    since = state.waiting_since if state.waiting_since is not None else facts.wall
-    last = since + facts.max_wait
-    if facts.wall >= last:
+    left = facts.max_wait - state.waited
+    if left <= 0:
         reason: Reason = "agent_failed" if wanted.why == "transient" else "usage_limit"
         detail = f"{wanted.detail} (waited {describe(facts.max_wait)})"
         return Finish(reason, detail, "Run again later, or raise `limits.max_wait`; nothing is lost.")
-    return wanted._replace(until=min(wanted.until, last))
+    return replace(wanted, until=min(wanted.until, facts.wall + left))

@@ -6,7 +6,6 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -94,9 +93,10 @@ def evidence(call: Call | None, wrote_report: bool, now: float = 0.0, patterns: 
         call.stderr,
         wrote_report,
         now,
-        datetime.fromtimestamp(now, UTC).astimezone().tzinfo or UTC,
+        None,
         patterns,
         bool(call.resumes),
+        bool(call.session),
     )
 
 

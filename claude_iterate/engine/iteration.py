@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Tokens
+from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Tokens, Warned
 from claude_iterate.core.outcome import ENDING_FAILURES, classify
 from claude_iterate.core.sessions import continuation
 from claude_iterate.engine.call import AgentCall, evidence
@@ -91,3 +91,10 @@ class IterationRun:
                 result.context if result else None,
             )
         )
+        if result is not None and result.untold and not result.cost_usd and self._plan.settings.limits.max_cost_usd:
+            self._recorder.record(
+                Warned(
+                    f"Claude told no cost of iteration {self._number} that can be read.",
+                    "`limits.max_cost_usd` cannot count it; `max_iterations` and `limits.max_duration` still hold.",
+                )
+            )

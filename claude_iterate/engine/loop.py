@@ -6,6 +6,8 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import astuple
+
 from claude_iterate import __version__, operating_system
 from claude_iterate.agent import sweep
 from claude_iterate.agent.guardian import Guardian
@@ -61,6 +63,7 @@ class Engine:
         strangers = operating_system.children() or set()
         guardian = Guardian(self._plan.run, self._plan.environ)
         awake = Awake(self._plan.settings.keep_awake and not self._plan.dry_run, self._plan.environ)
+        guardian.remember(awake.pids)
         own_children = (guardian.pid, *awake.pids, *strangers)
         steering = Steering(self._plan, self._recorder, self._inbox)
         self._inbox.every_look = lambda: self._look(steering)
@@ -76,8 +79,8 @@ class Engine:
             ended = sweep.end_leftovers(self._plan.run, own_children, thorough=True)
             if ended and not self._state.finished:
                 self._recorder.record(LeftoversEnded(ended))
-            guardian.dismiss()
             awake.end()
+            guardian.dismiss()
             if self._status_watch is not None:
                 self._status_watch.close()
             self._project_end(project)
@@ -111,7 +114,7 @@ class Engine:
             case Wait(until):
                 self._inbox.receive(until)
             case StartWait():
-                self._recorder.record(WaitStarted(*verdict))
+                self._recorder.record(WaitStarted(*astuple(verdict)))
                 self._audience.flush()
             case EndWait(why):
                 self._recorder.record(WaitEnded(why))

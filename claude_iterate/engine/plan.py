@@ -86,6 +86,7 @@ class Plan:
             failures_allowed=settings.stop.failures,
             max_duration=limits.max_duration,
             max_cost_usd=limits.max_cost_usd,
+            max_cost_per_iteration_usd=limits.max_cost_per_iteration_usd,
             iteration_timeout=settings.timeouts.iteration,
             idle_timeout=settings.timeouts.idle,
             result_grace=settings.timeouts.result_grace,

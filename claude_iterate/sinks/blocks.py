@@ -25,6 +25,7 @@ from claude_iterate.core.events import (
     ToolAnswered,
     ToolCalled,
 )
+from claude_iterate.core.money import money
 from claude_iterate.sinks.limits import Limits
 from claude_iterate.sinks.tool_calls import call_lines
 from claude_iterate.sinks.tool_results import result_lines
@@ -33,7 +34,6 @@ from claude_iterate.sinks.wording import (
     first_and_rest,
     indented,
     indented_head,
-    money,
     one_line,
     stamp,
 )

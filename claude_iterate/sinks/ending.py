@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from claude_iterate.core.durations import describe
 from claude_iterate.core.events import RunFinished
+from claude_iterate.core.money import money
 from claude_iterate.core.reasons import ENDINGS
 from claude_iterate.core.state import RunState
-from claude_iterate.sinks.wording import counted, first_and_rest, indented, money, one_line
+from claude_iterate.sinks.wording import counted, first_and_rest, indented, one_line
 
 WHAT = {
     "blocked": "The agent is blocked and needs a person",

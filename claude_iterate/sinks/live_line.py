@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from claude_iterate.core.durations import describe
 from claude_iterate.core.events import Entry, IterationFinished, ToolCalled, WaitStarted
+from claude_iterate.core.money import money
 from claude_iterate.core.state import RunState
 from claude_iterate.sinks.columns import clip, width
 from claude_iterate.sinks.output import Output
 from claude_iterate.sinks.tool_calls import headline
-from claude_iterate.sinks.wording import money
 
 PAUSE = 0.2
 """Least time between two drawings."""

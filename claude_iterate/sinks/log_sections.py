@@ -6,9 +6,10 @@ import shlex
 
 from claude_iterate.core.durations import describe
 from claude_iterate.core.events import IterationFinished, RunFinished, RunStarted, StopRequested, Warned
+from claude_iterate.core.money import money
 from claude_iterate.core.outcome import FINE
 from claude_iterate.sinks import run_lines
-from claude_iterate.sinks.wording import first_and_rest, indented, money, one_line, stamp
+from claude_iterate.sinks.wording import first_and_rest, indented, one_line, stamp
 
 RULE = "=" * 80
 

@@ -13,11 +13,6 @@ def counted(number: int, noun: str) -> str:
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def money(dollars: float) -> str:
-    """`$0.42`; a fraction of a cent is not called nothing."""
-    return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"
-
-
 def stamp(at: float) -> str:
     """A moment as `2025-10-15T14:23:45.000Z`."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

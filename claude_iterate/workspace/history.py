@@ -179,7 +179,8 @@ def _so_far(row: Row, entry: Entry) -> Row:
     if isinstance(told, SessionOpened):
         row = replace(row, untold=True)
     elif isinstance(told, ResultReported):
-        row = replace(row, untold=False, cost_usd=told.cost_usd, tokens=told.tokens, turns=told.turns)
+        cost = max(row.cost_usd, told.cost_usd)
+        row = replace(row, untold=told.untold and not cost, cost_usd=cost, tokens=told.tokens, turns=told.turns)
     return row
 
 

@@ -129,12 +129,52 @@ def test_money_and_tokens_come_from_the_complete_figures() -> None:
     assert event == ResultReported("success", False, cost_usd=0.5, tokens=Tokens(4, 2, 5, 0))
 
 
-@pytest.mark.parametrize("cost", [-1, "0.5", None, True, float("nan"), float("inf"), [], 10**400])
-def test_an_odd_cost_is_no_cost(cost: object) -> None:
-    """Negative, text, not a number: 0."""
-    event = one({"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": cost})
+@pytest.mark.parametrize("cost", [-1, "dear", None, True, float("nan"), float("inf"), "inf", [], 10**400, 1e9])
+def test_an_odd_cost_is_not_told(cost: object) -> None:
+    """Negative, words, not a number, beyond all reason: nobody says that it was free."""
+    document = {"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": cost}
+    event = one(document)
     assert isinstance(event, ResultReported)
-    assert event.cost_usd == 0.0
+    assert (event.cost_usd, event.untold) == (0.0, True)
+    summed = one(document | {"modelUsage": {"a": {"costUSD": 0.25}, "b": {"costUSD": 0.5}, "c": {"costUSD": "x"}}})
+    assert isinstance(summed, ResultReported)
+    assert (summed.cost_usd, summed.untold) == (0.75, False)
+
+
+def test_a_cost_in_a_string_counts() -> None:
+    """Money must not be overlooked."""
+    event = one({"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": "0.50"})
+    assert isinstance(event, ResultReported)
+    assert (event.cost_usd, event.untold) == (0.5, False)
+
+
+@pytest.mark.parametrize(("turns", "kept"), [(3, 3), (-4, 0), (1e300, 0), ("3", 0), (10**30, 0)])
+def test_odd_turns_are_none(turns: object, kept: int) -> None:
+    """They would only spoil the sums."""
+    event = one({"type": "result", "subtype": "success", "is_error": False, "num_turns": turns, "total_cost_usd": 0})
+    assert isinstance(event, ResultReported)
+    assert event.turns == kept
+
+
+def limits_of(**info: object) -> list[LimitReported]:
+    line = json.dumps({"type": "rate_limit_event", "rate_limit_info": info}).encode()
+    return [event for event in events_of(line) if isinstance(event, LimitReported)]
+
+
+def test_a_window_is_told_wherever_its_figures_stand() -> None:
+    """Newer releases tell the use of the window in question only among all windows."""
+    windows = {"five_hour": {"utilization": 0.95, "resetsAt": 7}, "seven_day": {"utilization": 1, "resetsAt": 9000}}
+    assert limits_of(status="allowed_warning", rateLimitType="five_hour", unifiedWindows=windows) == [
+        LimitReported("allowed", "seven_day", 9000.0, 1.0),
+        LimitReported("allowed_warning", "five_hour", 7.0, 0.95),
+    ]
+    own = limits_of(status="rejected", rateLimitType="five_hour", resetsAt=8, utilization=1, unifiedWindows=windows)
+    assert own[-1] == LimitReported("rejected", "five_hour", 8.0, 1.0)
+
+
+def test_a_reset_in_milliseconds_is_in_seconds() -> None:
+    """Recognised by its size."""
+    assert limits_of(status="allowed", rateLimitType="x", resetsAt=1_778_565_600_000)[0].resets_at == 1_778_565_600.0
 
 
 @pytest.mark.parametrize(

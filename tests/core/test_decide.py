@@ -6,11 +6,27 @@ import pytest
 
 from claude_iterate.core.call import Call
 from claude_iterate.core.decide import BETWEEN_RULES, decide
-from claude_iterate.core.events import Outcome, ResultReported, StopRequested
+from claude_iterate.core.events import (
+    Denial,
+    Entry,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    Requested,
+    ResultReported,
+    ReviewFinished,
+    ReviewStarted,
+    StatusChanged,
+    StopRequested,
+    VerificationStarted,
+    WaitEnded,
+    WaitStarted,
+)
 from claude_iterate.core.running import RUNNING_RULES, decide_running
-from claude_iterate.core.state import RunState
-from claude_iterate.core.status import Status
-from claude_iterate.core.verdicts import Begin, Cut, Facts, Finish, Wait
+from claude_iterate.core.state import RunState, fold
+from claude_iterate.core.status import Change, Status
+from claude_iterate.core.verdicts import Ask, Begin, Cut, Facts, Finish, StartWait, Verdict, Verify, Wait
 
 
 def test_a_fresh_run_begins_with_iteration_1() -> None:
@@ -96,3 +112,113 @@ def test_an_urgent_stop_cuts_at_once_and_a_patient_one_does_not() -> None:
 def test_every_rule_explains_itself() -> None:
     """The documentation's tables are made of these sentences."""
     assert all(rule.__doc__ for rule in (*BETWEEN_RULES, *RUNNING_RULES))
+
+
+DENIED = (Denial("Bash", "npm test"), Denial("Write", "/x"))
+
+
+def denied(number: int, status: Status | None = None, denials: tuple[Denial, ...] = DENIED) -> list[Event]:
+    kind = "ok" if status else "denied"
+    return [IterationStarted(number), IterationFinished(number, Outcome(kind), status, denials=denials)]
+
+
+def verdict_after(*events: Event, facts: Facts | None = None) -> Verdict:
+    return decide(fold(Entry(0, 0.0, 0.0, event) for event in events), facts or Facts(9))
+
+
+def test_the_same_denial_twice_ends_the_run_with_the_rules() -> None:
+    """In whatever order the tools came, and whatever limit came in between."""
+    other = (DENIED[1], DENIED[0])
+    limit = [IterationStarted(2), IterationFinished(2, Outcome("usage_limit")), WaitEnded("usage_limit")]
+    verdict = verdict_after(*denied(1), *limit, *denied(2, denials=other))
+    rules = "Bash(npm:*), Write"
+    assert verdict == Finish("agent_failed", f"not allowed: {rules}", "Allow it: --allow 'Bash(npm:*)' --allow Write")
+    assert verdict_after(*denied(1), *denied(2, denials=DENIED[:1])) == Begin(3)
+
+
+def test_a_denial_matters_only_to_those_who_get_no_further() -> None:
+    """A report does not hide it; progress does."""
+    same = Status(False, 3, 10)
+    assert isinstance(verdict_after(*denied(1, same), *denied(2, same), *denied(3, same)), Finish)
+    steps = [event for number in range(1, 6) for event in denied(number, Status(False, number, 10))]
+    assert verdict_after(*steps) == Begin(6)
+    # The watcher tells of the report before the iteration is over; that takes nothing from its progress.
+    seen = [event for number in range(1, 6) for event in _watched(number)]
+    assert verdict_after(*seen) == Begin(6)
+
+
+def _watched(number: int) -> list[Event]:
+    status = Status(False, number, 10)
+    begun, done = denied(number, status)
+    return [begun, StatusChanged(status, Change()), done]
+
+
+def test_what_is_added_up_is_not_lost_in_rounding() -> None:
+    """0.7 + 0.1 + 0.1 + 0.1 is 1, whatever a computer says."""
+    spent = [
+        IterationFinished(number, Outcome("ok"), cost_usd=cost) for number, cost in enumerate((0.7, 0.1, 0.1, 0.1))
+    ]
+    verdict = verdict_after(*spent, facts=Facts(9, max_cost_usd=1.0))
+    assert isinstance(verdict, Finish)
+    assert verdict.reason == "budget"
+
+
+def test_a_little_money_is_not_called_nothing() -> None:
+    """The figures of a small budget can be read."""
+    verdict = verdict_after(IterationFinished(1, Outcome("ok"), cost_usd=0.005), facts=Facts(9, max_cost_usd=0.004))
+    assert isinstance(verdict, Finish)
+    assert verdict.detail == "$0.0050 of $0.0040 spent"
+
+
+def test_the_cap_of_an_iteration_ends_the_iteration() -> None:
+    """Three in a row end the run, as other failures do; without such a cap it was the workspace's money."""
+    spent = [IterationFinished(number, Outcome("budget", "cap")) for number in (1, 2, 3)]
+    capped = Facts(9, max_cost_usd=5.0, max_cost_per_iteration_usd=0.5)
+    assert verdict_after(*spent[:2], facts=capped) == Begin(3)
+    verdict = verdict_after(*spent, facts=capped)
+    assert isinstance(verdict, Finish)
+    assert verdict.reason == "agent_failed"
+
+
+def test_a_claim_over_budget_is_looked_at() -> None:
+    """Checks cost nothing; a review that cannot be paid is not begun."""
+    claim = IterationFinished(1, Outcome("budget", "cap"), Status(True), cost_usd=1.0)
+    assert verdict_after(claim, facts=Facts(9, max_cost_usd=1.0, proof_wanted=True)) == Verify(1)
+    verdict = verdict_after(claim, facts=Facts(9, max_cost_usd=1.0, proof_wanted=True, review_wanted=True))
+    assert isinstance(verdict, Finish)
+    assert verdict.reason == "budget"
+
+
+def test_a_limit_in_the_last_iterations_proof_is_awaited() -> None:
+    """The number of iterations is used up, the claim is not judged yet."""
+    limit = Outcome("usage_limit", "m", resets_at=1000.0)
+    claim = IterationFinished(1, Outcome("ok"), Status(True))
+    facts = Facts(9, wall=900, max_iterations=1, proof_wanted=True, review_wanted=True)
+    unheld = ReviewFinished("unheld", outcome=limit)
+    assert isinstance(
+        verdict_after(claim, VerificationStarted(1), ReviewStarted("quick"), unheld, facts=facts), StartWait
+    )
+    limited = IterationFinished(1, limit, Status(True))
+    assert isinstance(verdict_after(limited, facts=facts), StartWait)
+    wait = WaitStarted("usage_limit", 1060.0)
+    assert isinstance(verdict_after(limited, wait, facts=facts), Wait)
+    assert verdict_after(limited, wait, WaitEnded("usage_limit"), facts=facts) == Verify(1)
+
+
+def test_a_paused_run_does_not_prove_anything() -> None:
+    """A review costs money, checks take time; `verify` was asked for, so it is held."""
+    claim = IterationFinished(1, Outcome("ok"), Status(True))
+    assert verdict_after(claim, Requested("pause"), facts=Facts(9, proof_wanted=True)) == Wait(float("inf"))
+    assert verdict_after(claim, Requested("pause"), Requested("resume"), facts=Facts(9, proof_wanted=True)) == Verify(1)
+
+
+def test_an_iteration_that_is_done_again_is_not_idle_twice() -> None:
+    """Only what counts as an iteration can be an idle one."""
+    idle = Status(False, worked=False)
+    state = fold(Entry(0, 0.0, 0.0, IterationFinished(1, Outcome(kind), idle)) for kind in ("usage_limit", "ok"))
+    assert (state.iterations, state.idle_iterations) == (1, 1)
+
+
+def test_verdicts_differ_by_kind() -> None:
+    """To ask is not to begin, though both name a number."""
+    assert len({Begin(1), Ask(1), Verify(1)}) == 3

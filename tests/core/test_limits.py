@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -24,11 +25,11 @@ def at(year: int, month: int, day: int, hour: int, minute: int = 0, offset: floa
     [
         (f"Claude AI usage limit reached|{int(NOW) + 3600}", NOW + 3600),
         ("Claude usage limit reached. Your limit will reset at 7pm (Asia/Tokyo).", at(2026, 2, 2, 19, 0, 9)),
-        ("5-hour limit reached ∙ resets 1am", at(2026, 2, 2, 1, 0, 2)),
-        ("5-hour limit reached • resets 11pm", at(2026, 2, 1, 23, 0, 2)),
+        ("5-hour limit reached ∙ resets 6pm", at(2026, 2, 1, 18, 0, 2)),
+        ("5-hour limit reached • resets 7:30pm", at(2026, 2, 1, 19, 30, 2)),
         ("You've hit your limit · resets 1pm (Europe/Lisbon)", at(2026, 2, 1, 13)),
         ("You've hit your limit · resets Feb 4, 9pm (Africa/Johannesburg)", at(2026, 2, 4, 21, 0, 2)),
-        ("You've hit your session limit · resets 1:44am (UTC)", at(2026, 2, 2, 1, 44)),
+        ("You've hit your session limit · resets 1:44pm (UTC)", at(2026, 2, 1, 13, 44)),
         ("You've hit your weekly limit · resets Feb 5, 3:21pm (UTC)", at(2026, 2, 5, 15, 21)),
         ("You've hit your Opus limit", None),
         ("You're out of extra usage · resets 2:30pm (Asia/Tokyo)", at(2026, 2, 2, 14, 30, 9)),
@@ -56,6 +57,8 @@ def test_every_form_is_known_with_its_moment(words: str, moment: float | None) -
         "API Error: 529 Overloaded",
         "Credit balance is too low",
         "Prompt is too long",
+        "Context limit reached · /compact or /clear to continue",
+        "EMFILE: open files limit reached",
         "",
     ],
 )
@@ -68,6 +71,40 @@ def test_a_user_can_add_patterns() -> None:
     """Wording changes between releases."""
     assert not means_limit("The well is dry")
     assert means_limit("The well is dry", [r"well is \w+"])
+
+
+def test_a_pattern_that_runs_wild_does_not_hold_us_up() -> None:
+    """It is given up after a moment, and does not match."""
+    assert not means_limit("The well is a" + "a" * 3000 + "!", [r"(?:.?){9,}(?:.?){9,}(?:.?){9,}(?:.?){9,}(a|b|ab)*c"])
+
+
+def test_a_time_that_has_just_passed_is_not_the_same_time_tomorrow() -> None:
+    """Enforcement lags behind what the message says; midnight in between does not matter."""
+    assert reset_in("You've hit your limit · resets 11:58am (UTC)", NOW) == NOW - 120
+    midnight = datetime(2026, 2, 2, 0, 3, tzinfo=UTC).timestamp()
+    assert reset_in("You've hit your limit · resets 11:58pm (UTC)", midnight) == midnight - 300
+    assert reset_in("You've hit your limit · resets 11:30am (UTC)", NOW) == NOW + 86400 - 1800
+
+
+@pytest.mark.parametrize(
+    "words", ["5-hour limit reached ∙ resets 11:30am", "You've hit your session limit · resets 9pm"]
+)
+def test_five_hours_are_no_day(words: str) -> None:
+    """The short window's reset is near; a clock time far ahead has passed, so it is looked for with probes."""
+    assert reset_in(words, NOW) is None
+    assert reset_in(words.replace("resets", "resets Feb 2,"), NOW) is not None
+
+
+def test_summer_time_begins_while_we_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """7 o'clock on this computer is 7 o'clock after the change."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        saturday = datetime(2026, 3, 28, 23, 0, tzinfo=UTC).timestamp()  # clocks change at 01:00 UTC
+        assert reset_in("You've hit your limit · resets 7am", saturday, None) == at(2026, 3, 29, 5)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,12 @@ from claude_iterate.core.events import (
     CutStarted,
     Denial,
     Entry,
+    Event,
     IterationStarted,
     LimitReported,
     ResultReported,
+    Said,
+    ToolCalled,
 )
 from claude_iterate.core.outcome import (
     CLASSES,
@@ -23,10 +26,9 @@ from claude_iterate.core.outcome import (
     FINE,
     RETRIED,
     Evidence,
-    allow_rules,
     classify,
 )
-from claude_iterate.core.state import RunState, fold_from, reduce
+from claude_iterate.core.state import RunState, fold, fold_from, reduce
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
 
@@ -42,7 +44,7 @@ def evidence_of(name: str, code: int) -> Evidence:
     assert now is not None
     stderr = FIXTURES / f"{name}.stderr.txt"
     words = stderr.read_text() if stderr.exists() else ""
-    return Evidence(now.result, code, None, now.rejected, now.error_said, words)
+    return Evidence(now.result, code, None, now.rejected, now.error_said, words, began=bool(now.session))
 
 
 @pytest.mark.parametrize(
@@ -62,10 +64,10 @@ def evidence_of(name: str, code: int) -> Evidence:
         ("d06-500", 1, "transient"),
         ("d07-529", 1, "transient"),
         ("d08-529-no-sandbox-default-retries", 1, "transient"),
-        ("d09-400", 1, "config"),
+        ("d09-400", 1, "refused"),
         ("d10-404-model", 1, "config"),
-        ("d11-413", 1, "config"),
-        ("d12-400-prompt-too-long", 1, "config"),
+        ("d11-413", 1, "refused"),
+        ("d12-400-prompt-too-long", 1, "refused"),
         ("d13-400-credit-balance", 1, "billing"),
         ("d14-500-then-ok", 0, "ok"),
         ("d20-conn-refused", 1, "transient"),
@@ -124,10 +126,94 @@ def test_a_good_result_survives_a_bad_exit_if_work_was_reported() -> None:
     assert classify(Evidence(good, 1)).kind == "crash"
 
 
-def test_denials_become_the_rule_to_add() -> None:
-    """Each tool once; a command by its first word."""
-    denials = (Denial("Bash", "npm test -- -v"), Denial("Write", "/x"), Denial("Bash", "npm run x"))
-    assert allow_rules(denials) == "--allow 'Bash(npm:*)' --allow 'Write'"
+def test_a_denial_comes_with_the_rule_to_add() -> None:
+    """As flags that can be copied."""
+    result = ResultReported("success", denials=(Denial("Write", "/x"), Denial("Bash", "npm test")))
+    outcome = classify(Evidence(result))
+    assert (outcome.kind, outcome.message) == ("denied", "not allowed: Bash(npm:*), Write")
+    assert outcome.advice == "Allow it: --allow 'Bash(npm:*)' --allow Write"
+
+
+def failure(text: str, status: int | None = None) -> ResultReported:
+    return ResultReported("success", True, text, api_error_status=status)
+
+
+@pytest.mark.parametrize("text", ["API Error: 400 tool_use ids were found without tool_result", "Prompt is too long"])
+@pytest.mark.parametrize("status", [None, 400, 413])
+def test_a_refused_request_is_one_failure_and_not_the_end(text: str, status: int | None) -> None:
+    """The next iteration has fresh context; only a session that was gone on with is to blame by itself."""
+    outcome = classify(Evidence(failure(text, status)))
+    assert outcome.kind == "refused"
+    assert "smaller" in outcome.advice
+    assert classify(Evidence(failure(text, status), resumed=True)).kind == "session"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "API Error: Connection error.",
+        "API Error: 502 Bad gateway",
+        "API Error: Request rejected (429) · slow down",
+        "TypeError: fetch failed",
+        "getaddrinfo EAI_AGAIN api.anthropic.com",
+        "connect ETIMEDOUT 1.2.3.4:443",
+        "socket hang up",
+    ],
+)
+def test_a_network_that_fails_is_awaited_without_a_status_too(text: str) -> None:
+    """Older releases tell no `api_error_status`."""
+    assert classify(Evidence(failure(text), 1)).kind == "transient"
+
+
+@pytest.mark.parametrize("status", [500, 502, 520, 524, 529, 599])
+def test_every_server_error_passes(status: int) -> None:
+    """Those of the proxies in between, too."""
+    assert classify(Evidence(failure("no", status), 1)).kind == "transient"
+
+
+@pytest.mark.parametrize(
+    "stderr",
+    ["hook: notes say we hit the 5-hour limit, resets 3pm", "MCP server foo timed out", "/home/me/billing error"],
+)
+def test_what_others_print_while_claude_works_proves_nothing(stderr: str) -> None:
+    """Hooks and servers write to the same stderr; before a session there is only Claude itself."""
+    died = classify(Evidence(None, -9, stderr=stderr, began=True))
+    assert died.kind == "crash"
+    assert stderr in died.message
+    assert classify(Evidence(None, 1, stderr=stderr)).kind != "crash"
+
+
+REJECTED = LimitReported("rejected", "five_hour", 5000.0)
+
+
+def test_a_login_that_fails_is_no_limit() -> None:
+    """Waiting would not mend it."""
+    assert classify(Evidence(failure("Invalid API key", 401), 1, rejected=REJECTED)).kind == "auth"
+
+
+def test_an_exit_code_takes_a_good_result_back() -> None:
+    """A rejection, no report and exit 1: that was the limit, not a crash."""
+    good = ResultReported("success", False, "")
+    assert classify(Evidence(good, 1, rejected=REJECTED)).kind == "usage_limit"
+    assert classify(Evidence(good, 1, rejected=REJECTED, wrote_status=True)).kind == "ok"
+
+
+@pytest.mark.parametrize(
+    "after", [LimitReported("allowed", "five_hour"), ToolCalled("t", "Bash", {}), Said("here we go")]
+)
+def test_a_rejection_is_forgotten_when_claude_gets_through(after: Event) -> None:
+    """It says so, or the model answers."""
+    state = fold([Entry(1, 0, 0, IterationStarted(1)), Entry(2, 0, 0, REJECTED), Entry(3, 0, 0, after)])
+    assert state.call is not None
+    assert state.call.rejected is None
+    other = [
+        Entry(1, 0, 0, IterationStarted(1)),
+        Entry(2, 0, 0, REJECTED),
+        Entry(3, 0, 0, LimitReported("allowed", "x")),
+    ]
+    kept = fold(other).call
+    assert kept is not None
+    assert kept.rejected == REJECTED
 
 
 def test_every_class_is_either_fine_or_a_failure_of_a_known_sort() -> None:

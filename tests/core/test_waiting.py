@@ -48,10 +48,41 @@ def test_a_wait_ends_at_its_moment_and_not_before() -> None:
     assert decide(reduce(state, Entry(9, 1060, 9, WaitEnded("usage_limit"))), Facts(9, wall=1060)) == Begin(1)
 
 
-def test_a_clock_that_jumps_back_waits_longer_but_not_for_ever() -> None:
-    """The moment is what counts; `max_wait` bounds it when the next wait is asked for."""
-    state = after(finished(LIMIT), WaitStarted("usage_limit", 1060.0))
-    assert decide(state, Facts(5, wall=-100)) == Wait(1165)
+def test_a_clock_that_is_set_back_does_not_prolong_a_wait() -> None:
+    """It lasts no longer than was planned, also when the run goes on after a kill."""
+    state = after(finished(LIMIT), WaitStarted("usage_limit", 1060.0))  # at 500, 2 seconds into the run
+    assert decide(state, Facts(5, wall=-1e6)) == Wait(562)
+    assert decide(state, Facts(562, wall=-1e6)) == EndWait("usage_limit")
+    again = after(RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), resumed=resumption("a", state, 0)), at=560)
+    assert decide(again, Facts(5, wall=-1e6)) == Wait(501)
+
+
+def test_a_wait_that_goes_on_heeds_the_settings_of_today() -> None:
+    """Whoever now wants to stop at a limit is stopped, and told when to come back."""
+    state = after(finished(LIMIT), WaitStarted("usage_limit", 1060.0, "limit"))
+    verdict = decide(state, Facts(5, wall=900, wait_for_limits=False))
+    assert isinstance(verdict, Finish)
+    assert (verdict.reason, verdict.detail) == ("usage_limit", "limit")
+    assert "Thu 01 Jan 00:17 UTC" in verdict.advice
+
+
+def test_a_reset_that_has_passed_is_not_asked_for_at_once() -> None:
+    """Enforcement lags: growing pauses, even without a margin."""
+    state = after(finished(LIMIT))
+    untils = []
+    for number in range(3):
+        verdict = decide(state, Facts(5, wall=1100, reset_margin=0))
+        assert isinstance(verdict, StartWait)
+        untils.append(verdict.until - 1100)
+        for event in (WaitStarted("usage_limit", verdict.until), WaitEnded("usage_limit"), finished(LIMIT)):
+            state = reduce(state, Entry(9 + number, 1100, 9, event))
+    assert untils == [5, 10, 20]
+
+
+def test_reboots_do_not_lengthen_the_first_wait() -> None:
+    """Only waits in a row do."""
+    rebooted = (finished(Outcome("rebooted")) for _ in range(3))
+    assert decide(after(*rebooted, finished(OVERLOAD)), Facts(9, wall=100)) == StartWait("transient", 105, "529", "", 1)
 
 
 def test_no_iteration_is_spent_on_limits_and_overloads() -> None:
@@ -60,7 +91,7 @@ def test_no_iteration_is_spent_on_limits_and_overloads() -> None:
     assert (state.iterations, state.retries, state.failures, state.cost_usd) == (0, 2, 0, 1.0)
     assert decide(state, Facts(9)) == Begin(1)
     done = reduce(state, Entry(9, 0, 9, finished(Outcome("ok"))))
-    assert (done.iterations, done.retries, done.waiting_since) == (1, 0, None)
+    assert (done.iterations, done.retries, done.waits, done.waited) == (1, 0, 0, 0.0)
 
 
 def test_work_that_is_done_before_the_limit_is_done() -> None:
@@ -71,14 +102,22 @@ def test_work_that_is_done_before_the_limit_is_done() -> None:
 
 
 def test_all_waits_in_a_row_are_bounded_together() -> None:
-    """The second wait is cut to what is left; then the run ends."""
+    """The second wait is cut to what is left; then the run ends. Work and down-time between them are no waiting."""
     state = after(finished(LIMIT), WaitStarted("usage_limit", 600.0), WaitEnded("usage_limit"), finished(LIMIT), at=500)
-    verdict = decide(state, Facts(0, wall=600, max_wait=200))
+    verdict = decide(state, Facts(0, wall=900, max_wait=200))
     assert isinstance(verdict, StartWait)
-    assert verdict.until == 700
-    over = decide(state, Facts(0, wall=700, max_wait=200))
+    assert verdict.until == 1000
+    over = decide(state, Facts(0, wall=900, max_wait=100))
     assert isinstance(over, Finish)
     assert over.reason == "usage_limit"
+
+
+def test_whoever_ends_a_wait_begins_a_new_count() -> None:
+    """What was planned and not waited does not use up `max_wait`."""
+    events = (finished(LIMIT), WaitStarted("usage_limit", 600.0), WaitEnded("usage_limit", "retry"), finished(LIMIT))
+    verdict = decide(after(*events, at=500), Facts(0, wall=900, max_wait=100))
+    assert isinstance(verdict, StartWait)
+    assert verdict.until == 1000
 
 
 def test_overloads_back_off_and_end_as_a_failure() -> None:
@@ -89,7 +128,7 @@ def test_overloads_back_off_and_end_as_a_failure() -> None:
     second = decide(twice, Facts(0, wall=200))
     assert isinstance(second, StartWait)
     assert second.until == 210
-    over = decide(twice, Facts(0, wall=9e9))
+    over = decide(twice, Facts(0, wall=200, max_wait=5))
     assert isinstance(over, Finish)
     assert over.reason == "agent_failed"
 
@@ -105,6 +144,15 @@ def test_a_reserve_is_kept() -> None:
     assert wait.until == 2060
     assert decide(state, Facts(0, wall=1000, reserve={"five_hour": 5})) == Begin(1)
     assert decide(state, Facts(0, wall=3000, reserve={"five_hour": 20})) == Begin(1)
+    killed = RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), resumed=resumption("a", state, 0))
+    assert decide(after(killed), Facts(0, wall=1000, reserve={"five_hour": 20})) == stop
+
+
+def test_a_reset_in_ten_years_is_not_waited_for() -> None:
+    """Nobody knows when this window is reset: the reserve ends the run."""
+    state = after(LimitReported("allowed", "five_hour", 1000.0 + 10 * 365 * 86400, 0.9))
+    verdict = decide(state, Facts(0, wall=1000, reserve={"five_hour": 20}, wait_for_reserve=True))
+    assert isinstance(verdict, Finish)
 
 
 def test_a_stop_beats_a_wait() -> None:
