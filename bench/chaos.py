@@ -8,28 +8,36 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import chaos_checks
+import chaos_shapes
+from chaos_shapes import Shape
 
 from claude_iterate.selftest.scene import Scene, TooSlow
+from claude_iterate.workspace import control
 
 LATEST = 1.2
 """Seconds after which a run is killed at the latest."""
 KILLS = (1, 1, 1, 2, 2, 3)
-AT_WORK = 0.6
+AT_WORK = 0.3
 """How often the instant counts from the run's first word instead of from the start of the process."""
+AIMED = 0.5
+"""How often it counts from an event of the round's shape, so that no phase is left out."""
+SHORTLY = 0.3
+PATIENCE = 2.0
 
 
 @dataclass
@@ -37,10 +45,11 @@ class Round:
     """What was done in one round, and what was wrong afterwards."""
 
     number: int
-    iterations: int
-    costs: list[float]
+    shape: Shape
+    iterations: int = 0
     kills: int = 0
     runs: int = 0
+    died_last: bool = False
     moments: collections.Counter[str] = field(default_factory=collections.Counter)
     problems: list[str] = field(default_factory=list)
 
@@ -48,15 +57,17 @@ class Round:
 def play(number: int, seed: int, folder: Path) -> Round:
     """One round: kills, then a run to the end, then the checks."""
     chance = random.Random(f"{seed}-{number}")
-    costs = [round(chance.uniform(0.001, 0.05), 6) for _ in range(40)]
-    this = Round(number, chance.randint(5, 8), costs)
-    scene = Scene(folder, {"stop.failures": 0, "timeouts.result_grace": "3s"}, "- work\n", "loop")
-    scene.script([_call(chance, index, cost) for index, cost in enumerate(costs, 1)])
+    this = Round(number, chaos_shapes.by_chance(chance))
+    settings = {"stop.failures": 0, "timeouts.result_grace": "3s", **this.shape.settings}
+    scene = Scene(folder, settings, "- one\n- two\n", "loop")
+    scene.script(this.shape.calls)
     try:
         for _ in range(chance.choice(KILLS)):
             _kill(scene, this, chance)
-        _complete(scene, this)
-        this.problems += chaos_checks.broken(scene, this.iterations, this.costs, this.kills)
+        _complete(scene, this, chance)
+        story = chaos_checks.Story(scene, this.shape, this.kills, this.died_last)
+        this.iterations = len(story.done)
+        this.problems += chaos_checks.broken(story)
     except (TooSlow, ValueError, LookupError, OSError) as error:
         this.problems.append(repr(error))
     finally:
@@ -66,59 +77,81 @@ def play(number: int, seed: int, folder: Path) -> Round:
     return this
 
 
-def _call(chance: random.Random, number: int, cost: float) -> list[dict[str, Any]]:
-    """A short call; some crash, some leave a process behind, some linger after the result."""
-    steps: list[dict[str, Any]] = [{"init": {}}, {"say": f"call {number}"}, {"sleep": chance.uniform(0.05, 0.2)}]
-    if chance.random() < 0.15:
-        steps.append({"grandchild": {"seconds": 120, "own_session": chance.random() < 0.5}})
-    if chance.random() < 0.1:
-        return [*steps, {"exit": 3}]
-    steps += [{"status": {"complete": False, "summary": f"call {number}"}}, {"sleep": chance.uniform(0, 0.04)}]
-    return [
-        *steps,
-        {"result": {"result": f"call {number}", "total_cost_usd": cost}},
-        {"sleep": chance.uniform(0, 0.04)},
-    ]
-
-
-def _start(scene: Scene, this: Round) -> Any:
+def _start(scene: Scene, this: Round) -> subprocess.Popen[bytes]:
     this.runs += 1
-    return scene.start("-m", str(this.iterations))
+    this.died_last = False
+    return scene.start(*this.shape.flags)
+
+
+def _comes(scene: Scene, process: subprocess.Popen[bytes], kind: str, before: int) -> None:
+    """Wait for one more event of this kind, or for the end of the run. A paused run may never come to either."""
+    with contextlib.suppress(TooSlow):
+        scene.until(lambda: len(scene.events(kind)) > before or process.poll() is not None, kind, PATIENCE)
 
 
 def _kill(scene: Scene, this: Round, chance: random.Random) -> None:
     """Start and kill; nothing more if it ended before, or had come to its end."""
     if scene.events("RunFinished"):
         return
-    before = len(scene.events("RunStarted"))
+    mark = chance.choice(this.shape.marks)
+    begun, seen = len(scene.events("RunStarted")), len(scene.events(mark))
     process = _start(scene, this)
-    if chance.random() < AT_WORK:
-        scene.until(
-            lambda: len(scene.events("RunStarted")) > before or process.poll() is not None, "the run's first word"
-        )
+    aim, latest = chance.random(), LATEST
+    if aim < AT_WORK + AIMED:
+        _comes(scene, process, "RunStarted", begun)
+    if chance.random() < 0.7:
+        _request(scene, this, process, chance)
+    if aim < AIMED:
+        _comes(scene, process, mark, seen)
+        latest = LATEST if mark == "WaitStarted" else SHORTLY
     # The random instant is the point: this is no synchronisation.
-    time.sleep(chance.uniform(0, LATEST))
+    time.sleep(chance.uniform(0, latest))
     if process.poll() is None:
         process.kill()
-        this.kills += 1
         process.wait()
+        this.died_last = True
+        this.kills += 1
         this.moments[chaos_checks.last_event(scene)] += 1
     if chance.random() < 0.5:
         scene.until(lambda: not scene.processes(), "the end of all processes after kill -9", 10.0)
 
 
-def _complete(scene: Scene, this: Round) -> None:
-    if not scene.events("RunFinished"):
-        done = scene.finish(_start(scene, this))
-        if done.code != 0:
-            this.problems.append(f"the last run ended with {done.code}: {done.err[-300:]}")
+def _request(scene: Scene, this: Round, process: subprocess.Popen[bytes], chance: random.Random) -> None:
+    """Ask for what the shape wants, at some instant of a run that has begun."""
+    runs = scene.layout.run_ids()
+    if not this.shape.request or not runs or process.poll() is not None:
+        return
+    if this.shape.request == "retry":
+        _comes(scene, process, "WaitStarted", len(scene.events("WaitEnded")))
+    else:
+        time.sleep(chance.uniform(0, SHORTLY))
+    if process.poll() is None:
+        control.post(scene.layout, runs[-1], this.shape.request)
+
+
+def _complete(scene: Scene, this: Round, chance: random.Random) -> None:
+    """A last run that is left alone, but for a request and for `resume`."""
+    if scene.events("RunFinished"):
+        return
+    begun, asked = len(scene.events("RunStarted")), len(scene.events("Requested"))
+    process = _start(scene, this)
+    if this.shape.request:
+        _comes(scene, process, "RunStarted", begun)
+        _request(scene, this, process, chance)
+    if this.shape.request == "pause":
+        _comes(scene, process, "Requested", asked)
+        time.sleep(chance.uniform(0, SHORTLY))
+        control.post(scene.layout, scene.layout.run_ids()[-1], "resume")
+    done = scene.finish(process)
+    if done.code != 0:
+        this.problems.append(f"the last run ended with {done.code}: {done.err[-300:]}")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench/chaos", description=__doc__)
     parser.add_argument("--count", type=int, default=300, metavar="N", help="rounds (default: 300)")
     parser.add_argument("--seed", type=int, default=None, metavar="S", help="decides the instants (default: by chance)")
-    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, metavar="J", help="rounds at a time")
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 2, metavar="J", help="rounds at a time")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1_000_000)
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-chaos-"))
@@ -129,7 +162,8 @@ def main() -> int:
         for finished in as_completed(plays):
             rounds.append(finished.result())
             if rounds[-1].problems:
-                print(f"round {rounds[-1].number} (seed {seed}): {'; '.join(rounds[-1].problems)}")
+                one = rounds[-1]
+                print(f"round {one.number} (seed {seed}, {one.shape.name}): {'; '.join(one.problems)}")
     return _summary(rounds, seed, folder, time.monotonic() - began)
 
 
@@ -140,6 +174,8 @@ def _summary(rounds: list[Round], seed: int, folder: Path, seconds: float) -> in
     print(
         f"killed with SIGKILL: {sum(one.kills for one in rounds)} runs in {sum(bool(o.kills) for o in rounds)} rounds"
     )
+    shapes = collections.Counter(one.shape.name for one in rounds)
+    print(f"kinds of rounds: {', '.join(f'{kind} {count}' for kind, count in shapes.most_common())}")
     print(f"the last word before death: {', '.join(f'{kind} {count}' for kind, count in moments.most_common())}")
     if broken:
         print(f"{len(broken)} rounds broke a promise; see {folder}: {' '.join(str(one.number) for one in broken)}")
@@ -147,6 +183,7 @@ def _summary(rounds: list[Round], seed: int, folder: Path, seconds: float) -> in
     folder.rmdir()
     print(f"iterations finished: {sum(one.iterations for one in rounds)}, each once")
     print("journal lines lost or doubled 0, iterations counted twice 0, processes left 0, locks stuck 0")
+    print("claims judged twice 0, calls before the end of a limit 0, iterations begun in a pause 0, cents lost 0")
     return 0
 
 

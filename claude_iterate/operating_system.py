@@ -1,39 +1,43 @@
-"""The one file that knows which operating system this is: locks, signals, orphans, processes and their environment.
+"""The file that knows which operating system this is: locks, signals, orphans, processes and their environment.
 
-Linux and macOS are supported. Windows would be added here and nowhere else.
+Linux and macOS are supported. Windows would be added here and in `terminals`, and nowhere else.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-import select
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 try:
     import fcntl
-    import termios
 except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
-    termios = None  # type: ignore[assignment]
 
 LINUX = sys.platform.startswith("linux")
 _PR_SET_CHILD_SUBREAPER = 36
 _F_SETPIPE_SZ = 1031
 
 
-def try_lock(handle: int) -> bool:
-    """Take an exclusive kernel lock on an open file without waiting; it ends with the file or the process."""
+def try_lock(handle: int, shared: bool = False) -> bool:
+    """Take a kernel lock on an open file without waiting; it ends with the file or the process. Any number can have a
+    shared one, but nobody beside an exclusive one."""
     if fcntl is None:
         raise NotImplementedError("file locks on this system")
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
+
+
+def unlock(handle: int) -> None:
+    """Give a lock back."""
+    fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 def become_subreaper() -> bool:
@@ -131,17 +135,35 @@ def describe_process(pid: int) -> str:
     return f"process {pid}"
 
 
-def _state(pid: int) -> bytes:
-    """One letter for what a process does, as Linux tells it; nothing when it is gone."""
-    with contextlib.suppress(OSError, IndexError):
-        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0]
-    return b""
+def _stat(pid: int) -> list[bytes]:
+    """What Linux tells of a process, from the letter for what it does onwards; nothing when it is gone."""
+    with contextlib.suppress(OSError):
+        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return []
 
 
 def birth(pid: int) -> str:
-    """When a process began, in the system's own count: with the pid it names one process for ever."""
-    with contextlib.suppress(OSError, IndexError):
-        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[19].decode()
+    """With the pid it names one process for ever: `who counts the pids/when it began`; empty when it is gone.
+
+    Pids are counted by one start of one machine, and in containers apart; what was counted elsewhere tells nothing.
+    """
+    if LINUX:
+        stat = _stat(pid)
+        return f"{_pid_count()}/{stat[19].decode()}" if len(stat) > 19 else ""
+    import subprocess
+
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        command = ["env", "TZ=UTC", "LC_ALL=C", "ps", "-o", "lstart=", "-p", str(pid)]
+        words = subprocess.run(command, capture_output=True, timeout=10, check=False).stdout.decode().split()
+        return "/" + "-".join(words) if words else ""
+    return ""
+
+
+@functools.cache
+def _pid_count() -> str:
+    with contextlib.suppress(OSError):
+        started = _read("/proc/sys/kernel/random/boot_id").decode().strip()
+        return f"{started}.{os.stat('/proc/self/ns/pid').st_ino}"
     return ""
 
 
@@ -152,8 +174,8 @@ def descendants(roots: set[int]) -> set[int]:
     parents: dict[int, int] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
-            with contextlib.suppress(OSError, IndexError, ValueError):
-                parents[int(name)] = int(_read(f"/proc/{name}/stat").rpartition(b")")[2].split()[1])
+            with contextlib.suppress(IndexError):
+                parents[int(name)] = int(_stat(int(name))[1])
     found: set[int] = set()
     fresh = roots
     while fresh:
@@ -165,11 +187,8 @@ def descendants(roots: set[int]) -> set[int]:
 def is_alive(pid: int) -> bool:
     """True while the process runs; a zombie is dead."""
     if LINUX:
-        return _state(pid) not in {b"", b"Z", b"X"}
-    with contextlib.suppress(OSError):
-        os.kill(pid, 0)
-        return True
-    return False
+        return _stat(pid)[:1] not in ([], [b"Z"], [b"X"])
+    return send(pid, 0)
 
 
 def send(pid: int, number: int) -> bool:
@@ -205,77 +224,9 @@ def suspend_with(pid: int) -> None:
 
     Where no shell could ever wake us, the system ignores the signal, and the child goes on at once.
     """
-    if not LINUX or _state(pid) == b"T":  # else Ctrl-Z reached us both, and we have been woken already
+    if not LINUX or _stat(pid)[:1] == [b"T"]:  # else Ctrl-Z reached us both, and we have been woken already
         os.kill(os.getpid(), signal.SIGTSTP)
     send(pid, signal.SIGCONT)
-
-
-@contextlib.contextmanager
-def terminal_kept(handle: int) -> Iterator[None]:
-    """The terminal's settings are afterwards what they were; a program that is killed leaves them as it liked them."""
-    if termios is None or not os.isatty(handle):
-        yield
-        return
-    before = termios.tcgetattr(handle)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(termios.error):  # the terminal may be gone
-            termios.tcsetattr(handle, termios.TCSADRAIN, before)
-
-
-def _is_ours(handle: int) -> bool:
-    """False while another job has the terminal: whoever touches it then is suspended."""
-    try:
-        return os.tcgetpgrp(handle) == os.getpgrp()
-    except OSError:  # it is not the terminal that controls us
-        return True
-
-
-def typed(handle: int) -> bytes | None:
-    """What was typed since the last time, without waiting for more; None when nothing can come any more."""
-    try:
-        if not _is_ours(handle) or not select.select([handle], [], [], 0)[0]:
-            return b""
-        return os.read(handle, 4096) or None
-    except (OSError, ValueError):
-        return None
-
-
-@contextlib.contextmanager
-def single_keys(handle: int) -> Iterator[None]:
-    """Keys arrive one by one and are not shown; Ctrl-C and Ctrl-Z work as ever. Afterwards, and while we are suspended,
-    the terminal is as it was."""
-    if termios is None or not os.isatty(handle):
-        yield
-        return
-    before, ours = termios.tcgetattr(handle), termios.tcgetattr(handle)
-    ours[3] &= ~(termios.ECHO | termios.ICANON)
-
-    def use(attributes: list[Any]) -> None:
-        if _is_ours(handle):
-            with contextlib.suppress(termios.error):  # the terminal may be gone
-                termios.tcsetattr(handle, termios.TCSADRAIN, attributes)
-
-    def suspended(_number: int, _frame: object) -> None:
-        use(before)
-        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        signal.raise_signal(signal.SIGTSTP)  # here time stands still
-        signal.signal(signal.SIGTSTP, suspended)
-        use(ours)
-
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT)}
-    if handlers[signal.SIGTSTP] is not signal.SIG_IGN:
-        signal.signal(signal.SIGTSTP, suspended)
-    # A job that went on in the background gets the terminal back with this signal.
-    signal.signal(signal.SIGCONT, lambda _number, _frame: use(ours))
-    use(ours)
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        use(before)
 
 
 def on_stop_signals(notice: Callable[[str], None], *more: str) -> Callable[[], None]:

@@ -26,12 +26,13 @@ from claude_iterate.core.events import (
     StatusChanged,
     Warned,
 )
+from claude_iterate.core.handover import resumption
 from claude_iterate.core.layers import layer_from_document, layer_from_environment, resolve
 from claude_iterate.core.notices import notices
 from claude_iterate.core.outcome import classify
 from claude_iterate.core.redact import Redactor
 from claude_iterate.core.settings import catalogue
-from claude_iterate.core.state import fold, resumption
+from claude_iterate.core.state import fold
 from claude_iterate.engine.call import evidence
 from claude_iterate.engine.clock import SystemClock
 from claude_iterate.engine.recorder import Recorder
@@ -255,11 +256,12 @@ def control(chance: Random, folder: Path) -> None:
     layout.control.mkdir(parents=True)
     request = {"run": "r", "verb": chance.choice(("stop", "pause", "skip", "")), "now": True, "pid": 1}
     for number in range(chance.randint(1, 3)):
-        path = layout.control / chance.choice((f"{number}.json", "é\udcff.json", "a b", f"{number}"))
+        path = layout.control / chance.choice((f"{number:020d}-stop-00000f.json", "é\udcff.json", "a b"))
         raw = fuzz_inputs.encoded(chance, fuzz_inputs.document(chance, request))
         path.write_bytes(fuzz_inputs.data(chance, raw, 2))
-    Letterbox(layout, "r").take()
-    assert not [path for path in layout.control.iterdir() if not path.name.startswith(".")]
+    foreign = {path for path in layout.control.iterdir() if not path.name.endswith("-stop-00000f.json")}
+    list(Letterbox(layout, "r").take(lambda _request: "so it is"))
+    assert {path for path in layout.control.iterdir() if not path.name.startswith(".")} == foreign
 
 
 TARGETS: dict[str, Callable[[Random, Path], None]] = {

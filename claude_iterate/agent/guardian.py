@@ -64,8 +64,9 @@ class Guardian:
 
     def remember(self, orphans: Iterable[int]) -> None:
         """Tell of processes that became our children: without our mark they could not be found after our death."""
-        for pid in set(orphans) - self._told:
-            self._told.add(pid)
+        living = set(orphans)
+        told, self._told = self._told, living  # a number that is free may be somebody else's tomorrow
+        for pid in living - told:
             with contextlib.suppress(OSError):
                 os.write(self._write_end, f"{pid}:{operating_system.birth(pid)}\n".encode())
 
@@ -79,7 +80,7 @@ class Guardian:
 
 def end_run(run: str, known: Sequence[str] = ()) -> None:
     """Politely first, so that Claude can end its own tools; then whatever it takes."""
-    remembered = [tuple(word.split(":", 1)) for word in known if ":" in word]
+    remembered = {tuple(word.split(":", 1)) for word in known if ":" in word}
     for number, patience in _STEPS:
         deadline = time.monotonic() + patience
         told: set[int] = set()
@@ -89,11 +90,13 @@ def end_run(run: str, known: Sequence[str] = ()) -> None:
                 return
             for pid in living - told:
                 told.add(pid)
+                # Whoever was found by his parent is lost when that one dies first.
+                remembered.add((str(pid), operating_system.birth(pid)))
                 operating_system.send(pid, number)
             time.sleep(_POLL)
 
 
-def _living(run: str, remembered: Sequence[tuple[str, ...]]) -> set[int]:
+def _living(run: str, remembered: Iterable[tuple[str, ...]]) -> set[int]:
     """What of the run still lives: marked, remembered (and not another process by now), or born of these."""
     found = {pid for pid in operating_system.processes_with(RUN_VARIABLE, run) if operating_system.is_alive(pid)}
     for pid, birth in remembered:

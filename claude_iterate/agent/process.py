@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -102,6 +103,28 @@ class AgentProcess:
             raise AgentProblem(what, "Try: claude-iterate doctor") from error
 
     def _watch(self) -> None:
+        """A thread's entry: whatever goes wrong in here, somebody waits for the end."""
+        try:
+            self._attend()
+        except Exception as error:  # noqa: BLE001 - the entry of a thread
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        """We cannot hear Claude any more: end it, and tell why."""
+        operating_system.send_group(self.pid, signal.SIGKILL)
+        code = self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        self._post(
+            Printed(self.pid, "stderr", [f"claude-iterate cannot hear Claude: {error!r}".encode()], lambda: None)
+        )
+        for name in ("stdout", "stderr"):
+            self._post(StreamEnded(self.pid, name))
+        self._post(Exited(self.pid, code))
+
+    def _attend(self) -> None:
         """Feed, drain and await the exit, in one thread."""
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None

@@ -14,10 +14,11 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
-from claude_iterate import operating_system
+from claude_iterate import operating_system, terminals
 from claude_iterate.agent import command, sweep
 from claude_iterate.agent.guardian import Guardian
 from claude_iterate.agent.ladder import Ladder
+from claude_iterate.agent.long_texts import file_if_long
 from claude_iterate.core.settings import ClaudeSettings
 from claude_iterate.errors import AgentProblem
 
@@ -33,8 +34,8 @@ class Ended(NamedTuple):
 def arguments(claude: ClaudeSettings, system: str, prompt: str, folder: Path, run: str) -> Iterator[list[str]]:
     """The command line. A text too long for it lies in `folder` for as long as the conversation lasts."""
     with (
-        _file_if_long(system, folder / f"{run}-system.md") as system_file,
-        _file_if_long(prompt, folder / f"{run}-prompt.md") as prompt_file,
+        file_if_long(system, f"{folder}/{run}-system.md") as system_file,
+        file_if_long(prompt, f"{folder}/{run}-prompt.md") as prompt_file,
     ):
         if prompt_file is not None:
             prompt = f"Read the file {prompt_file} first. It says what to do; do that."
@@ -50,7 +51,7 @@ def converse(
         lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, "SIGQUIT"
     )
     try:
-        with _guarded(run, environment), operating_system.terminal_kept(0):
+        with _guarded(run, environment), terminals.kept(0):
             claude = _Claude(argv, environment, folder)
             threading.Thread(target=claude.watch, args=(inbox,), daemon=True, name="claude-session").start()
             return _attend(claude, inbox, terminate_grace)
@@ -112,18 +113,3 @@ def _attend(claude: _Claude, inbox: SimpleQueue[str | int | None], terminate_gra
             operating_system.suspend_with(claude.pid)
         elif ladder is None:
             cause, ladder = message, Ladder(claude, time.monotonic(), terminate_grace)
-
-
-@contextlib.contextmanager
-def _file_if_long(text: str, path: Path) -> Iterator[Path | None]:
-    """A file with the text when it is too long for an argument."""
-    data = text.encode("utf-8", "replace")
-    if len(data) <= command.LARGEST_ARGUMENT:
-        yield None
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)

@@ -113,7 +113,9 @@ class Translator:
         subtype = word(document.get("subtype"))
         read = _SYSTEM.get(subtype)
         event = read(document) if read else AgentNoted(subtype or "system", _remark(document))
-        if isinstance(event, TaskEnded):
+        if isinstance(event, TaskStarted):
+            self._ended_tasks.discard(event.id)
+        elif isinstance(event, TaskEnded):
             # Claude Code tells of an end twice: as an update of the task, then as a notification.
             if event.id in self._ended_tasks:
                 return []

@@ -25,10 +25,23 @@ def leftovers(run: str) -> list[int]:
 
 
 def adopted(known: Iterable[int]) -> set[int] | None:
-    """Children of ours that are not `known`: orphans that we adopted as subreaper, dead or alive. Only looks."""
+    """Children of ours that are not `known`: orphans that we adopted as subreaper, dead or alive. Only looks.
+
+    What lives in the session of a known one is known as well: a helper of ours that dies leaves us its own helper.
+    """
     # The first process of a container adopts every orphan there is, not only ours.
     children = operating_system.children() if os.getpid() != 1 else None
-    return None if children is None else children - set(known)
+    if children is None:
+        return None
+    known = set(known)
+    return {pid for pid in children - known if _session(pid) not in known}
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:  # it is gone
+        return 0
 
 
 def orphans(known: Iterable[int]) -> set[int] | None:
@@ -51,12 +64,12 @@ def end_leftovers(run: str, known: Iterable[int] = (), thorough: bool = False) -
     The quick way asks only for adopted orphans, which on Linux is all there can be; `thorough` looks through all
     processes of the machine, as does any system that cannot name our children.
     """
-    known = (*known, os.getpid())
+    known = tuple(known)
     if not thorough:
         living = orphans(known)
         if living is not None and not living:
             return ()
-    return _end(run, known, lambda: orphans(known) or set())
+    return _end(run, (*known, os.getpid()), lambda: orphans(known) or set())
 
 
 def end_marked(run: str) -> tuple[str, ...]:

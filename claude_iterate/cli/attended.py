@@ -9,10 +9,11 @@ import sys
 
 import click
 
-from claude_iterate import operating_system
+from claude_iterate import terminals
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.core.events import Requested
+from claude_iterate.core.state import RunState
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.workspace import notes
 from claude_iterate.workspace.layout import Layout
@@ -36,9 +37,9 @@ class Question:
         if self._asked != number:
             self._asked = number
             self._unread = b""
-            operating_system.typed(self._handle)  # what was typed before the question is no answer to it
+            terminals.forget_typed(self._handle)  # what was typed before the question is no answer to it
             self._prompt()
-        typed = operating_system.typed(self._handle)
+        typed = terminals.typed(self._handle)
         if typed is None:
             # Nobody is there any more, and nobody's consent is none.
             return [Requested("stop", "answer")]
@@ -49,6 +50,12 @@ class Question:
                 self._asked = 0
                 return [Requested(verb, "answer")]
             self._prompt()
+        return []
+
+    def held(self, state: RunState) -> list[Requested]:
+        """In a pause nobody waits for an answer: afterwards it is asked anew, and what was typed meanwhile is none."""
+        if state.paused:
+            self._asked = 0
         return []
 
     def _prompt(self) -> None:

@@ -13,7 +13,7 @@ import click
 
 from claude_iterate import __version__
 from claude_iterate.errors import ExpectedError
-from claude_iterate.sinks.output import harmless
+from claude_iterate.sinks.output import harmless, into_the_void
 
 BUG = 70
 INTERRUPTED = 130
@@ -38,6 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_missing_streams()
     _never_fail_on_characters()
     try:
+        return _answered(arguments)
+    finally:
+        _let_go_of_streams()
+
+
+def _answered(arguments: list[str]) -> int:
+    try:
         code = _run(arguments)
         sys.stdout.flush()
     except ExpectedError as problem:
@@ -50,7 +57,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print("Interrupted.")
         return INTERRUPTED
     except BrokenPipeError:
-        _let_go_of_stdout()
         return BROKEN_PIPE
     except OSError as error:
         return _refused(error, arguments)
@@ -97,17 +103,19 @@ def _refused(error: OSError, arguments: list[str]) -> int:
     """A full disk or a missing permission may strike anywhere, and is nobody's bug."""
     if error.errno not in _REFUSALS:
         return _crashed(error, arguments)
-    _let_go_of_stdout()
     where = f": {error.filename}" if error.filename else ""
     return _tell(
         1, f"The system refuses: {error.strerror}{where}.", "Check permissions and free space, then try again."
     )
 
 
-def _let_go_of_stdout() -> None:
-    # Python flushes stdout once more at exit; into the void, so that nobody complains a second time.
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _let_go_of_streams() -> None:
+    """Python flushes both once more at exit. If that fails it says so, and the exit code is its own: not with us."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            into_the_void(stream)
 
 
 def _crashed(bug: Exception, arguments: list[str]) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from claude_iterate.cli.workspace_checks import workspace_findings
@@ -97,10 +99,23 @@ def _folders(project: Project) -> Iterator[Finding]:
         nearest = folder
         while not nearest.exists() and nearest != nearest.parent:
             nearest = nearest.parent
-        if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
-            yield Finding(name, "ok", f"{folder} can be written")
+        if problem := _refused(nearest):
+            mend = f"Check {nearest}, its permissions and its free space."
+            yield Finding(name, "problem", f"{folder} cannot be written: {problem}", mend)
         else:
-            yield Finding(name, "problem", f"{folder} cannot be written", f"Check {nearest} and its permissions.")
+            yield Finding(name, "ok", f"{folder} can be written")
+
+
+def _refused(folder: Path) -> str:
+    """Why nothing can be written there. It is tried: permissions alone do not tell of a full disk."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:  # it has no name, so it never stays behind
+            file.write(b" " * 4096)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def _workspaces(project: Project) -> Iterator[Finding]:

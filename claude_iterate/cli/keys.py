@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 
-from claude_iterate import operating_system
+from claude_iterate import terminals
 from claude_iterate.cli import output
 from claude_iterate.core.events import Requested
 from claude_iterate.core.state import RunState
@@ -25,7 +25,7 @@ class Keys:
 
     def __call__(self, state: RunState) -> list[Requested]:
         """What was asked for since the last time."""
-        typed = (operating_system.typed(self._handle) or b"").decode("utf-8", "replace").lower()
+        typed = (terminals.typed(self._handle) or b"").decode("utf-8", "replace").lower()
         # Arrow keys, or a text pasted into the wrong window, must not steer anything.
         if not typed or not _KNOWN.issuperset(typed):
             return []
@@ -50,6 +50,6 @@ class Keys:
 def listening() -> Iterator[Keys]:
     """The keyboard of the terminal we run on, letter by letter."""
     handle = sys.stdin.fileno()
-    with operating_system.single_keys(handle):
+    with terminals.single_keys(handle):
         output.note("Press ? for keys.")
         yield Keys(handle)

@@ -32,7 +32,7 @@ from claude_iterate.sinks.console import Console
 from claude_iterate.sinks.fanout import Fanout
 from claude_iterate.sinks.sink import Sink
 from claude_iterate.sinks.textlog import TextLog
-from claude_iterate.workspace import config_files, journal, lock, metadata, projection, rehearsal
+from claude_iterate.workspace import config_files, journal, lock, metadata, notes, projection, rehearsal
 from claude_iterate.workspace.inheritance import inherit
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.repository import Project
@@ -89,13 +89,13 @@ def perform(project: Project, layout: Layout, options: Options) -> Performed:
         elif not options.dry_run and not options.skip_permissions and on_terminal():
             permissions.ask_and_save(project, layout, settings)
             settings = _settings(project, layout, options)
-        _rehearse(layout, options)
+        _tidy_up(layout, options)
         run = new_run_id(layout)
         held.tell(run)
         plan = _plan(project, layout, settings, options, run, version)
         try:
             with person.at_terminal(plan) as heeding:
-                state = _run(heeding, options, _warnings(project, settings, options))
+                state = _run(heeding, options, _warnings(project, layout, settings, options))
         finally:
             if options.dry_run:
                 with contextlib.suppress(OSError):
@@ -121,9 +121,11 @@ def _refuse_unspeakable(root: Path) -> None:
         ) from None
 
 
-def _rehearse(layout: Layout, options: Options) -> None:
-    """A dry run leaves no trace for a real one."""
+def _tidy_up(layout: Layout, options: Options) -> None:
+    """A dry run leaves no trace for a real one; and how the last run ended is written down, if it was killed too early
+    to do so."""
     try:
+        projection.catch_up(layout)
         if options.dry_run:
             rehearsal.begin(layout)
         else:
@@ -153,7 +155,7 @@ def _may_write(project: Project, settings: Settings) -> Settings:
     return dataclasses.replace(settings, claude=dataclasses.replace(settings.claude, permission_mode="acceptEdits"))
 
 
-def _warnings(project: Project, settings: Settings, options: Options) -> list[Warned]:
+def _warnings(project: Project, layout: Layout, settings: Settings, options: Options) -> list[Warned]:
     found = []
     if options.skip_permissions or "--dangerously-skip-permissions" in settings.claude.args:
         found.append(Warned("Claude may do everything, unasked.", "Only do this in a sandbox you can lose."))
@@ -161,6 +163,8 @@ def _warnings(project: Project, settings: Settings, options: Options) -> list[Wa
         found.append(Warned(*permissions.UNDECIDED))
     if settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration):
         found.append(Warned("This run has no bound.", "Give it one: --max-iterations, --max-cost or --max-duration."))
+    if problem := notes.trouble(layout):
+        found.append(Warned(f"Notes do not reach Claude: {problem}.", f"Mend that in {layout.folder}"))
     return found
 
 
@@ -262,6 +266,7 @@ def _sinks(plan: Plan, options: Options, troubles: list[Warned]) -> list[Sink]:
         # It would be drawn over the question.
         live=plan.environ.get("TERM") != "dumb" and not plan.settings.attended,
         columns=lambda: shutil.get_terminal_size().columns,
+        attended=plan.settings.attended,
     )
     onlookers: list[Sink] = [console]
     try:

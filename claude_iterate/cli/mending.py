@@ -8,9 +8,9 @@ from pathlib import Path
 
 from claude_iterate.agent import sweep
 from claude_iterate.cli.checks import Finding
-from claude_iterate.cli.workspace_checks import can_be_repaired, stale_outside, suspects
+from claude_iterate.cli.workspace_checks import behind, can_be_repaired, stale_outside, suspects
 from claude_iterate.errors import ExpectedError
-from claude_iterate.workspace import appearing, journal, lock, making, metadata, projection, remains
+from claude_iterate.workspace import appearing, journal, lock, making, metadata, projection, remains, runner
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.repository import Project
 
@@ -30,13 +30,15 @@ def _mend_workspace(layout: Layout) -> list[Finding]:
     if lock.holder(layout.lock) is not None:
         return []
     # Asked before the lock is taken: until then its file names the run that was killed.
-    names = [run for run in suspects(layout, _last_run(layout)) if sweep.leftovers(run)]
+    names = [run for run in suspects(layout, _last_run(layout)) if _left(layout, run)]
     broken = _is_broken(layout)
-    if not (names or broken or _half_made(layout)):
+    if not (names or broken or _half_made(layout) or behind(layout)):
         return []
     try:
         with lock.hold(layout.lock, layout.name, "mending"):
             done = [_repair(check, layout)] if broken else []
+            if late := projection.catch_up(layout):
+                done.append(Finding(check, "ok", f"wrote into .metadata.json how run {late} ended"))
             done += [
                 Finding(check, "ok", f"ended {process}, of run {run}")
                 for run in names
@@ -45,6 +47,11 @@ def _mend_workspace(layout: Layout) -> list[Finding]:
             return [*done, *_take_away(check, _half_made(layout))]
     except ExpectedError as problem:
         return [Finding(check, "problem", problem.message, problem.hint)]
+
+
+def _left(layout: Layout, run: str) -> list[int]:
+    """What is left of a run whose runner is dead for certain: a workspace may be a copy of one that goes on."""
+    return sweep.leftovers(run) if runner.fate(layout, run) == runner.DEAD else []
 
 
 def _half_made(layout: Layout) -> list[Path]:

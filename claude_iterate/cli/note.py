@@ -9,9 +9,26 @@ import click
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument
+from claude_iterate.errors import UsageProblem
 
 
-@click.command("note")
+class _Words(click.Command):
+    """Takes a note that begins with a dash, such as `- use tabs`: what has blanks in it is no option of ours."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        options = [word for word in args[:end] if word.startswith("-") and len(word.split()) == 1 and word != "-"]
+        words = [word for word in args[:end] if word not in options]
+        try:
+            return super().parse_args(ctx, [*options, "--", *words, *args[end + 1 :]])
+        except click.NoSuchOption as unknown:
+            if ctx.parent and any(unknown.option_name in known.opts for known in ctx.parent.command.params):
+                raise  # it goes before the command
+            hint = f"If it belongs to the note: {ctx.command_path} NAME -- {unknown.option_name} ..."
+            raise UsageProblem(unknown.message, hint) from None
+
+
+@click.command("note", cls=_Words)
 @name_argument
 @click.argument("text", nargs=-1, required=True)
 @json_option
@@ -26,6 +43,7 @@ def command(invocation: Invocation, name: str, text: tuple[str, ...], as_json: b
     Examples:
       claude-iterate note my-task "The tests need Node 22."
       claude-iterate note my-task - < findings.md
+      claude-iterate note my-task -- --force is not for us
     """
     from claude_iterate.workspace import lock, notes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from typing import IO, Any
@@ -24,13 +25,14 @@ def part(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """A line beside the result: progress, advice."""
-    click.echo(text, err=True)
+    """A line beside the result: progress, advice. That nobody can read it changes nothing."""
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(text, err=True)
 
 
 def warn(text: str) -> None:
     """A note that should be noticed."""
-    click.echo(f"{symbol('warning', sys.stderr)} {text}", err=True)
+    note(f"{symbol('warning', sys.stderr)} {text}")
 
 
 def done(text: str) -> None:

@@ -17,7 +17,8 @@ def at_terminal(plan: Plan) -> Iterator[Plan]:
     if plan.purpose != "run" or not on_terminal():
         yield plan
     elif plan.settings.attended:
-        yield dataclasses.replace(plan, ask=attended.Question(plan.layout))
+        question = attended.Question(plan.layout)
+        yield dataclasses.replace(plan, ask=question, listen=question.held)
     elif plan.settings.output != "progress":
         yield plan
     else:

@@ -8,25 +8,29 @@ from typing import Any
 from claude_iterate.cli.values import covered, plain, tokens_document
 from claude_iterate.core import moments
 from claude_iterate.core import status as reports
+from claude_iterate.core.handover import handed_on
 from claude_iterate.core.layers import Resolved
 from claude_iterate.core.reasons import ENDINGS
 from claude_iterate.core.settings import Settings, catalogue
 from claude_iterate.core.state import RunState
-from claude_iterate.workspace import evidence, journal, lock, metadata, overview, status_file
+from claude_iterate.workspace import evidence, journal, lock, metadata, overview, runner, status_file
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.repository import Project
 
 
 def portrait(project: Project, layout: Layout) -> dict[str, Any]:
     """The document. A damaged metadata file is a WorkspaceProblem."""
-    about = metadata.read(layout.metadata)
-    found = journal.last_run(layout, ("run",))
+    condition, document = overview.current(metadata.read(layout.metadata).document, str(layout.folder))
+    about = metadata.Metadata(document)
+    newest = journal.last_run(layout)
+    found = newest if newest and _is_run(newest[1]) else journal.last_run(layout, ("run",))
     return {
         "name": layout.name,
         "path": str(layout.folder),
         "mode": about.mode,
-        "status": overview.condition(about.document, str(layout.folder)),
+        "status": condition,
         "runningNow": lock.holder(layout.lock),
+        "copyOf": _copied(layout, about) if condition == "interrupted" else None,
         "report": _report(layout),
         "lastRun": _run(*found) if found else None,
         "proof": _proof(layout),
@@ -34,7 +38,7 @@ def portrait(project: Project, layout: Layout) -> dict[str, Any]:
             "total": about.count("totalIterations"),
             "setup": about.count("setupIterations"),
             "execution": about.count("executionIterations"),
-            "costUsd": _spent(found[1]) if found else 0.0,
+            "costUsd": _spent(newest[1]) if newest else 0.0,
         },
         "created": about.document.get("created"),
         "settings": changed_settings(project.settings_for(layout)),
@@ -44,6 +48,12 @@ def portrait(project: Project, layout: Layout) -> dict[str, Any]:
         },
         "log": _log(layout, found[1] if found else None),
     }
+
+
+def _copied(layout: Layout, about: metadata.Metadata) -> dict[str, Any] | None:
+    """The live run that this workspace tells of though it is not its own: somebody copied the workspace under it."""
+    run = str(about.last_run.get("id", ""))
+    return {"run": run, "pid": runner.pid_of(layout, run)} if runner.fate(layout, run) == runner.LIVES else None
 
 
 def _log(layout: Layout, state: RunState | None) -> str | None:
@@ -72,10 +82,14 @@ def value_of(settings: Settings, key: str) -> Any:
     return value
 
 
-def _spent(state: RunState) -> float:
-    """Over all runs; a rehearsal costs nothing."""
-    rehearsal = state.started is not None and state.started.dry_run
-    return state.carried.cost_usd if rehearsal else state.total_cost_usd
+def _is_run(state: RunState) -> bool:
+    return state.started is not None and state.started.purpose == "run"
+
+
+def _spent(newest: RunState) -> float:
+    """Over all runs, `verify` and other errands included, as the next one will count it; a rehearsal costs nothing."""
+    rehearsal = newest.started is not None and newest.started.dry_run
+    return newest.carried.cost_usd if rehearsal else handed_on(newest).cost_usd
 
 
 def _origin(resolved: Resolved, key: str) -> str:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from claude_iterate import operating_system
 from claude_iterate.cli import output
 from claude_iterate.cli.options import json_option
+from claude_iterate.core.names import meant
+from claude_iterate.core.reasons import exit_code
 from claude_iterate.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -40,9 +45,11 @@ def command(only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: b
     """
     from claude_iterate.selftest.table import chosen
 
+    for pattern in only:
+        if not chosen((pattern,)):
+            instead = meant(pattern, [one.name for one in chosen(())])
+            raise UsageProblem(f"No fault fits {pattern}.", f"{instead}See: claude-iterate selftest --list")
     scenarios = chosen(only)
-    if not scenarios:
-        raise UsageProblem(f"No fault fits {', '.join(only)}.", "See: claude-iterate selftest --list")
     if only_list:
         _list(scenarios, as_json)
         return 0
@@ -63,10 +70,15 @@ def _play(scenarios: list[Scenario], jobs: int | None, as_json: bool) -> int:
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-selftest-"))
     began = time.monotonic()
     verdicts = []
-    for verdict in play_all(scenarios, folder, jobs or usual_jobs()):
-        verdicts.append(verdict)
-        if not as_json:
-            _row(verdict, scenarios)
+    try:
+        with _ended_by_signals(), contextlib.closing(play_all(scenarios, folder, jobs or usual_jobs())) as plays:
+            for verdict in plays:
+                verdicts.append(verdict)
+                if not as_json:
+                    _row(verdict, scenarios)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)  # nobody was told of it
+        raise
     with contextlib.suppress(OSError):  # not empty: the folders of faults that were not survived are kept
         folder.rmdir()
     seconds = time.monotonic() - began
@@ -75,6 +87,23 @@ def _play(scenarios: list[Scenario], jobs: int | None, as_json: bool) -> int:
     else:
         _card(verdicts, seconds)
     return 1 if any(verdict.state == "failed" for verdict in verdicts) else 0
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """The first signal ends the plays in good order; while they are ended, further ones change nothing."""
+    heard: list[str] = []
+
+    def notice(name: str) -> None:
+        heard.append(name)
+        if len(heard) == 1:
+            raise KeyboardInterrupt if name == "SIGINT" else SystemExit(exit_code("terminated", detailed=False))
+
+    restore = operating_system.on_stop_signals(notice)
+    try:
+        yield
+    finally:
+        restore()
 
 
 def _row(verdict: Verdict, scenarios: list[Scenario]) -> None:

@@ -49,6 +49,8 @@ def _status(view: dict[str, Any]) -> str:
     if view["status"] == "running":
         who = view["runningNow"] or {}
         return f"running now (pid {who.get('pid', 'unknown')}, since {who.get('started', 'a moment ago')})"
+    if view["copyOf"]:
+        return f"a copy of a workspace that is running now (pid {view['copyOf']['pid']})"
     if view["status"] == "interrupted":
         return f"interrupted: the last run was killed. Go on with: claude-iterate run {view['name']}"
     return str(view["status"])

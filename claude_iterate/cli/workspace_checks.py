@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
-from claude_iterate.workspace import config_files, lock, metadata, remains
+from claude_iterate.workspace import config_files, lock, metadata, projection, remains, runner
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.repository import Project
 
 MEND = "Mend it: claude-iterate doctor --mend"
@@ -32,6 +33,7 @@ def workspace_findings(project: Project) -> Iterator[Trouble]:
     for name in names:
         yield from _examine(project, project.layout(name))
     yield from _strangers(project, set(names))
+    yield from _torn(project)
     for path in stale_outside(project):
         yield Trouble("leftovers", f"{path} was left half-made by a killed command", MEND, "warning")
 
@@ -51,21 +53,37 @@ def _examine(project: Project, layout: Layout) -> Iterator[Trouble]:
     if not os.access(layout.folder, os.W_OK | os.X_OK):
         yield Trouble(check, f"{layout.folder} cannot be written", "Check its permissions.")
     if lock.holder(layout.lock) is None:
-        yield from _left_behind(layout, check, about.last_run)
+        yield from _last_run(layout, check, about)
+        yield from _left_behind(layout, check, suspects(layout, about.last_run))
 
 
-def _left_behind(layout: Layout, check: str, last_run: dict[str, object]) -> Iterator[Trouble]:
-    """Nobody holds the lock; what still says otherwise is of a run that was killed."""
+def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Trouble]:
+    """Nobody holds the lock; what still says otherwise is of a run that was killed, or of the one we are a copy of."""
+    for run in sorted(_named(layout, about.last_run)):
+        if is_over(layout, run):
+            continue
+        if runner.fate(layout, run) == runner.LIVES:
+            pid = runner.pid_of(layout, run)
+            mend = f"Wait for that one, or begin afresh here: claude-iterate reset {layout.name}"
+            yield Trouble(check, f"it is a copy of a workspace that is running now (pid {pid})", mend, "warning")
+        else:
+            # It needs no mending: the next one goes on.
+            yield Trouble(check, "its last run was killed", f"Go on: claude-iterate run {layout.name}", "warning")
+    if behind(layout):
+        message = "its last run ended and was killed before it could write that into .metadata.json"
+        yield Trouble(check, message, MEND, "warning")
+
+
+def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Trouble]:
     from claude_iterate.agent.sweep import leftovers
 
-    if _killed(layout, last_run):
-        # It needs no mending: the next one goes on.
-        yield Trouble(check, "its last run was killed", f"Go on: claude-iterate run {layout.name}", "warning")
-    for run in suspects(layout, last_run):
-        alive = leftovers(run)
+    for run in runs:
+        fate = runner.fate(layout, run)
+        alive = leftovers(run) if fate != runner.LIVES else []
         if alive:
             by_hand = f"kill {' '.join(map(str, alive))}"
-            yield Trouble(check, f"processes of run {run} still live", f"{MEND} (or: {by_hand})")
+            mend = f"{MEND} (or: {by_hand})" if fate == runner.DEAD else f"If nobody runs it elsewhere: {by_hand}"
+            yield Trouble(check, f"processes of run {run} still live", mend)
     for path in remains.half_made_runs(layout):
         yield Trouble(check, f"run {path.name} was killed before it began", MEND, "warning")
     for path in remains.stale_files(layout.folder, time.time()):
@@ -75,7 +93,26 @@ def _left_behind(layout: Layout, check: str, last_run: dict[str, object]) -> Ite
 def suspects(layout: Layout, last_run: dict[str, object]) -> list[str]:
     """Runs of which something may still live. One that ended well swept up after itself; looking through all
     processes for each of them would take long."""
-    return sorted((_killed(layout, last_run) or set(layout.run_ids()[-1:] if not last_run else [])) - {""})
+    return sorted(_named(layout, last_run) or set(layout.run_ids()[-1:] if not last_run else []))
+
+
+def is_over(layout: Layout, run: str) -> bool:
+    """The journal is the truth: a run was killed if it does not tell of an end."""
+    from claude_iterate.core.events import RunFinished
+    from claude_iterate.workspace import journal
+
+    path = layout.journal(run)
+    return path.is_file() and any(isinstance(entry.event, RunFinished) for entry in journal.milestones(path))
+
+
+def behind(layout: Layout) -> bool:
+    """The journal tells of an end that the summary does not know of."""
+    try:
+        about = metadata.read(layout.metadata)
+    except ExpectedError:
+        return False
+    state = projection.as_journal_has_it(layout, about)
+    return state is not None and state.finished is not None
 
 
 def can_be_repaired(layout: Layout) -> bool:
@@ -97,9 +134,10 @@ def stale_outside(project: Project) -> list[Path]:
     ]
 
 
-def _killed(layout: Layout, last_run: dict[str, object]) -> set[str]:
+def _named(layout: Layout, last_run: dict[str, object]) -> set[str]:
+    """Runs that seem to be under way: one that ends well says so, in its summary and in the lock's file."""
     said = {str(last_run.get("id", ""))} if last_run.get("state") == "running" else set()
-    return said | _named_in_lock(layout)
+    return (said | _named_in_lock(layout)) - {""}
 
 
 def _named_in_lock(layout: Layout) -> set[str]:
@@ -113,10 +151,18 @@ def _named_in_lock(layout: Layout) -> set[str]:
 
 
 def _strangers(project: Project, known: set[str]) -> Iterator[Trouble]:
-    """Folders that no command can name: made by the original with other rules, or left by a killed `init`."""
+    """Folders that no command can name: made by the original with other rules. Half-made ones are told elsewhere."""
     if not project.workspaces_folder.is_dir():
         return
     for entry in sorted(project.workspaces_folder.iterdir()):
-        if entry.is_dir() and entry.name not in known and (entry / ".metadata.json").exists():
+        unknown = entry.is_dir() and entry.name not in known and not remains.is_aside(entry.name)
+        if unknown and (entry / ".metadata.json").exists():
             mend = "Rename it to letters, digits, '.', '_' and '-', beginning with a letter or digit; or delete it."
             yield Trouble("workspaces", f"{entry} has a name that cannot be used", mend)
+
+
+def _torn(project: Project) -> Iterator[Trouble]:
+    for folder in (project.workspaces_folder, project.templates_folder, project.global_templates_folder):
+        for path, name in remains.torn_folders(folder).items():
+            mend = f"Rename the form that you want to {folder / name}, and delete the other."
+            yield Trouble("leftovers", f"{path} was left when a killed command replaced {name!r}", mend)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     AgentExited,
+    ApiRetried,
     CutStarted,
     Entry,
     ErrorPrinted,
@@ -21,11 +22,13 @@ from claude_iterate.core.events import (
 )
 
 STDERR_KEPT = 4000
-_OPEN_TOOLS_KEPT = 31
+_OPEN_KEPT = 255
+_LABEL = 60
 
 FOLDED = frozenset(
     {
         AgentExited,
+        ApiRetried,
         CutStarted,
         ErrorPrinted,
         LimitReported,
@@ -52,12 +55,20 @@ class Call(msgspec.Struct, frozen=True):
     error_said: str = ""
     rejected: LimitReported | None = None
     open_tools: tuple[tuple[str, str, float], ...] = ()
-    open_tasks: frozenset[str] = frozenset()
+    open_tasks: tuple[tuple[str, str, float], ...] = ()
+    """Tools and background tasks that have not ended: id, what it is, since when."""
+    retrying: bool = False
+    """The last that was heard is that Claude Code tries the API again."""
     tools: int = 0
     cut: CutStarted | None = None
     exit_code: int | None = None
     stderr: str = ""
     resumes: str = ""
+
+    @property
+    def in_doubt(self) -> bool:
+        """True until the model answers: then the API is there after all."""
+        return self.rejected is not None or self.retrying
 
 
 def advance(now: Call, entry: Entry) -> Call:
@@ -65,14 +76,16 @@ def advance(now: Call, entry: Entry) -> Call:
     event = entry.event
     match event:
         case ToolCalled():
-            opened = (*now.open_tools[-_OPEN_TOOLS_KEPT:], (event.id, event.name, entry.elapsed))
-            return replace(now, open_tools=opened, tools=now.tools + 1, rejected=None)
+            opened = (*now.open_tools[-_OPEN_KEPT:], (event.id, _label(event), entry.elapsed))
+            return replace(now, open_tools=opened, tools=now.tools + 1, rejected=None, retrying=False)
         case ToolAnswered():
             return replace(now, open_tools=tuple(tool for tool in now.open_tools if tool[0] != event.id))
         case Said() if event.error:
             return replace(now, error_said=event.text)
-        case Said() if now.rejected is not None:
-            return replace(now, rejected=None)  # the model answers, so it got through after all
+        case Said() if now.in_doubt:
+            return replace(now, rejected=None, retrying=False)
+        case ApiRetried():
+            return now if now.retrying else replace(now, retrying=True)
         case ResultReported() if now.cut is not None and now.result is not None:
             # What Claude says when we end it does not unsay the result it gave before; its costs count.
             return replace(now, result=replace(now.result, cost_usd=max(now.result.cost_usd, event.cost_usd)))
@@ -84,13 +97,8 @@ def advance(now: Call, entry: Entry) -> Call:
         case SessionOpened():
             # A further prompt in the same process (a finished background task) takes the last result back.
             return replace(now, session=event.session or now.session, result_at=None)
-        case TaskStarted():
-            return replace(now, open_tasks=now.open_tasks | {event.id})
-        case TaskEnded():
-            after = now.open_tasks - {event.id}
-            # The grace after a result begins when nothing is left to wait for.
-            at = entry.elapsed if now.result_at is not None and not after else now.result_at
-            return replace(now, open_tasks=after, result_at=at)
+        case TaskStarted() | TaskEnded():
+            return _with_task(now, event, entry.elapsed)
         case LimitReported() if event.status == "rejected":
             return replace(now, rejected=event)
         case LimitReported() if now.rejected is not None and event.window == now.rejected.window:
@@ -102,3 +110,32 @@ def advance(now: Call, entry: Entry) -> Call:
         case AgentExited():
             return replace(now, exit_code=event.code)
     return now
+
+
+def _with_task(now: Call, event: TaskStarted | TaskEnded, elapsed: float) -> Call:
+    """The ledger of sub-agents and background commands."""
+    others = tuple(task for task in now.open_tasks[-_OPEN_KEPT:] if task[0] != event.id)
+    if isinstance(event, TaskStarted):
+        return replace(now, open_tasks=(*others, (event.id, _task_label(event), elapsed)))
+    # The grace after a result begins when nothing is left to wait for.
+    at = elapsed if now.result_at is not None and not others else now.result_at
+    return replace(now, open_tasks=others, result_at=at)
+
+
+def _label(event: ToolCalled) -> str:
+    """The tool and what it was called for, for whoever asks what took so long."""
+    given = event.input
+    about = next((given[key] for key in _TELLING if isinstance(given.get(key), str)), "")
+    return f"{event.name} `{_clipped(about)}`" if about else event.name
+
+
+def _task_label(event: TaskStarted) -> str:
+    return f"task `{_clipped(event.description or event.kind)}`" if event.description or event.kind else "a task"
+
+
+_TELLING = ("command", "file_path", "path", "url", "pattern", "description")
+
+
+def _clipped(text: str) -> str:
+    line = " ".join(text[: 4 * _LABEL].split())
+    return line if len(line) <= _LABEL else line[: _LABEL - 1] + "…"

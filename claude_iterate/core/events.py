@@ -51,7 +51,7 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A run began. Everything the log's header needs is here."""
+    """A run began. Everything the log's header needs is here. `birth` and `pid` name the runner for ever."""
 
     run: str
     workspace: str
@@ -67,6 +67,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     purpose: str = "run"
     carried: Carried = Carried()
     resumed: Resumed | None = None
+    birth: str = ""
 
 
 class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -18,7 +18,7 @@ from claude_iterate.core.events import CutStarted, LimitReported, Outcome, Resul
 
 class Evidence(NamedTuple):
     """What is known of a call when it is over. `wrote_status`: the agent wrote a valid report in it; `began`: Claude
-    opened a session, so it had started well."""
+    opened a session, so it had started well; `retrying`: the last that it told was that it tries the API again."""
 
     result: ResultReported | None = None
     exit_code: int = 0
@@ -32,6 +32,7 @@ class Evidence(NamedTuple):
     patterns: tuple[str, ...] = ()
     resumed: bool = False
     began: bool = False
+    retrying: bool = False
 
     @property
     def words(self) -> str:
@@ -110,6 +111,8 @@ def _window_is_used_up(limit: LimitReported | None) -> bool:
 
 
 def _is_transient(evidence: Evidence) -> bool:
+    if evidence.retrying and (_cut_by(evidence, "idle") or _cut_by(evidence, "timeout")):
+        return True  # a network that swallows everything is not this task's failure
     status = evidence.status or 0
     return evidence.failed and (status in _BUSY or 500 <= status < 600 or _transient_words(evidence))
 
@@ -175,13 +178,13 @@ CLASSES: tuple[Class, ...] = (
         "idle",
         "Claude was silent for too long.",
         "Raise `timeouts.idle` if such silence is normal for this task.",
-        lambda e: _cut_by(e, "idle"),
+        lambda e: _cut_by(e, "idle") and not e.retrying,
     ),
     Class(
         "timeout",
         "The iteration took too long.",
         "Raise `timeouts.iteration` or make the items smaller.",
-        lambda e: _cut_by(e, "timeout") or _cut_by(e, "duration"),
+        lambda e: _cut_by(e, "duration") or (_cut_by(e, "timeout") and not e.retrying),
     ),
     Class(
         "usage_limit",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.results import Outcome
+from claude_iterate.core.results import Outcome, Tokens
 
 
 class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -43,6 +43,7 @@ class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     duration: float = 0.0
     cost_usd: float = 0.0
     outcome: Outcome | None = None
+    tokens: Tokens = Tokens()
 
 
 class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -70,3 +71,4 @@ class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     duration: float = 0.0
     cost_usd: float = 0.0
     cut: int = 0
+    tokens: Tokens = Tokens()

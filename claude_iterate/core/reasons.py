@@ -36,7 +36,9 @@ ENDINGS: dict[Reason, Ending] = {
     "stagnation": Ending(0, 4, "Iterative mode: several iterations in a row did no work.", good=True),
     "blocked": Ending(1, 5, "The agent says that it needs a person."),
     "verification_failed": Ending(1, 5, "The agent claimed completion, and the proof failed."),
-    "agent_failed": Ending(1, 6, "Claude crashed, hung, was misconfigured, not logged in or not allowed to work."),
+    "agent_failed": Ending(
+        1, 6, "Claude crashed, hung, was misconfigured, not logged in or not allowed to work; or the disk is full."
+    ),
     "budget": Ending(1, 7, "The money allowed for the workspace is spent."),
     "duration": Ending(1, 7, "The time allowed for the run is over."),
     "usage_limit": Ending(1, 7, "The provider's usage limit is reached."),

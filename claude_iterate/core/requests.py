@@ -25,7 +25,7 @@ def requested(state: RunState, event: Requested, _entry: Entry) -> dict[str, Any
             return {"approved": state.iterations + 1}
         case "skip" | "reboot" if state.call is not None and state.call.number:
             return {"cut_asked": event.verb, "last_ended": _LONG_AGO}
-        case "skip" | "retry":
+        case "skip" | "retry" if state.call is None and not claim_is_open(state):
             # Between iterations there is nothing to cut; the pause between them is over.
             return {"last_ended": _LONG_AGO}
         case "reboot":
@@ -34,6 +34,11 @@ def requested(state: RunState, event: Requested, _entry: Entry) -> dict[str, Any
 
 
 def stop_requested(state: RunState, event: StopRequested, _entry: Entry) -> dict[str, Any]:
-    """Somebody wants the end. A patient request after an urgent one does not take that back."""
-    urgent = event.now or (state.stop is not None and state.stop.now)
-    return {"stop": replace(event, now=urgent)}
+    """Somebody wants the end. The first one names the reason; whoever comes later can only make it urgent."""
+    return {"stop": event if state.stop is None else replace(state.stop, now=state.stop.now or event.now)}
+
+
+def claim_is_open(state: RunState) -> bool:
+    """The last iteration reported that all is done, and nobody has judged that yet: it is being verified, unless the
+    run waits to do so or ends."""
+    return state.last_status is not None and state.last_status.complete and state.proof is None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
+# Authorization is one; GIT_AUTHOR_NAME, XAUTHORITY and a KEYBOARD are none.
+_SECRET_NAME = re.compile(r"KEY(?!BOARD)|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH(?!OR(?!I[SZ]))", re.IGNORECASE)
 
 
 def is_secret_name(name: str) -> bool:

@@ -24,7 +24,6 @@ from claude_iterate.core.events import (
     LimitReported,
     Outcome,
     Requested,
-    ResultReported,
     Resumed,
     ReviewFinished,
     ReviewStarted,
@@ -109,63 +108,6 @@ class RunState(msgspec.Struct, frozen=True):
         return self.finished.reason if self.finished else None
 
 
-def handed_on(state: RunState) -> Carried:
-    """What the next run has to know of this one and of all before it."""
-    cost = state.total_cost_usd + _under_way(state).cost_usd
-    worked = state.iterations > 0 or (state.proof is not None and state.proof.passed)
-    # What a proof found is told to whoever works next, be it in another run.
-    findings = state.findings if state.proof is not None and not state.proof.passed else ""
-    return Carried(
-        state.total_iterations,
-        cost,
-        state.carried.runs + 1,
-        findings or ("" if worked else state.carried.findings),
-    )
-
-
-def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
-    """What a run takes over from this one, which was killed. The iteration under way is done again, with its number."""
-    under_way = _under_way(state)
-    working = state.call is not None and state.call.number > 0
-    return Resumed(
-        run=run,
-        iterations=state.iterations,
-        idle_iterations=state.idle_iterations,
-        failures=state.failures,
-        retries=state.retries,
-        claims=state.claims,
-        cost_usd=state.cost_usd + under_way.cost_usd,
-        elapsed=state.elapsed_before + elapsed,
-        findings=state.findings,
-        # An iteration under way comes after the proof of the claim before it: that one has been judged.
-        last_status=None if working else _claim(state),
-        proof=None if working else state.proof,
-        last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
-        windows=state.windows,
-        wait=state.wait,
-        waits=state.waits,
-        waited=state.waited,
-        denied=state.denied,
-        denials=state.denials,
-        session=state.session,
-        context=state.context,
-        tokens=state.tokens + under_way.tokens,
-    )
-
-
-_WAITED_FOR = frozenset({"usage_limit", "transient"})
-"""Outcomes that the next step still has to look at; after any other, whoever says `run` wants another try."""
-
-
-def _claim(state: RunState) -> Status | None:
-    return state.last_status if state.last_status and state.last_status.complete else None
-
-
-def _under_way(state: RunState) -> ResultReported:
-    """What a call that was killed had told of its cost."""
-    return state.call.result if state.call and state.call.result else ResultReported()
-
-
 def fold(entries: Iterable[Entry]) -> RunState:
     """The state after these entries."""
     return fold_from(RunState(), entries)
@@ -182,7 +124,7 @@ def reduce(state: RunState, entry: Entry) -> RunState:
     """One step. Most of what Claude prints changes nothing, and then the same object comes back."""
     kind = type(entry.event)
     if state.call is not None and kind in calls.FOLDED:
-        if kind is Said and not entry.event.error and state.call.rejected is None:  # type: ignore[union-attr]
+        if kind is Said and not entry.event.error and state.call.rejected is None and not state.call.retrying:  # type: ignore[union-attr]
             return state
         call = calls.advance(state.call, entry)
         if call is not state.call:
@@ -215,7 +157,7 @@ def _iteration_started(state: RunState, event: IterationStarted, entry: Entry) -
 
 
 def _review_finished(state: RunState, event: ReviewFinished, _entry: Entry) -> dict[str, Any]:
-    changes = {"call": None, "cost_usd": state.cost_usd + event.cost_usd}
+    changes = {"call": None, "cost_usd": state.cost_usd + event.cost_usd, "tokens": state.tokens + event.tokens}
     if event.outcome is None:
         return changes | {"retries": 0, "waits": 0, "waited": 0.0}
     # It could not be held: the rules for limits, overloads and failures say what is next, then it is tried again.
@@ -223,7 +165,12 @@ def _review_finished(state: RunState, event: ReviewFinished, _entry: Entry) -> d
 
 
 def _errand_finished(state: RunState, event: ErrandFinished, _entry: Entry) -> dict[str, Any]:
-    return {"call": None, "errand": event, "cost_usd": state.cost_usd + event.cost_usd}
+    return {
+        "call": None,
+        "errand": event,
+        "cost_usd": state.cost_usd + event.cost_usd,
+        "tokens": state.tokens + event.tokens,
+    }
 
 
 def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry) -> dict[str, Any]:

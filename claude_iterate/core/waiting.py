@@ -12,6 +12,9 @@ from claude_iterate.core.reasons import Reason
 from claude_iterate.core.state import RunState
 from claude_iterate.core.verdicts import EndWait, Facts, Finish, StartWait, Verdict, Wait
 
+_NOTHING = 0.1
+"""Seconds; a wait is recorded a moment after it was decided, so a little of what was allowed is always left."""
+
 
 def wait_is_on(state: RunState, facts: Facts) -> Verdict | None:
     """A wait was begun: go on waiting until its moment on the wall clock, or until somebody says `retry`."""
@@ -84,7 +87,7 @@ def _moment(at: float) -> str:
 def _wait(state: RunState, facts: Facts, wanted: StartWait) -> Verdict:
     """This wait, cut to what is left of `limits.max_wait`; the end of the run when nothing is."""
     left = facts.max_wait - state.waited
-    if left <= 0:
+    if left < _NOTHING:
         reason: Reason = "agent_failed" if wanted.why == "transient" else "usage_limit"
         detail = f"{wanted.detail} (waited {describe(facts.max_wait)})"
         return Finish(reason, detail, "Run again later, or raise `limits.max_wait`; nothing is lost.")

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping
 
+from claude_iterate import operating_system
 from claude_iterate.agent.marks import RUN_VARIABLE
 
 _WAYS = (
@@ -21,7 +23,10 @@ _PATIENCE = 1.0
 
 
 class Awake:
-    """A process that holds the system's sleep back while `cat` reads from a pipe of ours: it cannot outlive us."""
+    """A process that holds the system's sleep back while `cat` reads from a pipe of ours: it ends when we do.
+
+    One that hangs does not. It leads a session of its own, so that whatever it started is found and ended with it.
+    """
 
     def __init__(self, wanted: bool, environ: Mapping[str, str]) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -51,8 +56,8 @@ class Awake:
             return
         assert self._process.stdin is not None
         self._process.stdin.close()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        # Also when it left in time: somebody may have killed it alone.
+        operating_system.send_group(self._process.pid, signal.SIGKILL)
+        self._process.wait()

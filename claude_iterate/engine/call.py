@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from claude_iterate.agent import command, discovery
+from claude_iterate.agent.long_texts import file_if_long
 from claude_iterate.agent.process import AgentProcess
+from claude_iterate.agent.recording import Recording
 from claude_iterate.agent.stream import Translator
 from claude_iterate.core.call import Call
 from claude_iterate.core.durations import describe
@@ -43,7 +43,8 @@ class AgentCall:
 
         `session` as in `command.arguments`; reviews and errands always have fresh context.
         """
-        with _raw(self._plan.layout.raw(self._plan.run, raw_name)) as raw, _file_if_long(system) as file:
+        path = self._plan.layout.raw(self._plan.run, raw_name)
+        with _raw(path) as raw, file_if_long(system, f"{path}.system.md") as file:
             argv, environment = self._command(system, file, session)
             root = self._plan.layout.root
             process = AgentProcess(argv, environment, root, prompt, raw, self._supervisor.post)
@@ -97,6 +98,7 @@ def evidence(call: Call | None, wrote_report: bool, now: float = 0.0, patterns: 
         patterns,
         bool(call.resumes),
         bool(call.session),
+        call.retrying,
     )
 
 
@@ -104,17 +106,17 @@ def _doing(call: Call | None, elapsed: float) -> str:
     """What Claude is busy with, as far as it told."""
     if call is None:
         return ""
-    if not call.open_tools:
-        return "waiting for the API's answer" if call.session and call.result is None else ""
-    _, name, since = call.open_tools[-1]
-    return f"{name} has been running for {describe(elapsed - since)}"
+    busy = [*call.open_tools[-1:], *(call.open_tasks if call.result is not None else call.open_tasks[-1:])]
+    if busy:
+        return "; ".join(f"{what} has been running for {describe(elapsed - since)}" for _, what, since in busy[:4])
+    return "waiting for the API's answer" if call.session and call.result is None else ""
 
 
 @contextlib.contextmanager
 def _raw(path: str) -> Iterator[BinaryIO | None]:
     """The file that keeps what Claude prints; None when it cannot be made: the call matters more."""
     try:
-        file = open(path, "wb", buffering=0)  # noqa: PTH123 - pathlib costs more than the call itself
+        file = Recording(path)
     except OSError:
         yield None
         return
@@ -122,18 +124,3 @@ def _raw(path: str) -> Iterator[BinaryIO | None]:
         yield file
     finally:
         file.close()
-
-
-@contextlib.contextmanager
-def _file_if_long(text: str) -> Iterator[Path | None]:
-    """A file with the text when it is too long for an argument."""
-    if len(text) <= command.LARGEST_ARGUMENT // 4 or len(text.encode("utf-8", "replace")) <= command.LARGEST_ARGUMENT:
-        yield None
-        return
-    handle, name = tempfile.mkstemp(prefix="claude-iterate-system-", suffix=".md")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8", "replace"))
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import ErrandFinished, ErrandStarted, Outcome
+from claude_iterate.core.events import ErrandFinished, ErrandStarted, Outcome, Tokens
 from claude_iterate.core.outcome import classify
 from claude_iterate.engine.call import AgentCall, evidence
 from claude_iterate.engine.plan import Plan
@@ -40,5 +40,6 @@ class Errand:
                 result.text if result else "",
                 self._recorder.elapsed() - began,
                 result.cost_usd if result else 0.0,
+                tokens=result.tokens if result else Tokens(),
             )
         )

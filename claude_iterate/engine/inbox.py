@@ -57,7 +57,6 @@ class Inbox:
         # SimpleQueue, because its put is safe in a signal handler; Queue's can deadlock there.
         self._queue: queue.SimpleQueue[AnyMessage] = queue.SimpleQueue()
         self.post = self._queue.put
-        self.every_tick: Callable[[], None] = lambda: None
         self.every_look: Callable[[], None] = lambda: None
 
     def receive(self, until: float) -> Message | None:
@@ -66,7 +65,6 @@ class Inbox:
         if now >= self._next_tick:
             self._next_tick = now + self._tick
             self._audience.tick(now)
-            self.every_tick()
         if now >= self._next_look:
             self._next_look = now + LOOK
             before = self._recorder.state
@@ -82,6 +80,18 @@ class Inbox:
         except queue.Empty:
             self._desk.look_if_due(self._recorder.elapsed())
             return None
+        return self._deal_with(message)
+
+    def catch_up(self) -> bool:
+        """Deal with all that has come, without waiting; True when it changed something. Claude does not run now: what
+        a process of an earlier call still says is nobody's."""
+        before = self._recorder.state
+        while not self._queue.empty():
+            self._deal_with(self._queue.get())
+        self.every_look()
+        return self._recorder.state is not before
+
+    def _deal_with(self, message: AnyMessage) -> Message | None:
         match message:
             case Signalled():
                 self._stop(message.name)

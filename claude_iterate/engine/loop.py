@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from msgspec.structs import astuple
 
@@ -36,6 +38,18 @@ _LASTING = 0.2
 """Seconds; less than the shortest debounce, so nothing is told later than it would be."""
 
 
+_GONE = "It was deleted, renamed or moved: by somebody, or by a command in the run (see `verification.checks`)."
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Which folder stands there, whatever its name: one that was deleted and made anew is another one."""
+    try:
+        about = folder.stat()
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
+
+
 class Engine:
     """Runs a plan. One thread decides; all others only post into the inbox."""
 
@@ -45,6 +59,7 @@ class Engine:
         self._audience = audience
         self._warnings = warnings
         self._status_watch: StatusWatch | None = None
+        self._folder = _identity(plan.layout.folder)
         self._desk = StatusDesk(plan.layout, plan.settings.notification.status_watch, recorder)
         self._inbox = Inbox(recorder, self._desk, audience, plan.tick)
 
@@ -57,38 +72,48 @@ class Engine:
 
         `project` is told the state at the beginning and at the end, for those who take a quick look.
         """
-        restore = operating_system.on_stop_signals(lambda name: self._inbox.post(Signalled(name)))
-        operating_system.become_subreaper()
-        # Children that were there before us (a container's entry point may have some) are nobody's leftovers.
-        strangers = operating_system.children() or set()
-        guardian = Guardian(self._plan.run, self._plan.environ)
-        awake = Awake(self._plan.settings.keep_awake and not self._plan.dry_run, self._plan.environ)
-        guardian.remember(awake.pids)
-        own_children = (guardian.pid, *awake.pids, *strangers)
-        steering = Steering(self._plan, self._recorder, self._inbox)
-        self._inbox.every_look = lambda: self._look(steering)
-        grace = self._plan.settings.timeouts.terminate_grace
-        supervisor = Supervisor(self._inbox, self._recorder, self._plan.run, grace, own_children)
-        self._inbox.every_tick = lambda: guardian.remember(supervisor.adopted())
-        try:
+        # Left in reverse order, each step whatever became of the one before.
+        with contextlib.ExitStack() as afterwards:
+            afterwards.callback(operating_system.on_stop_signals(lambda name: self._inbox.post(Signalled(name))))
+            afterwards.callback(self._project_end, project)
+            afterwards.callback(self._stop_watching)
+            # Children that were there before us (a container's entry point may have some) are nobody's leftovers, and
+            # neither are their orphans: then we adopt none, and look for our own by their mark alone.
+            strangers = operating_system.children() or set()
+            if not strangers:
+                operating_system.become_subreaper()
+            guardian = Guardian(self._plan.run, self._plan.environ)
+            afterwards.callback(guardian.dismiss)
+            awake = Awake(self._plan.settings.keep_awake and not self._plan.dry_run, self._plan.environ)
+            afterwards.callback(awake.end)
+            guardian.remember(awake.pids)
+            own_children = (guardian.pid, *awake.pids, *strangers)
+            afterwards.callback(self._end_leftovers, own_children)
+            grace = self._plan.settings.timeouts.terminate_grace
+            supervisor = Supervisor(
+                self._inbox, self._recorder, self._plan.run, grace, own_children, adopts=not strangers
+            )
+            steering = Steering(self._plan, self._recorder, self._inbox)
+            self._inbox.every_look = lambda: self._look(steering, guardian, supervisor)
             self._record_start()
             project(self._state, True)
             while self._step(supervisor):
                 pass
-        finally:
-            ended = sweep.end_leftovers(self._plan.run, own_children, thorough=True)
-            if ended and not self._state.finished:
-                self._recorder.record(LeftoversEnded(ended))
-            awake.end()
-            guardian.dismiss()
-            if self._status_watch is not None:
-                self._status_watch.close()
-            self._project_end(project)
-            restore()
         return self._state
+
+    def _end_leftovers(self, own_children: tuple[int, ...]) -> None:
+        ended = sweep.end_leftovers(self._plan.run, own_children, thorough=True)
+        if ended and not self._state.finished:
+            self._recorder.record(LeftoversEnded(ended))
+
+    def _stop_watching(self) -> None:
+        if self._status_watch is not None:
+            self._status_watch.close()
 
     def _project_end(self, project: Callable[[RunState, bool], None]) -> None:
         """The journal is the truth: a summary that cannot be written does not make a good run a bad one."""
+        if _identity(self._plan.layout.folder) != self._folder:
+            return  # whatever stands in its place now has nothing to do with this run
         try:
             project(self._state, False)
         except (OSError, ExpectedError) as error:
@@ -97,11 +122,19 @@ class Engine:
 
     def _step(self, supervisor: Supervisor) -> bool:
         """One verdict; False when the run is over."""
-        if not self._plan.layout.folder.is_dir():
+        if _identity(self._plan.layout.folder) != self._folder:
             gone = f"the workspace's folder is gone: {self._plan.layout.folder}"
-            self._finish(Finish("agent_failed", gone, "A command in the run deleted it; check `verification.checks`."))
+            self._finish(Finish("agent_failed", gone, _GONE))
             return False
+        unrecorded = self._recorder.secure()
         verdict = decide(self._state, self._plan.facts(self._recorder.elapsed(), self._recorder.wall()))
+        if isinstance(verdict, Begin | Verify | RunErrand):
+            if self._inbox.catch_up():
+                return True  # somebody said something meanwhile; it may be that he wants to stop
+            if unrecorded:
+                # What is paid for and not recorded would be done, and paid, again.
+                detail = f"what it does could not be recorded: {unrecorded} ({self._plan.layout.runs})"
+                verdict = Finish("agent_failed", detail, "Free some space and run again; what is done is done.")
         match verdict:
             case Begin(number):
                 IterationRun(self._plan, self._recorder, supervisor, self._desk, number).run()
@@ -146,15 +179,17 @@ class Engine:
                 purpose=plan.purpose,
                 carried=plan.carried,
                 resumed=plan.resumed,
+                birth=operating_system.birth(os.getpid()),
             )
         )
 
         for warning in self._warnings:
             self._recorder.record(warning)
 
-    def _look(self, steering: Steering) -> None:
+    def _look(self, steering: Steering, guardian: Guardian, supervisor: Supervisor) -> None:
         """What is looked at four times a second."""
         steering.look()
+        guardian.remember(supervisor.adopted())
         if self._status_watch is None and self._plan.settings.notification.status_watch.enabled:
             self._watch_if_worthwhile()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from claude_iterate.core import review
 from claude_iterate.core.events import (
     Outcome,
+    ResultReported,
     ReviewFinished,
     ReviewStarted,
     VerificationFinished,
@@ -98,7 +99,7 @@ class Proof:
 
     def _record_end(self, found: Review, outcome: Outcome, began: float) -> None:
         call = self._recorder.state.call
-        cost = call.result.cost_usd if call and call.result else 0.0
+        result = call.result if call and call.result else ResultReported()
         self._recorder.record(
             ReviewFinished(
                 found.verdict,
@@ -106,8 +107,9 @@ class Proof:
                 found.findings,
                 str(self._plan.report),
                 self._recorder.elapsed() - began,
-                cost,
+                result.cost_usd,
                 outcome if found.verdict == UNHELD else None,
+                result.tokens,
             )
         )
 

@@ -25,6 +25,9 @@ class Journal(Protocol):
     def sync(self) -> None:
         """Make it durable."""
 
+    def secure(self) -> str:
+        """Why nothing more can be kept for sure; empty when it can."""
+
 
 class Recorder:
     """The one place that puts events in order.
@@ -79,6 +82,10 @@ class Recorder:
     def settle(self) -> None:
         """Make what was recorded safe from a loss of power. Called when there is nothing better to do."""
         self._journal.sync()
+
+    def secure(self) -> str:
+        """Why nothing may begin that has to be recorded; empty when all is well. Asked between calls of Claude."""
+        return self._journal.secure()
 
     def _add(self, event: Event, at: float, elapsed: float) -> None:
         self._sequence += 1

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from claude_iterate.core.answers import answer
 from claude_iterate.core.events import Requested, Warned
 from claude_iterate.engine.inbox import Inbox
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.workspace.control import Letterbox
+from claude_iterate.workspace.control import Letterbox, Request
 
 
 class Steering:
@@ -22,8 +23,12 @@ class Steering:
         """Deal with everything that was asked for since the last look."""
         for request in self._plan.listen(self._recorder.state):
             self._inbox.steer(request)
-        taken = self._letterbox.take()
-        for wanted in taken.requests:
-            self._inbox.steer(Requested(wanted.verb, "command", wanted.now))
-        for warning in taken.warnings:
-            self._recorder.record(Warned(warning))
+        for found in self._letterbox.take(self._reply):
+            if isinstance(found, Request):
+                self._inbox.steer(Requested(found.verb, "command", found.now))
+            else:
+                self._recorder.record(Warned(found))
+
+    def _reply(self, request: Request) -> str:
+        """What the request means now: only the runner has the state at hand, however long its journal is."""
+        return answer(request.verb, self._recorder.state, request.now, self._plan.settings.attended)

@@ -30,13 +30,20 @@ class Supervisor:
     """Knows the run's inbox and mark. One process at a time."""
 
     def __init__(
-        self, inbox: Inbox, recorder: Recorder, run: str, terminate_grace: float, own_children: tuple[int, ...]
+        self,
+        inbox: Inbox,
+        recorder: Recorder,
+        run: str,
+        terminate_grace: float,
+        own_children: tuple[int, ...],
+        adopts: bool = True,
     ) -> None:
         self._inbox = inbox
         self._recorder = recorder
         self._run = run
         self._terminate_grace = terminate_grace
         self._own_children = own_children
+        self._adopts = adopts
         self._attended = 0
         self.post = inbox.post
 
@@ -54,7 +61,8 @@ class Supervisor:
 
     def adopted(self) -> set[int]:
         """Orphans that became our children, as far as the system tells. The process we attend to is none."""
-        return sweep.adopted((*self._own_children, self._attended)) or set()
+        # Not as a known one: those who share its session would be known, too.
+        return (sweep.adopted(self._own_children) or set()) - {self._attended}
 
     def _is_over(self, watch: _Watch) -> bool:
         if watch.exited_at is None:
@@ -70,7 +78,8 @@ class Supervisor:
         return False
 
     def _sweep(self, thorough: bool) -> None:
-        ended = sweep.end_leftovers(self._run, self._own_children, thorough)
+        # Who adopts no orphans finds them only by looking everywhere.
+        ended = sweep.end_leftovers(self._run, self._own_children, thorough or not self._adopts)
         if ended:
             self._recorder.record(LeftoversEnded(ended))
 

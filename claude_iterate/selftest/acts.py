@@ -1,13 +1,16 @@
-"""What is done to a run while it is going on: signals, a second run, a death, a disk that is full for a while."""
+"""What is done to a run while it is going on: signals, requests, a second run, a death, a disk that is full."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
+from claude_iterate import operating_system
 from claude_iterate.selftest.scenario import Act
 from claude_iterate.selftest.scene import Done, Scene
 
@@ -36,6 +39,22 @@ def signalled(*signals: signal.Signals, then_go: bool = False) -> Act:
     return act
 
 
+def suspended(seconds: float) -> Act:
+    """Stop the runner as Ctrl-Z does, for longer than Claude may be silent; when it has looked again, Claude goes on."""
+
+    def act(scene: Scene, flags: tuple[str, ...]) -> Done:
+        process = scene.start(*flags)
+        scene.until_ready()
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(seconds)  # that time passes is the fault
+        process.send_signal(signal.SIGCONT)
+        scene.say("resume")
+        go(scene)
+        return scene.finish(process)
+
+    return act
+
+
 def twice_at_once(scene: Scene, flags: tuple[str, ...]) -> Done:
     """A second run while the first is at work; the first then goes on."""
     process = scene.start(*flags)
@@ -45,15 +64,19 @@ def twice_at_once(scene: Scene, flags: tuple[str, ...]) -> Done:
     return scene.finish(process)
 
 
-def killed(event: str, count: int = 1, mess: bool = False) -> Act:
-    """kill -9 once so many of this event are in the journal, then a second run; with `mess`: after a loss of power."""
+def killed(event: str, count: int = 1, mess: bool = False, guardian: bool = False) -> Act:
+    """kill -9 once so many of this event are in the journal, then a second run; with `mess`: after a loss of power;
+    with `guardian`: together with the one who would clean up."""
 
     def act(scene: Scene, flags: tuple[str, ...]) -> Done:
         process = scene.start(*flags)
         scene.until(lambda: len(scene.events(event)) >= count, f"event {count} of {event}")
+        if guardian:
+            _kill_guardian(process.pid)
         process.kill()
         process.wait()
-        scene.until(lambda: not scene.processes(), "the end of all processes after kill -9", 10.0)
+        if not guardian:
+            scene.until(lambda: not scene.processes(), "the end of all processes after kill -9", 10.0)
         if mess:
             _make_mess(scene)
         go(scene)
@@ -62,12 +85,67 @@ def killed(event: str, count: int = 1, mess: bool = False) -> Act:
     return act
 
 
+def _kill_guardian(runner: int) -> None:
+    """It is the only child of the runner that is a shell."""
+    for pid in operating_system.descendants({runner}):
+        if operating_system.describe_process(pid).startswith("/bin/sh"):
+            operating_system.send(pid, signal.SIGKILL)
+
+
+def cannot_name_children() -> str:
+    """Only Linux tells whose child a process is."""
+    return "" if operating_system.LINUX else "this system does not tell whose child a process is"
+
+
 def _make_mess(scene: Scene) -> None:
     """Half a line at the end of the journal, and a run folder that nobody filled."""
     (run,) = scene.layout.run_ids()
     with scene.layout.journal(run).open("ab") as journal:
         journal.write(b'{"seq":99,"at":17')
     (scene.layout.runs / "000002-20260101-000000-abcdef" / "raw").mkdir(parents=True)
+
+
+def measured(event: str) -> Act:
+    """Look at the memory that the runner has needed at most, once this event is in the journal; then let it go on."""
+
+    def act(scene: Scene, flags: tuple[str, ...]) -> Done:
+        process = scene.start(*flags)
+        scene.until(lambda: scene.events(event), event)
+        with contextlib.suppress(OSError):  # not Linux
+            about = Path(f"/proc/{process.pid}/status").read_text()
+            scene.peak = next(int(line.split()[1]) * 1024 for line in about.splitlines() if line.startswith("VmHWM:"))
+        go(scene)
+        return scene.finish(process)
+
+    return act
+
+
+def told(verb: str, *words: str, once: str = "") -> Act:
+    """Say something from another terminal, once this event is in the journal or else as soon as Claude is at work."""
+
+    def act(scene: Scene, flags: tuple[str, ...]) -> Done:
+        process = scene.start(*flags)
+        if once:
+            scene.until(lambda: scene.events(once), once)
+        else:
+            scene.until_ready()
+        scene.say(verb, *words)
+        go(scene)
+        return scene.finish(process)
+
+    return act
+
+
+def held(scene: Scene, flags: tuple[str, ...]) -> Done:
+    """`pause` while Claude works; `resume` after the run has had time to begin another iteration against that."""
+    process = scene.start(*flags)
+    scene.until_ready()
+    scene.say("pause")
+    go(scene)
+    scene.until(lambda: scene.events("IterationFinished"), "the end of the iteration")
+    scene.say("pause")
+    scene.say("resume")
+    return scene.finish(process)
 
 
 def with_small_files(blocks: int) -> Act:

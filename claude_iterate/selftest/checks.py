@@ -117,7 +117,36 @@ def prompt_holds(call: int, text: str) -> Check:
 
     def check(scene: Scene, _done: Done) -> str:
         arrived = (scene.state / f"call-{call:04d}.stdin").read_text("utf-8", "replace")
-        return "" if text in arrived else f"the prompt of call {call} is not whole"
+        return "" if text in arrived else f"the prompt of call {call} lacks {text[:40]!r}"
+
+    return check
+
+
+def prompt_lacks(call: int, text: str) -> Check:
+    """What Claude did not read in this call."""
+
+    def check(scene: Scene, done: Done) -> str:
+        return "" if prompt_holds(call, text)(scene, done) else f"the prompt of call {call} holds {text[:40]!r}"
+
+    return check
+
+
+def outcome_says(number: int, text: str) -> Check:
+    """Why an iteration failed, by the journal."""
+
+    def check(scene: Scene, _done: Done) -> str:
+        said = scene.events("IterationFinished")[number - 1]["outcome"].get("message", "")
+        return "" if text in said else f"the outcome says {said[:80]!r} and not {text!r}"
+
+    return check
+
+
+def memory_below(size: int) -> Check:
+    """What the runner needed at most, where the system tells."""
+
+    def check(scene: Scene, _done: Done) -> str:
+        peak = scene.peak or 0
+        return "" if peak < size else f"the runner needed {peak / 1e6:.0f} MB of memory"
 
     return check
 
@@ -173,3 +202,24 @@ def waited_to_the_end(scene: Scene, _done: Done) -> str:
     until = [entry["event"]["until"] for entry in entries if entry["event"]["event"] == "WaitStarted"]
     began = [entry["at"] for entry in entries if entry["event"]["event"] == "AgentStarted"]
     return "" if until and began[-1] >= max(until) - 0.01 else "Claude was called before the limit was over"
+
+
+def waits_between(shortest: float, longest: float) -> Check:
+    """How long the one wait was to last, in seconds."""
+
+    def check(scene: Scene, _done: Done) -> str:
+        entries = [entry for journal in scene.journals() for entry in journal]
+        (planned,) = (
+            entry["event"]["until"] - entry["at"] for entry in entries if entry["event"]["event"] == "WaitStarted"
+        )
+        return "" if shortest <= planned <= longest else f"it meant to wait {planned:.0f} s"
+
+    return check
+
+
+def nothing_begins_while_paused(scene: Scene, _done: Done) -> str:
+    """Between `pause` and `resume` no iteration begins."""
+    (journal,) = scene.journals()
+    order = [entry["event"].get("verb") or entry["event"]["event"] for entry in journal]
+    between = order[order.index("pause") : order.index("resume")]
+    return "an iteration began in the pause" if "IterationStarted" in between else ""

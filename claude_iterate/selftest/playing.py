@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,26 +47,40 @@ def usual_jobs() -> int:
     return (os.cpu_count() or 1) + 2
 
 
-def play_all(scenarios: Sequence[Scenario], folder: Path, jobs: int) -> Iterator[Verdict]:
-    """Each verdict as it comes. Folders of faults that were survived are removed."""
+def play_all(scenarios: Sequence[Scenario], folder: Path, jobs: int) -> Generator[Verdict]:
+    """Each verdict as it comes. Folders of faults that were survived are removed. Whoever stops in the middle leaves
+    no run behind."""
     pool = ThreadPoolExecutor(jobs, "fault")
+    scenes: list[Scene] = []
+    over = threading.Event()
+
+    def opened(scene: Scene) -> None:
+        scenes.append(scene)
+        if over.is_set():
+            scene.abandon()
+
     try:
-        plays = [pool.submit(play, scenario, folder / scenario.name) for scenario in scenarios]
+        plays = [pool.submit(play, scenario, folder / scenario.name, opened) for scenario in scenarios]
         for finished in as_completed(plays):
             verdict = finished.result()
             if verdict.state == "survived":
                 shutil.rmtree(folder / verdict.scenario.name, ignore_errors=True)
             yield verdict
     finally:
-        pool.shutdown(cancel_futures=True)
+        over.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        for scene in scenes:
+            scene.abandon()
+        pool.shutdown()
 
 
-def play(scenario: Scenario, folder: Path) -> Verdict:
-    """Play one scenario from start to end."""
+def play(scenario: Scenario, folder: Path, opened: Callable[[Scene], None] = lambda _scene: None) -> Verdict:
+    """Play one scenario from start to end. `opened` is told of its scene."""
     obstacle = scenario.impossible()
     if obstacle:
         return Verdict(scenario, "skipped", problems=(obstacle,))
     scene = Scene(folder, scenario.settings, scenario.instructions, scenario.mode)
+    opened(scene)
     began = time.monotonic()
     try:
         scene.script(scenario.calls)

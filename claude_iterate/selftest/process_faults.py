@@ -62,7 +62,7 @@ SCENARIOS = (
         ([INIT, tool_use("t", "sleep 9999"), HANG], done()),
         AGAIN,
         settings=IDLE,
-        checks=(checks.logs("Bash has been running"),),
+        checks=(checks.logs("Bash `sleep 9999` has been running"),),
     ),
     Scenario(
         "hang-after-report",

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -57,6 +58,8 @@ class Scene:
         self.state = folder / "state"
         self.layout = Layout(self.root, self.workspace)
         self.others: list[Done] = []
+        self.peak: int | None = None
+        self._abandoned = threading.Event()
         self.closing = contextlib.ExitStack()
         self.environ = self._environment() | _variables({**USUAL, **settings})
         self._started: list[subprocess.Popen[bytes]] = []
@@ -85,10 +88,22 @@ class Scene:
 
     def start(self, *flags: str, before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
         """Start `run`; `before` is a command line that starts it in its turn."""
+        return self._start("run", *flags, before=before)
+
+    def say(self, verb: str, *words: str) -> str:
+        """Another command, as from another terminal; its answer. One that is refused ends the scene."""
+        done = self.finish(self._start(verb, *words))
+        if done.code != 0:
+            raise TooSlow(f"`{verb}` was not obeyed: {done.err.strip()}")
+        return done.out
+
+    def _start(self, verb: str, *words: str, before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+        if self._abandoned.is_set():
+            raise TooSlow("the self-test was ended")
         count = len(self._started)
         with (self.folder / f"out-{count}").open("wb") as out, (self.folder / f"err-{count}").open("wb") as err:
             process = subprocess.Popen(
-                [*before, sys.executable, "-m", "claude_iterate", "run", NAME, *flags],
+                [*before, sys.executable, "-m", "claude_iterate", verb, NAME, *words],
                 cwd=self.root,
                 env=self.environ,
                 stdin=subprocess.DEVNULL,
@@ -96,6 +111,8 @@ class Scene:
                 stderr=err,
             )
         self._started.append(process)
+        if self._abandoned.is_set():  # in this very moment, so nobody else has killed it
+            process.kill()
         return process
 
     def finish(self, process: subprocess.Popen[bytes]) -> Done:
@@ -114,7 +131,7 @@ class Scene:
         """Wait for something that another process does."""
         deadline = time.monotonic() + patience
         while not holds():
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or self._abandoned.is_set():
                 raise TooSlow(f"{what} did not come within {patience:.0f} s")
             time.sleep(_LOOK)
 
@@ -143,6 +160,12 @@ class Scene:
         ours = {process.pid for process in self._started if process.poll() is None}
         found = set(operating_system.processes_with(_MARK, str(self.state))) - ours
         return [pid for pid in found if operating_system.is_alive(pid)]
+
+    def abandon(self) -> None:
+        """From another thread: nothing more is begun or waited for. Whoever plays the scene closes it."""
+        self._abandoned.set()
+        for process in list(self._started):
+            process.kill()
 
     def close(self) -> None:
         """End everything that is left."""

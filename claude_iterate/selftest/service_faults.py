@@ -1,16 +1,14 @@
-"""Faults of the service behind Claude: logins, limits, overload, a network that fails, tools that are not allowed."""
+"""Faults of the service behind Claude: logins, overload, a network that fails, money, tools that are not allowed."""
 
 from __future__ import annotations
 
 from claude_iterate.selftest import checks
 from claude_iterate.selftest.scenario import Expected, Scenario
-from claude_iterate.selftest.steps import INIT, Step, Steps, api_error, done, more, said, silent, usage_limit
+from claude_iterate.selftest.steps import INIT, UNFINISHED, Step, Steps, api_error, done, more, said, silent
 
 FAILED = Expected("agent_failed", 1, ("auth",))
 AGAIN = Expected(outcomes=("transient", "ok"))
 SOON = {"limits.max_wait": "1s"}
-_LIMIT = "You've hit your session limit"
-_WORDS = "We hit the 5-hour limit, resets 3pm. API Error: 429 usage limit reached|1999999999"
 
 
 def _passes(name: str, fault: str, call: Steps) -> Scenario:
@@ -26,9 +24,13 @@ def _passes(name: str, fault: str, call: Steps) -> Scenario:
     )
 
 
-def _denied() -> list[Step]:
+def _denied(*report: Step) -> list[Step]:
     denial = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "npm test"}}
-    return [INIT, said("I may not."), {"result": {"permission_denials": [denial], "total_cost_usd": 0.01}}]
+    return [INIT, said("I may not."), *report, {"result": {"permission_denials": [denial], "total_cost_usd": 0.01}}]
+
+
+def _failed(subtype: str) -> list[Step]:
+    return [INIT, {"result": {"subtype": subtype, "is_error": True, "total_cost_usd": 0.01}}]
 
 
 SCENARIOS = (
@@ -80,76 +82,37 @@ SCENARIOS = (
         checks=(checks.says("529", "limits.max_wait"),),
     ),
     Scenario(
-        "limit-with-reset",
-        "a usage limit that ends in 2 s",
-        "The night would be lost to a limit that ends at midnight.",
-        (more(), usage_limit(f"{_LIMIT} · resets 1:44am (UTC)", 2), done()),
-        Expected(outcomes=("ok", "usage_limit", "ok")),
-        checks=(
-            checks.numbers(1, 2, 2),
-            checks.has("WaitStarted", 1, why="usage_limit", window="five_hour"),
-            checks.has("WaitEnded", 1),
-            checks.costs(0.02),
-        ),
-    ),
-    Scenario(
-        "limit-without-reset",
-        "a usage limit that names no time",
-        "The run would give up, or ask many times a second.",
-        (usage_limit(_LIMIT, None), done()),
-        Expected(outcomes=("usage_limit", "ok")),
-        settings=SOON,
-        checks=(checks.numbers(1, 1), checks.called(2)),
-    ),
-    Scenario(
-        "limit-and-stop",
-        "a usage limit, and the settings say stop",
-        "Somebody who wants to be told would find a run that waits.",
-        (usage_limit(_LIMIT, None),),
-        Expected("usage_limit", 7, ("usage_limit",)),
-        settings={"limits.on_usage_limit": "stop"},
-        flags=("--detailed-exit-code",),
-        checks=(checks.says(_LIMIT), checks.called(1)),
-    ),
-    Scenario(
-        "limit-in-prose",
-        "the model writes about limits; a file does too",
-        "A task about rate limits would put the run to sleep.",
-        (
-            more(said(_WORDS), {"tool": {"name": "Read", "input": {"file_path": "a"}, "result": _WORDS}}),
-            done(said(_WORDS)),
-        ),
-        Expected(outcomes=("ok", "ok")),
-        checks=(checks.has("WaitStarted", 0),),
-    ),
-    Scenario(
-        "limit-warning",
-        "a window that is nearly used up, overage refused",
-        "A warning would be taken for a limit, and hours lost.",
-        (
-            done(
-                {
-                    "event": {
-                        "type": "rate_limit_event",
-                        "rate_limit_info": {
-                            "status": "allowed_warning",
-                            "rateLimitType": "five_hour",
-                            "utilization": 0.97,
-                            "overageStatus": "rejected",
-                        },
-                    }
-                }
-            ),
-        ),
-        checks=(checks.has("WaitStarted", 0),),
-    ),
-    Scenario(
         "denied-tools",
         "a tool that is not allowed, again and again",
         "The run would spend all its iterations on asking.",
         (_denied(),),
         Expected("agent_failed", 1, ("denied", "denied")),
         checks=(checks.says("--allow 'Bash(npm:*)'"),),
+    ),
+    Scenario(
+        "denied-and-reported",
+        "the same tool is denied twice, and Claude reports that it got no further",
+        "A report would hide that Claude is not allowed to work, all night long.",
+        (_denied(UNFINISHED),),
+        Expected("agent_failed", 1, ("ok", "ok")),
+        checks=(checks.says("--allow 'Bash(npm:*)'"), checks.called(2)),
+    ),
+    Scenario(
+        "http-400",
+        "the API refuses one request",
+        "One prompt that was too long would end the night's run.",
+        (api_error("API Error: 400 prompt is too long", 400, "invalid_request"), done()),
+        Expected(outcomes=("refused", "ok")),
+        checks=(checks.numbers(1, 2),),
+    ),
+    Scenario(
+        "iteration-money-spent",
+        "one iteration uses up what one may cost",
+        "One expensive item would end the night's run.",
+        (_failed("error_max_budget_usd"), done()),
+        Expected(outcomes=("budget", "ok")),
+        settings={"limits.max_cost_per_iteration_usd": 0.01},
+        checks=(checks.numbers(1, 2), checks.costs(0.02)),
     ),
     Scenario(
         "money-spent",
@@ -164,7 +127,7 @@ SCENARIOS = (
         "turn-limit",
         "Claude runs into its turn limit",
         "A normal end would count as a failure.",
-        ([INIT, {"result": {"subtype": "error_max_turns", "is_error": True, "total_cost_usd": 0.01}}], done()),
+        (_failed("error_max_turns"), done()),
         Expected(outcomes=("max_turns", "ok")),
     ),
     Scenario(

@@ -15,6 +15,7 @@ RESULT: Step = {"result": {"total_cost_usd": 0.01}}
 HANG: Step = {"hang": True}
 READY: Step = {"touch": "ready"}
 GO: Step = {"wait_for": "go"}
+LEFT: Step = {"grandchild": {"seconds": 300, "own_session": True, "hold_stdout": True, "pidfile": "left"}}
 
 
 def done(*between: Step) -> list[Step]:

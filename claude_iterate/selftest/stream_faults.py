@@ -5,13 +5,17 @@ from __future__ import annotations
 import base64
 import itertools
 
-from claude_iterate.selftest import checks
+from claude_iterate.selftest import acts, checks
 from claude_iterate.selftest.scenario import Expected, Scenario
 from claude_iterate.selftest.scene import Scene
-from claude_iterate.selftest.steps import COMPLETE, INIT, RESULT, UNFINISHED, Step, done, said
+from claude_iterate.selftest.steps import COMPLETE, GO, INIT, RESULT, UNFINISHED, Step, done, said
 
 LONG_TASK = "- one line of a very long task, with {{ braces }} and $& in it\n" * 4000
 _SNOW = '{"type":"assistant","message":{"content":[{"type":"text","text":"größer ☃ \U0001f600 snow"}]}}\n'.encode()
+_ROOM = 250_000_000
+"""The longest line that is kept takes 64 MB twice; one of 150 MB that was kept would take more than this."""
+_STACK = "".join(f"    at step{number:03} (node:internal/process:{number}:1)\n" for number in range(88))
+"""A reason and this are the last 3900 bytes that Claude prints: nearly all that is kept of it."""
 _DEEP = "[" * 5000 + "]" * 5000
 
 
@@ -60,11 +64,12 @@ SCENARIOS = (
         checks=(checks.journal_below(1_000_000),),
     ),
     Scenario(
-        "line-100-mb",
-        "one line of 100 MB, longer than any event",
+        "line-150-mb",
+        "one line of 150 MB, longer than any event",
         "A stream without line ends would fill the memory.",
-        (done({"flood": {"lines": 1, "bytes": 100_000_000}}),),
-        checks=(checks.journal_below(1_000_000),),
+        (done({"flood": {"lines": 1, "bytes": 150_000_000}}, GO),),
+        act=acts.measured("GarbageSeen"),
+        checks=(checks.journal_below(1_000_000), checks.memory_below(_ROOM)),
     ),
     Scenario(
         "invalid-utf8",
@@ -96,6 +101,21 @@ SCENARIOS = (
         "1 MB on standard error without a line end",
         "A progress bar would fill the memory or the log.",
         (done({"flood": {"stream": "stderr", "lines": 1, "bytes": 1_000_000}}),),
+    ),
+    Scenario(
+        "stderr-then-crash",
+        "1 MB on standard error, and then why Claude crashed",
+        "The reason would be lost among the chatter, which would fill the memory.",
+        (
+            [
+                {"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}},
+                {"stderr": f"Error: the disk is on fire\n{_STACK}"},
+                {"exit": 1},
+            ],
+            done(),
+        ),
+        Expected(outcomes=("crash", "ok")),
+        checks=(checks.outcome_says(1, "the disk is on fire"),),
     ),
     Scenario(
         "junk-lines",
@@ -141,8 +161,10 @@ SCENARIOS = (
         "result-late",
         "a result, a background task that goes on, a second result",
         "Work in the background would be cut off and lost.",
-        ([INIT, _TASK_BEGINS, RESULT, {"sleep": 1.5}, _TASK_ENDS, INIT, COMPLETE, RESULT],),
-        settings={"timeouts.result_grace": "0.5s"},
+        # The second prompt comes a moment after the task's end: the grace must begin there.
+        ([INIT, _TASK_BEGINS, RESULT, {"sleep": 2.5}, _TASK_ENDS, {"sleep": 0.5}, INIT, COMPLETE, RESULT],),
+        settings={"timeouts.result_grace": "2s"},
+        flags=("-m", "1"),
         checks=(checks.has("CutStarted", 0), checks.has("ResultReported", 2)),
     ),
     Scenario(
@@ -162,7 +184,8 @@ SCENARIOS = (
             done(),
         ),
         Expected(outcomes=("ok", "ok", "ok", "ok")),
-        checks=(checks.costs(0.01),),
+        # A price in words is a price: money must not be overlooked.
+        checks=(checks.costs(0.51),),
         flags=("--max-cost", "1"),
     ),
 )

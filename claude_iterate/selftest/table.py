@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from claude_iterate.selftest import (
+    death_faults,
+    limit_faults,
     process_faults,
     report_faults,
     service_faults,
+    steering_faults,
     stream_faults,
     surrounding_faults,
 )
@@ -15,8 +18,11 @@ SCENARIOS: tuple[Scenario, ...] = (
     *stream_faults.SCENARIOS,
     *process_faults.SCENARIOS,
     *service_faults.SCENARIOS,
+    *limit_faults.SCENARIOS,
     *report_faults.SCENARIOS,
+    *steering_faults.SCENARIOS,
     *surrounding_faults.SCENARIOS,
+    *death_faults.SCENARIOS,
 )
 
 

@@ -5,6 +5,7 @@ Progress goes to `err`, the closing result to `out`, or to `err` when it is a fa
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, TextIO, get_args
 
@@ -36,7 +37,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.reasons import ENDINGS
 from claude_iterate.core.state import RunState, reduce
-from claude_iterate.sinks import proof_lines, run_lines, steering_lines
+from claude_iterate.sinks import proof_lines, run_lines, steering_lines, wait_lines
 from claude_iterate.sinks.ending import ending, log_place, totals
 from claude_iterate.sinks.limits import CONSOLE
 from claude_iterate.sinks.live_line import LiveLine
@@ -45,11 +46,9 @@ from claude_iterate.sinks.transcript import Transcript
 from claude_iterate.sinks.wording import counted
 
 PLAIN: dict[type, Callable[[Any], list[str]]] = {
-    RunStarted: run_lines.started,
     StatusChanged: run_lines.status_changed,
     CutStarted: run_lines.cut_started,
     LeftoversEnded: run_lines.leftovers_ended,
-    WaitEnded: run_lines.wait_ended,
     VerificationStarted: proof_lines.verification_started,
     CheckFinished: proof_lines.check_finished,
     ReviewStarted: proof_lines.review_started,
@@ -74,7 +73,8 @@ def _title_style(event: Event) -> str:
 
 class Console:
     """Shows entries on two streams. `level` is quiet, progress or verbose. `live` asks for the line at the
-    bottom, which is drawn on terminals only; `columns` tells how wide the terminal is."""
+    bottom, which is drawn on terminals only; `columns` tells how wide the terminal is. `attended`: a person is asked
+    before each iteration."""
 
     def __init__(
         self,
@@ -84,14 +84,17 @@ class Console:
         color: bool = False,
         live: bool = False,
         columns: Callable[[], int] = _eighty,
+        attended: bool = False,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         self._out = Output(out, color)
         self._err = Output(err, color)
         self._level = level
+        self._attended = attended
         self._state = RunState()
         self._transcript = Transcript(CONSOLE)
         drawn = live and level == "progress" and self._err.terminal
-        self._live = LiveLine(self._err, columns) if drawn else None
+        self._live = LiveLine(self._err, columns, wall) if drawn else None
         self._shows_stream = drawn or level == "verbose"
 
     def __call__(self, entry: Entry) -> None:
@@ -105,7 +108,7 @@ class Console:
         elif isinstance(event, Warned):
             self._say(run_lines.warned(event))
         elif isinstance(event, Requested) and self._level != "quiet":
-            self._say(steering_lines.requested(event, before))
+            self._say(steering_lines.requested(event, before, self._attended))
         elif self._level != "quiet":
             self._show(entry)
         if self._live is not None:
@@ -127,7 +130,8 @@ class Console:
         if self._live is not None:
             self._live.erase()
             self._live = None
-        self.flush()
+        self._out.close()
+        self._err.close()
 
     def _show(self, entry: Entry) -> None:
         event = entry.event
@@ -138,7 +142,11 @@ class Console:
             mode = self._state.started.mode if self._state.started is not None else ""
             self._say([*self._gap(), *run_lines.iteration_finished(event, mode)])
         elif isinstance(event, WaitStarted):
-            self._say(run_lines.wait_started(event, entry.at))
+            self._say(wait_lines.announced(event, entry.at, self._state))
+        elif isinstance(event, RunStarted):
+            self._say(run_lines.started(event, entry.at))
+        elif isinstance(event, WaitEnded):
+            self._say(wait_lines.ended(event, self._state.paused))
         elif isinstance(event, StopRequested):
             self._say(run_lines.stop_requested(event, self._state.call is not None))
         elif type(event) in PLAIN:

@@ -1,11 +1,12 @@
-"""The one line at the bottom of a terminal that tells how a run is going. It has no clock: it is told the time."""
+"""The one line at the bottom of a terminal that tells how a run is going. It is told the run's own time; the clock on
+the wall it looks at for a countdown alone, because a computer that slept has slept through a part of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from claude_iterate.core.durations import describe
-from claude_iterate.core.events import Entry, IterationFinished, ToolCalled, WaitStarted
+from claude_iterate.core.events import Entry, IterationFinished, ToolCalled
 from claude_iterate.core.money import money
 from claude_iterate.core.state import RunState
 from claude_iterate.sinks.columns import clip, width
@@ -26,11 +27,11 @@ TOOL_COLUMNS = 60
 class LiveLine:
     """Draws over itself at most five times a second, and gets out of the way of every normal line."""
 
-    def __init__(self, output: Output, columns: Callable[[], int]) -> None:
+    def __init__(self, output: Output, columns: Callable[[], int], wall: Callable[[], float]) -> None:
         self._output = output
         self._columns = columns
         self._tool: tuple[str, float] | None = None
-        self._waiting = ("", 0.0)
+        self._wall = wall
         self._drawn_at = -PAUSE
         self._drawn_columns = 0
 
@@ -41,9 +42,6 @@ class LiveLine:
             self._tool = (headline(event), entry.elapsed)
         elif isinstance(event, IterationFinished):
             self._tool = None
-        elif isinstance(event, WaitStarted):
-            # On the run's own clock: from there it can be counted down without looking at another one.
-            self._waiting = (WAITS.get(event.why, event.why), entry.elapsed + event.until - entry.at)
 
     def draw(self, state: RunState, now: float) -> None:
         """Show where the run stands, unless it has not begun or the last drawing is too fresh."""
@@ -60,8 +58,8 @@ class LiveLine:
     def _doing(self, state: RunState, now: float) -> str:
         """What is going on at this moment."""
         if state.wait is not None:
-            why, until = self._waiting
-            return f"{why}: {_age(until - now)} left"
+            left = min(state.wait.until - self._wall(), state.wait_ends - now)
+            return f"{WAITS.get(state.wait.why, state.wait.why)}: {_age(left)} left"
         if state.paused and state.call is None:
             return "paused"
         if self._tool is None:

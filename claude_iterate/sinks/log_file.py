@@ -14,12 +14,14 @@ SIZE = 10 * 1024
 
 
 class LogFile:
-    """Creates its file; raises FileExistsError when there is one, so that no log is ever overwritten."""
+    """Creates its file; raises FileExistsError when there is one, so that no log is ever overwritten. `size` is what
+    was written so far."""
 
     def __init__(self, path: Path, on_failure: Callable[[str], None]) -> None:
         self._path = path
         self._on_failure = on_failure
         self._buffer = bytearray()
+        self.size = 0
         self._descriptor: int | None = None
         try:
             self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
@@ -42,6 +44,7 @@ class LogFile:
         """Write what is buffered: in one call, unless the system takes less at a time."""
         if self._descriptor is None or not self._buffer:
             return
+        self.size += len(self._buffer)
         # The buffer is let go first: whatever happens below, no byte of it is written again.
         left, self._buffer = memoryview(self._buffer), bytearray()
         try:

@@ -5,7 +5,9 @@ A stream that fails once (a closed pipe, a dead terminal) is left alone for good
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TextIO
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
@@ -54,6 +56,14 @@ def harmless(text: str) -> str:
     return text if text.isprintable() else text.translate(_HARMLESS)
 
 
+def into_the_void(stream: TextIO) -> None:
+    """What a broken stream still holds goes nowhere: Python would try it again at exit, and change the exit code."""
+    with suppress(OSError, ValueError):
+        void = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(void, stream.fileno())
+        os.close(void)
+
+
 class Output:
     """One stream, with what it can show: `color` only on a terminal, emoji only if its encoding has them."""
 
@@ -89,6 +99,12 @@ class Output:
                 self._stream.flush()
             except (OSError, ValueError):
                 self._dead = True
+
+    def close(self) -> None:
+        """Hand on the rest; if that is impossible, give it up, so that nobody after us trips over it."""
+        self.flush()
+        if self._dead:
+            into_the_void(self._stream)
 
     def _styled(self, line: str, style: str) -> str:
         return f"\x1b[{style}m{line}\x1b[0m" if style and line and self.color else line

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
+from claude_iterate.core import allowing
 from claude_iterate.core.durations import describe
 from claude_iterate.core.events import (
     AgentExited,
@@ -14,12 +13,11 @@ from claude_iterate.core.events import (
     RunStarted,
     StatusChanged,
     StopRequested,
-    WaitEnded,
-    WaitStarted,
     Warned,
 )
 from claude_iterate.core.outcome import FINE, RETRIED
 from claude_iterate.core.status import describe as describe_status
+from claude_iterate.sinks import wait_lines
 from claude_iterate.sinks.wording import counted, first_and_rest, indented, one_line
 
 CAUSES = {
@@ -33,15 +31,8 @@ CAUSES = {
 }
 
 
-WAITS = {
-    "usage_limit": "Usage limit reached",
-    "reserve": "The reserve is reached",
-    "transient": "The API is in trouble",
-}
-
-
-def started(event: RunStarted) -> list[str]:
-    """The opening line."""
+def started(event: RunStarted, at: float) -> list[str]:
+    """The opening line, and what a run that goes on has to wait for."""
     if event.purpose != "run":
         return [f"{event.purpose.capitalize()}: {event.workspace}{' (dry run)' if event.dry_run else ''}"]
     most = f"at most {counted(event.max_iterations, 'iteration')}" if event.max_iterations else "no iteration limit"
@@ -50,7 +41,9 @@ def started(event: RunStarted) -> list[str]:
     if event.resumed is None:
         return [first]
     done = counted(event.resumed.iterations, "iteration")
-    return [first, f"  Going on with run {event.resumed.run}, which was killed after {done}."]
+    before = f"  Going on with run {event.resumed.run}, which was killed after {done}."
+    wait = event.resumed.wait
+    return [first, before, *([wait_lines.resumed(wait, at, event.workspace)] if wait is not None else [])]
 
 
 def iteration_finished(event: IterationFinished, mode: str) -> list[str]:
@@ -88,8 +81,11 @@ def trouble(event: IterationFinished) -> list[str]:
     denied = dict.fromkeys(
         f"{denial.tool}: {one_line(denial.detail)}" if denial.detail else denial.tool for denial in event.denials
     )
+    # An outcome that is about the denial has the rule as its advice.
+    helps = allowing.flags(event.denials) if event.outcome.kind != "denied" else ""
     return [
         *(f"  ⚠ Denied: {tool}" for tool in denied),
+        *([f"    Allow it: {one_line(helps)}"] if helps else []),
         *(f"  ⚠ Status report: {one_line(problem)}" for problem in event.problems),
     ]
 
@@ -114,22 +110,6 @@ def stop_requested(event: StopRequested, in_iteration: bool = True) -> list[str]
     return [f"Stopping after this iteration; press Ctrl-C{again} to stop now."]
 
 
-def wait_started(event: WaitStarted, at: float) -> list[str]:
-    """Why and how long; the moment in local time."""
-    what = {"usage_limit": "Usage limit reached", "reserve": "The reserve is reached"}.get(
-        event.why, "The API is in trouble"
-    )
-    moment = datetime.fromtimestamp(event.until, UTC).astimezone().strftime("%a %H:%M:%S")
-    left = describe(max(0.0, event.until - at))
-    about = f": {one_line(event.detail)}" if event.detail else ""
-    return [f"⏳ {what}{about}", f"  Waiting until {moment} ({left}); the same iteration is done again then."]
-
-
-def wait_ended(event: WaitEnded) -> list[str]:
-    """On with it."""
-    return ["Going on." if event.by == "time" else f"Going on ({event.by})."]
-
-
 def requested(event: Requested) -> list[str]:
     """The answer to somebody who steers; a stop has its own line."""
     words = {
@@ -144,7 +124,7 @@ def requested(event: Requested) -> list[str]:
 def cut_started(event: CutStarted) -> list[str]:
     """Why Claude is being ended."""
     why = CAUSES.get(event.cause, event.cause).format(after=describe(event.after))
-    doing = f" (it was busy with {one_line(event.doing)})" if event.doing else ""
+    doing = f" ({one_line(event.doing)})" if event.doing else ""
     return [f"Ending Claude: {why}{doing}"]
 
 

@@ -1,4 +1,7 @@
-"""The log of a run for people: `iterate-*.log`. Whole, in order, and never a reason for the run to fail."""
+"""The log of a run for people: `iterate-*.log`. Whole, in order, and never a reason for the run to fail.
+
+Only beyond a size that nobody would read it goes on without Claude's words, and says so.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from claude_iterate.core.events import (
     WaitStarted,
     Warned,
 )
-from claude_iterate.sinks import log_sections, proof_lines, run_lines
+from claude_iterate.sinks import log_sections, proof_lines, run_lines, wait_lines
 from claude_iterate.sinks.limits import WHOLE
 from claude_iterate.sinks.log_file import LogFile
 from claude_iterate.sinks.transcript import Transcript
@@ -35,6 +38,9 @@ from claude_iterate.sinks.transcript import Transcript
 OURS = "[claude-iterate] "
 """Stands before our own lines, so that nobody takes them for Claude's."""
 LONGEST_WAIT = 1.0
+LARGEST = 1024 * 1024 * 1024
+"""Bytes of Claude's words in one log. A program that prints without end would fill the disk in minutes."""
+CUT = f"{OURS}This log is very long. From here on it leaves out what Claude says and does."
 IN_PLACE: dict[type, Callable[[Any], list[str]]] = {
     StatusChanged: run_lines.status_changed,
     Warned: log_sections.warning,
@@ -42,7 +48,7 @@ IN_PLACE: dict[type, Callable[[Any], list[str]]] = {
     CutStarted: run_lines.cut_started,
     LeftoversEnded: run_lines.leftovers_ended,
     AgentExited: run_lines.exited,
-    WaitEnded: run_lines.wait_ended,
+    WaitEnded: wait_lines.ended,
     Requested: run_lines.requested,
     VerificationStarted: proof_lines.verification_started,
     CheckFinished: proof_lines.check_finished,
@@ -55,8 +61,10 @@ IN_PLACE: dict[type, Callable[[Any], list[str]]] = {
 class TextLog:
     """Writes entries to a new file; FileExistsError if there is one. `on_failure` is called once at most."""
 
-    def __init__(self, path: Path, on_failure: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, on_failure: Callable[[str], None], largest: int = LARGEST) -> None:
         self._file = LogFile(path, on_failure)
+        self._largest = largest
+        self._cut = False
         self._written_at = 0.0
         self._logged: dict[str, str] = {}
         self._transcript = Transcript(WHOLE)
@@ -74,6 +82,8 @@ class TextLog:
         block = self._transcript.lines(event)
         if not block:
             block = self._of_the_run(kind, entry)
+        elif self._file.size >= self._largest:
+            block, self._cut = [] if self._cut else [CUT], True
         if block and self._file.append("\n".join(block) + "\n"):
             self._written_at = entry.elapsed
         if kind is IterationFinished or kind is RunFinished:
@@ -98,7 +108,7 @@ class TextLog:
         if kind in self._framed:
             block = self._framed[kind](entry.event, entry.at)
         elif isinstance(entry.event, WaitStarted):
-            block = [OURS + line.strip() for line in run_lines.wait_started(entry.event, entry.at)]
+            block = [OURS + line.strip() for line in wait_lines.started(entry.event, entry.at)]
         elif kind in IN_PLACE:
             block = [OURS + line.strip() for line in IN_PLACE[kind](entry.event)]
         else:

@@ -21,9 +21,11 @@ def write_bytes(path: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         os.chmod(temporary, _mode_for(target))
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.filename in {None, temporary}:
+            error.filename = str(target)  # a full disk names no file, and nobody knows the temporary one
         raise
     sync_folder(target.parent)
 

@@ -1,4 +1,4 @@
-"""Asks git for the name of what is in the project now. Never changes anything, never fails a run."""
+"""Asks git for the name of what is in the project now. Adds nothing to the repository, never fails a run."""
 
 from __future__ import annotations
 
@@ -14,17 +14,31 @@ def tree_of(root: Path, without: Path) -> str:
     """The id of the tree that holds the project as it is, untracked files included, without one folder; empty where
     git cannot tell.
 
-    A temporary index is used, so that the user's own is not touched.
+    Index and new objects go into a temporary folder; what the repository has is only read.
     """
-    if not _ask(root, "rev-parse", "--git-dir"):
+    objects = _ask(root, "rev-parse", "--git-path", "objects")
+    if not objects:
         return ""
     with tempfile.TemporaryDirectory(prefix="claude-iterate-git-") as folder:
-        index = {"GIT_INDEX_FILE": str(Path(folder, "index"))}
-        _ask(root, "read-tree", "HEAD", **index)
+        aside = {
+            "GIT_INDEX_FILE": f"{folder}/index",
+            "GIT_OBJECT_DIRECTORY": f"{folder}/objects",
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _known_objects(root / objects),
+        }
+        Path(folder, "objects").mkdir()
+        _ask(root, "read-tree", "HEAD", **aside)
         left_out = f":(exclude,top,literal){without.relative_to(root)}" if without.is_relative_to(root) else "."
-        if _ask(root, "add", "--all", ".", left_out, **index) is None:
+        # Nobody keeps these objects: packing them tight would be a waste of time.
+        if _ask(root, "-c", "core.looseCompression=0", "add", "--all", ".", left_out, **aside) is None:
             return ""
-        return _ask(root, "write-tree", **index) or ""
+        return _ask(root, "write-tree", **aside) or ""
+
+
+def _known_objects(repository: Path) -> str:
+    """The folders of objects that are there, in git's own notation: a path with a colon has to be quoted."""
+    name = str(repository).replace("\\", "\\\\").replace('"', '\\"')
+    others = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
+    return os.pathsep.join([f'"{name}"', *([others] if others else [])])
 
 
 def _ask(root: Path, *arguments: str, **environment: str) -> str | None:

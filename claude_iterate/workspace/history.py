@@ -26,7 +26,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.outcome import RETRIED
 from claude_iterate.core.status import Status
-from claude_iterate.workspace import journal
+from claude_iterate.workspace import journal, journal_ends
 from claude_iterate.workspace.layout import Layout
 
 UNFINISHED = "unfinished"
@@ -157,11 +157,7 @@ def read(identity: str, entries: Iterable[Entry]) -> Run | None:
 
 
 def _is_run(layout: Layout, identity: str) -> bool:
-    path = layout.journal(identity)
-    if not path.is_file():
-        return False
-    beginnings = (entry.event for entry in journal.milestones(path) if isinstance(entry.event, RunStarted))
-    started = next(beginnings, None)
+    started = journal_ends.beginning(layout.journal(identity))
     return started is not None and started.purpose == "run"
 
 

@@ -9,54 +9,100 @@ import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from claude_iterate.core.abridge import abridged
-from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, RunFinished, RunStarted
+from claude_iterate.core.events import (
+    Entry,
+    ErrandFinished,
+    IterationFinished,
+    IterationStarted,
+    ReviewFinished,
+    RunFinished,
+    RunStarted,
+    VerificationFinished,
+    WaitEnded,
+    WaitStarted,
+)
+from claude_iterate.core.floods import FLOODS, Floods
 from claude_iterate.core.state import RunState, fold
+from claude_iterate.workspace import atomic
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.reserve import SIZE, Reserve
 
-_MILESTONES = frozenset({RunStarted, IterationStarted, IterationFinished, RunFinished})
+_MILESTONES = frozenset(
+    {
+        RunStarted,
+        IterationStarted,
+        IterationFinished,
+        ReviewFinished,
+        VerificationFinished,
+        ErrandFinished,
+        WaitStarted,
+        WaitEnded,
+        RunFinished,
+    }
+)
 _KEPT_IN_MEMORY = 16 * 1024 * 1024
+_LINE_FEED = 10
 
 
 class JournalWriter:
     """Appends entries. `write_out` hands what has gathered to the system in one write, so that a killed runner loses
     nothing; `sync` makes it safe from a loss of power, and costs something only after a milestone.
 
-    A full disk loses nothing while the run lives: what could not be written is kept and tried again.
+    On a full disk what could not be written is kept and tried again. `secure` sees to it that nothing begins that
+    could not be recorded: a reserve is held for how it ends. What Claude said may be left out; what counts never is.
     """
 
     def __init__(self, path: Path, on_failure: Callable[[str], None]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         self._encode = msgspec.json.Encoder().encode
         self._buffer = bytearray()
         self._on_failure = on_failure
-        self._failed = False
+        self._problem = ""
+        self._told = False
+        self._torn = False
+        self._left_out = 0
         self._milestone = False
+        self._folders_synced = False
+        self._floods = Floods()
+        self._reserve = Reserve(path.parent)
 
     def append(self, entry: Entry) -> None:
         """Take an entry; it is on disk after the next `write_out`."""
-        if len(self._buffer) < _KEPT_IN_MEMORY:
-            self._buffer += self._encode(abridged(entry))
-            self._buffer += b"\n"
-        if type(entry.event) in _MILESTONES:
+        kind = type(entry.event)
+        if kind in FLOODS:
+            for kept in self._floods.thinned(entry):
+                self._take(kept, type(kept.event))
+        else:
+            self._take(entry, kind)
+
+    def _take(self, entry: Entry, kind: type) -> None:
+        if len(self._buffer) >= _KEPT_IN_MEMORY and kind.__name__ in _WORDS:
+            self._left_out += 1
+            return
+        self._buffer += self._encode(abridged(entry))
+        self._buffer += b"\n"
+        if kind in _MILESTONES:
             self._milestone = True
 
     def write_out(self) -> None:
         """Put everything gathered on disk. Never raises; the first failure is told once."""
-        if not self._buffer:
-            return
         try:
             while self._buffer:
                 written = os.write(self._handle, self._buffer)
+                self._torn = self._buffer[written - 1] != _LINE_FEED
                 del self._buffer[:written]
         except OSError as error:
-            if not self._failed:
-                self._failed = True
-                self._on_failure(f"The journal cannot be written: {error.strerror}.")
+            self._problem = error.strerror or str(error)
+            if not self._told:
+                self._told = True
+                self._on_failure(f"The journal cannot be written: {self._problem}.")
 
     def sync(self) -> None:
         """Put it on the disk itself, if something of weight was written since the last time."""
@@ -64,12 +110,55 @@ class JournalWriter:
             self._milestone = False
             with contextlib.suppress(OSError):
                 os.fdatasync(self._handle) if hasattr(os, "fdatasync") else os.fsync(self._handle)
+            if not self._folders_synced:
+                self._folders_synced = True
+                atomic.sync_folder(self._path.parent)
+                atomic.sync_folder(self._path.parent.parent)
+
+    def secure(self) -> str:
+        """Why nothing may begin that costs money: what happened is not on disk, or the reserve cannot be taken. Empty
+        when all is well, and then it costs nothing.
+
+        The reserve is given back only here and at the end, between calls: within one, Claude's words would eat it up.
+        """
+        if not self._buffer and self._reserve.held:
+            return ""
+        self._write_by_all_means()
+        return self._problem if self._buffer else self._reserve.take()
 
     def close(self) -> None:
-        """Write out, sync and close."""
-        self.write_out()
+        """Write out, sync and close; tell what is missing."""
+        self._write_by_all_means()
         self.sync()
-        os.close(self._handle)
+        self._reserve.give_back()
+        try:
+            os.close(self._handle)
+        except OSError as error:  # network file systems report a failed write only here
+            self._on_failure(f"The journal may not be whole: {error.strerror}.")
+        if self._left_out:
+            self._on_failure(f"The journal has no room for {self._left_out} things that Claude said ({self._problem}).")
+        if lost := self._buffer.count(b"\n"):
+            self._on_failure(f"The last {lost} entries of the journal are lost ({self._problem}): {self._path}")
+
+    def _write_by_all_means(self) -> None:
+        """Give the reserve for it, if there is no other way, and leave out words if they would take it all."""
+        self.write_out()
+        if self._buffer:
+            self._reserve.give_back()
+            if len(self._buffer) > SIZE // 2:
+                self._leave_out_words()
+            self.write_out()
+
+    def _leave_out_words(self) -> None:
+        lines = bytes(self._buffer).splitlines(keepends=True)
+        # The rest of a line that is half on disk must follow it, whatever it is.
+        kept = [
+            line
+            for number, line in enumerate(lines)
+            if (self._torn and number == 0) or not _is_word(line[:200].decode("utf-8", "replace"))
+        ]
+        self._left_out += len(lines) - len(kept)
+        self._buffer = bytearray(b"".join(kept))
 
 
 _WORDS = frozenset(
@@ -78,20 +167,28 @@ _WORDS = frozenset(
 """What fills a journal and decides nothing once a call is over."""
 
 
+def _is_word(line: str) -> bool:
+    start = line.find('"event":{"event":"', 0, 120) + 18
+    return start >= 18 and line[start : line.find('"', start)] in _WORDS
+
+
 def milestones(path: Path) -> Iterator[Entry]:
     """The entries that a state is folded from, without what Claude said in between: fast, however long the journal."""
-
-    def weighty(lines: Iterable[str]) -> Iterator[str]:
-        for line in lines:
-            start = line.find('"event":{"event":"', 0, 120) + 18
-            if start < 18 or line[start : line.find('"', start)] not in _WORDS:
-                yield line
-
-    return read(path, weighty)
+    return read(path, lambda lines: (line for line in lines if not _is_word(line)))
 
 
 def read(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Entry]:
     """The entries of a journal. A torn or foreign line is passed over: a crash may leave one at the end."""
+    for row in documents(path, choose):
+        try:
+            entry = msgspec.convert(row, Entry)
+        except (ValueError, RecursionError):  # msgspec.ValidationError is a ValueError
+            continue
+        yield entry
+
+
+def documents(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Any]:
+    """The lines of a journal as plain values, as far as they can be read."""
     import ndjson
 
     # newline="\n": text in entries may hold U+2028 and friends, which must not split a line.
@@ -100,11 +197,11 @@ def read(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda l
         while True:
             try:
                 row = next(rows)
-                yield msgspec.convert(row, Entry)
             except StopIteration:
                 return
-            except (ValueError, RecursionError):  # msgspec.ValidationError is a ValueError
+            except (ValueError, RecursionError):
                 continue
+            yield row
 
 
 def last_run(layout: Layout, purposes: Collection[str] = ()) -> tuple[str, RunState] | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.workspace import atomic
+from claude_iterate.workspace import atomic, own_folder
 from claude_iterate.workspace.layout import Layout
 
 LARGEST = 1024 * 1024
@@ -40,8 +40,10 @@ def add(layout: Layout, text: str) -> str:
             "Put it into a file of the project, and name the file in the note.",
         )
     name = f"{time.time_ns():020d}-{os.urandom(3).hex()}.md"
+    if problem := trouble(layout):
+        raise WorkspaceProblem(f"The note would not be read: {problem}.", f"Mend that in {layout.folder}")
     try:
-        layout.notes.mkdir(exist_ok=True)
+        own_folder.make(layout.notes)
         atomic.write_bytes(layout.notes / name, data + b"\n")
     except OSError as error:
         raise WorkspaceProblem(
@@ -50,8 +52,18 @@ def add(layout: Layout, text: str) -> str:
     return name
 
 
+def trouble(layout: Layout) -> str:
+    """Why no note can be read; nothing when all is well. Notes that cannot be put away would come again and again."""
+    for folder in (layout.notes, layout.notes / _DELIVERED):
+        if own_folder.is_ours(folder) is False:
+            return f"{folder.relative_to(layout.folder)}/ is {own_folder.NOT_OURS}"
+    return ""
+
+
 def pending(layout: Layout) -> list[Note]:
     """The notes for the next prompt, oldest first. What cannot be read, or is no plain file, is passed over."""
+    if trouble(layout):
+        return []
     try:
         names = sorted(entry.name for entry in os.scandir(layout.notes) if _is_note(entry))
     except OSError:
@@ -72,7 +84,9 @@ def delivered(layout: Layout, names: Iterable[str]) -> None:
     """These have reached their iteration. One that cannot be put away is delivered again."""
     for name in names:
         with contextlib.suppress(OSError):
-            (layout.notes / _DELIVERED).mkdir(exist_ok=True)
+            # Neither of them may lead out of the workspace: what lies there is not ours to move or to replace.
+            own_folder.make(layout.notes)
+            own_folder.make(layout.notes / _DELIVERED)
             (layout.notes / name).rename(layout.notes / _DELIVERED / name)
 
 

@@ -19,23 +19,27 @@ def rows(folder: Path, names: list[str]) -> list[dict[str, Any]]:
     return [_row(name, _document(base + name + os.sep + ".metadata.json"), base + name) for name in names]
 
 
-def condition(document: dict[str, Any], folder: str) -> str:
-    """One of CONDITIONS. Only where the metadata says `running` is the lock asked who holds it."""
+def current(document: dict[str, Any], folder: str) -> tuple[str, dict[str, Any]]:
+    """One of CONDITIONS, and the document as the journal has it.
+
+    Only where it says `running` are the lock and the journal asked: it is then as old as the start of the run.
+    """
     run = document.get("run")
     if isinstance(run, dict) and run.get("state") == "running":
-        return "running" if lock.holder(Path(folder, ".lock")) is not None else "interrupted"
+        held = lock.holder(Path(folder, ".lock")) is not None
+        document, finished = _from_journal(document, folder)
+        if held or not finished:
+            return "running" if held else "interrupted", document
     said = document.get("status", "in_progress")
-    return said if said in CONDITIONS else "in_progress"
+    return said if said in CONDITIONS else "in_progress", document
 
 
 def _row(name: str, document: dict[str, Any] | None, folder: str) -> dict[str, Any]:
     if document is None:
         return {"name": name, "status": "damaged", "path": folder}
+    state, document = current(document, folder)
     found = document.get("run")
     run: dict[str, Any] = found if isinstance(found, dict) else {}
-    state = condition(document, folder)
-    if state in {"running", "interrupted"}:
-        document, run = _from_journal(document, run, folder)
     return {
         "name": name,
         "status": state,
@@ -50,16 +54,15 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> dict[str, A
     }
 
 
-def _from_journal(document: dict[str, Any], run: dict[str, Any], folder: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The projection is as old as the start of the run; where it is under way, or was killed, the journal tells."""
-    from claude_iterate.workspace import journal, projection
+def _from_journal(document: dict[str, Any], folder: str) -> tuple[dict[str, Any], bool]:
+    """What the journal knows, and whether the run is over."""
+    from claude_iterate.workspace import projection
     from claude_iterate.workspace.layout import Layout
+    from claude_iterate.workspace.metadata import Metadata
 
-    last = journal.last_run(Layout(Path(folder), Path(folder)), ("run",))
-    if last is None or last[0] != run.get("id"):
-        return document, run
-    now = projection.projected(last[1], last[0], running=True)
-    return document | {"executionIterations": last[1].total_iterations}, now
+    about = Metadata(dict(document))
+    state = projection.as_journal_has_it(Layout(Path(folder), Path(folder)), about)
+    return about.document, state is not None and state.finished is not None
 
 
 def _document(path: str) -> dict[str, Any] | None:

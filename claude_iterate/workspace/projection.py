@@ -6,14 +6,13 @@ The journal is the truth; whoever writes here holds the workspace's lock. Unknow
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from claude_iterate.core.state import RunState, fold
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import journal, lock, making, metadata
 from claude_iterate.workspace.layout import Layout
-
-if TYPE_CHECKING:
-    from claude_iterate.core.state import RunState
+from claude_iterate.workspace.metadata import Metadata
 
 _STATUS = {
     "completed": "completed",
@@ -35,6 +34,37 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
     if purpose != "run":
         return
     about = metadata.read(layout.metadata)
+    _tell(about, state, run, running)
+    metadata.write(layout.metadata, about)
+
+
+def as_journal_has_it(layout: Layout, about: Metadata) -> RunState | None:
+    """Bring what says `running` up to date, in memory; the state of that run, if its journal tells.
+
+    Whoever was killed right after his last entry could not write his summary any more: his run is over all the same.
+    """
+    run = about.last_run.get("id")
+    if about.last_run.get("state") != "running" or not isinstance(run, str) or run not in layout.run_ids():
+        return None
+    path = layout.journal(run)
+    state = fold(journal.milestones(path)) if path.is_file() else RunState()
+    if state.started is None:
+        return None
+    _tell(about, state, run, running=state.finished is None)
+    return state
+
+
+def catch_up(layout: Layout) -> str:
+    """Write down how a run ended that could not do so itself: its id; nothing when there is none. Hold the lock."""
+    about = metadata.read(layout.metadata)
+    state = as_journal_has_it(layout, about)
+    if state is None or state.finished is None:
+        return ""
+    metadata.write(layout.metadata, about)
+    return str(about.last_run["id"])
+
+
+def _tell(about: Metadata, state: RunState, run: str, running: bool) -> None:
     document = about.document
     document["run"] = projected(state, run, running)
     document["status"] = "in_progress" if running else _STATUS.get(state.reason or "", "in_progress")
@@ -43,7 +73,6 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
     document["totalIterations"] = about.count("setupIterations") + state.total_iterations
     if state.proof is not None and not running:
         _note_proof(document, state)
-    metadata.write(layout.metadata, about)
 
 
 def _record_verification(layout: Layout, state: RunState) -> None:

@@ -1,7 +1,7 @@
 """Files and folders of ours that a killed process left half-made. Finds them; whoever is asked to may take them away.
 
 Only what carries a name of our own making counts, only where we make such names, and only when nobody can still be
-busy with it: its lock is free, or it has not changed for an hour.
+busy with it: its lock is free, the process that it is named after is dead, or it has not changed for an hour.
 """
 
 from __future__ import annotations
@@ -43,20 +43,36 @@ def stale_files(folder: Path, now: float, targets: tuple[str, ...] = ()) -> list
 
 
 def stale_folders(folder: Path, now: float) -> list[Path]:
-    """What a killed `init`, `template save` or deletion left beside the folders it was busy with.
+    """What a killed `init`, `template save` or deletion left beside the folders it was busy with; not what is torn.
 
-    Where the folder itself is missing and both its old and its new form lie aside, neither is touched: the exchange of
-    the two was cut off, and a person has to choose.
+    What was to be deleted can go as soon as nobody is busy with that; a number may long be another process's.
     """
+    doomed, made = _aside(folder)
+    torn = set(torn_folders(folder))
+    dead = [path for path, found in doomed.items() if not operating_system.is_alive(int(found["pid"]))]
+    idle = [path for path in (*doomed, *made) if _untouched(path, now) and (path in doomed or _looks_like_ours(path))]
+    return sorted({*dead, *idle} - torn)
+
+
+def torn_folders(folder: Path) -> dict[Path, str]:
+    """Where the folder itself is missing and both its old and its new form lie aside, the exchange of the two was cut
+    off: these forms, and the name of the folder. A person has to choose."""
+    doomed, made = _aside(folder)
+    both = {found["name"] for found in doomed.values()} & {found["name"] for found in made.values()}
+    names = {path: found["name"] for path, found in (*doomed.items(), *made.items())}
+    return {path: name for path, name in names.items() if name in both and not os.path.lexists(folder / name)}
+
+
+def is_aside(name: str) -> bool:
+    """True for what we call folders while they are made or deleted."""
+    return _MADE.fullmatch(name) is not None or _DOOMED.fullmatch(name) is not None
+
+
+def _aside(folder: Path) -> tuple[dict[Path, re.Match[str]], dict[Path, re.Match[str]]]:
+    """Folders that are deleted, and those that are made."""
     folders = [path for path in _entries(folder) if path.is_dir() and not path.is_symlink()]
     doomed = {path: found for path in folders if (found := _DOOMED.fullmatch(path.name))}
-    made = {path: found for path in folders if path not in doomed and (found := _MADE.fullmatch(path.name))}
-    torn = {found["name"] for found in doomed.values()} & {found["name"] for found in made.values()}
-    torn = {name for name in torn if not (folder / name).exists()}
-    dead = [path for path, found in doomed.items() if not operating_system.is_alive(int(found["pid"]))]
-    ours = [path for path in made if _looks_like_ours(path)]
-    names = {path: found["name"] for path, found in (*doomed.items(), *made.items())}
-    return sorted(path for path in (*dead, *ours) if names[path] not in torn and _untouched(path, now))
+    return doomed, {path: found for path in folders if path not in doomed and (found := _MADE.fullmatch(path.name))}
 
 
 def stale_settings(root: Path, now: float) -> list[Path]:

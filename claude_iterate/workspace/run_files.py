@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core import moments
-from claude_iterate.core.events import RunStarted
 from claude_iterate.core.state import fold
-from claude_iterate.workspace import journal
+from claude_iterate.workspace import journal, journal_ends
 from claude_iterate.workspace.layout import Layout
 
 
@@ -23,30 +22,14 @@ def log_of(layout: Layout, run: str | None = None) -> Path | None:
     if run is None:
         logs = layout.logs()
         return logs[-1] if logs else None
-    path = layout.journal(run)
-    if path.is_file():
-        for entry in journal.read(path):
-            if isinstance(entry.event, RunStarted):
-                # Joined, so that a log named without its folder is found as well.
-                return layout.folder / entry.event.log if entry.event.log else None
-    return None
+    started = journal_ends.beginning(layout.journal(run))
+    # Joined, so that a log named without its folder is found as well.
+    return layout.folder / started.log if started is not None and started.log else None
 
 
 def entries(path: Path) -> Iterator[dict[str, Any]]:
     """A journal as documents; torn lines are passed over."""
-    import ndjson
-
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
-        rows = ndjson.reader(file)
-        while True:
-            try:
-                row = next(rows)
-            except StopIteration:
-                return
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(row, dict):
-                yield row
+    return (row for row in journal.documents(path) if isinstance(row, dict))
 
 
 def summaries(layout: Layout) -> list[dict[str, Any]]:

@@ -7,14 +7,20 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from signal import SIGINT, SIGKILL, SIGTERM
+
+import pytest
 
 from claude_iterate import operating_system
 from claude_iterate.agent.guardian import Guardian
 
 
 @contextmanager
-def sleeper(**environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    code = "import time; print('up', flush=True); time.sleep(300)"
+def sleeper(ignoring: tuple[str, ...] = (), **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of its own that ignores these signals; with no signal ignored, SIGINT ends it."""
+    code = "import signal, time\n"
+    code += "".join(f"signal.signal(signal.{name}, signal.SIG_IGN)\n" for name in ignoring)
+    code += "print('up', flush=True)\ntime.sleep(300)"
     process = subprocess.Popen([sys.executable, "-I", "-c", code], env=environment, stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"up\n"
@@ -80,3 +86,15 @@ def test_it_cannot_be_found_by_our_name() -> None:
     guardian.dismiss()
     assert "claude" not in words
     assert "python" not in words
+
+
+@pytest.mark.parametrize(
+    ("ignoring", "ended_by"),
+    [((), SIGINT), (("SIGINT",), SIGTERM), (("SIGINT", "SIGTERM"), SIGKILL)],
+    ids=["SIGINT", "SIGTERM", "SIGKILL"],
+)
+def test_it_asks_politely_first(ignoring: tuple[str, ...], ended_by: int) -> None:
+    """Only SIGINT lets Claude end its own tools; who does not listen is ended with whatever it takes."""
+    with sleeper(ignoring, CLAUDE_ITERATE_RUN="run-7") as ours:
+        bereaved(Guardian("run-7", os.environ))
+        assert ours.wait(timeout=15) == -ended_by

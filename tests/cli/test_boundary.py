@@ -183,3 +183,20 @@ def test_full_disk_is_no_bug(environ: dict[str, str], folder: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.decode().startswith("Error: The system refuses: No space left on device")
     assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_note_that_nobody_can_read_changes_nothing(environ: dict[str, str], folder: Path) -> None:
+    """The result is there, so the exit code is that of the command, not Python's own 120."""
+    source = str(Path(__file__).parents[2])
+    with Path("/dev/full").open("wb") as full:
+        for arguments, code in ((["list", "--json"], 0), (["show", "nobody"], 1), (["--no-such-option"], 2)):
+            done = subprocess.run(
+                [sys.executable, "-m", "claude_iterate", *arguments],
+                env=environ | {"PYTHONPATH": source},
+                cwd=folder,
+                stdout=subprocess.PIPE,
+                stderr=full,
+                check=False,
+            )
+            assert done.returncode == code

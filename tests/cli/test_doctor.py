@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +76,21 @@ def test_sick_workspaces_are_found(claude: Path, typed: Any, project: Project) -
     assert "claude-iterate run killed" in found["workspace killed"]["mend"]
     assert "delay" in found["workspace odd"]["message"]
     assert "_x" in found["workspaces"]["message"]
+
+
+def test_a_full_disk_is_found(claude: Path, typed: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Permissions do not tell of it: something is written, and nothing of it stays."""
+    before = sorted(project.root.rglob("*"))
+    assert findings(typed("doctor", "--json"))["workspaces"]["state"] == "ok"
+    assert sorted(project.root.rglob("*")) == before
+
+    def full(_handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    answer = typed("doctor", "--json")
+    assert (answer.code, answer.document["ok"]) == (1, False)
+    assert "No space left on device" in findings(answer)["workspaces"]["message"]
 
 
 def test_leftover_processes_are_found(claude: Path, typed: Any, project: Project) -> None:

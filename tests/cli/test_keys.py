@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from claude_iterate import operating_system
+from claude_iterate import terminals
 from claude_iterate.cli.keys import Keys
 from claude_iterate.core.events import Requested
 from claude_iterate.core.state import RunState
@@ -26,7 +26,7 @@ def terminal() -> Iterator[tuple[int, int]]:
 
 def pressed(terminal: tuple[int, int], text: bytes, state: RunState) -> list[Requested]:
     person, program = terminal
-    with operating_system.single_keys(program):
+    with terminals.single_keys(program):
         os.write(person, text)
         assert select.select([program], [], [], 10)[0]
         return Keys(program)(state)
@@ -64,7 +64,7 @@ def test_the_terminal_is_restored_even_after_a_crash(terminal: tuple[int, int]) 
     before = termios.tcgetattr(program)
 
     def crash() -> None:
-        with operating_system.single_keys(program):
+        with terminals.single_keys(program):
             flags = termios.tcgetattr(program)[3]
             assert not flags & (termios.ECHO | termios.ICANON)
             assert flags & termios.ISIG
@@ -79,6 +79,6 @@ def test_a_terminal_that_is_gone_types_nothing() -> None:
     """None says that nothing can come any more; keys are then simply silent."""
     person, program = pty.openpty()
     os.close(person)
-    assert operating_system.typed(program) is None
+    assert terminals.typed(program) is None
     assert Keys(program)(RunState()) == []
     os.close(program)

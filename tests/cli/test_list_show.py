@@ -8,7 +8,19 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted
+from claude_iterate.core.events import (
+    Carried,
+    Entry,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    ResultReported,
+    ReviewFinished,
+    ReviewStarted,
+    RunFinished,
+    RunStarted,
+)
 from claude_iterate.core.state import fold
 from claude_iterate.workspace import lock, projection
 from claude_iterate.workspace.journal import JournalWriter
@@ -47,6 +59,32 @@ def record(project: Project, layout: Layout, running: bool) -> None:
         writer.append(entry)
     writer.close()
     projection.record_run(layout, fold(entries), RUN, running)
+
+
+def test_the_sum_of_money_counts_every_purpose(typed: Any, project: Project) -> None:
+    """What `verify` cost after the last run is spent as well; a rehearsal after it costs nothing; a call that was
+    killed counts with what it told. The story of the last run stays its own."""
+    project.create("task")
+    layout = project.layout("task")
+    record(project, layout, running=False)
+
+    def later(run: str, *events: Event, **more: Any) -> float:
+        begun = RunStarted(run, "task", "loop", 1, 1, "h", "0", ("claude",), "x.log", **more)
+        writer = JournalWriter(layout.journal(run), pytest.fail)
+        for seq, event in enumerate((begun, *events), 1):
+            writer.append(Entry(seq, 1.0, 1.0, event))
+        writer.close()
+        shown = typed("show", "task", "--json").document
+        assert shown["lastRun"]["id"] == RUN or more["purpose"] == "run"
+        return float(shown["counters"]["costUsd"])
+
+    review = [ReviewStarted("quick"), ReviewFinished("verified", cost_usd=0.5), RunFinished("completed")]
+    assert later("30000000-a", *review, purpose="verify", carried=Carried(1, 0.25, 1)) == 0.75
+    assert "$0.75 in all" in typed("show", "task").out
+    killed = [ReviewStarted("quick"), ResultReported(cost_usd=1.0)]
+    assert later("30000000-b", *killed, purpose="verify", carried=Carried(1, 0.75, 2)) == 1.75
+    rehearsed = [IterationStarted(1), IterationFinished(1, Outcome("ok"), cost_usd=9.0), RunFinished("completed")]
+    assert later("30000000-c", *rehearsed, purpose="run", dry_run=True, carried=Carried(1, 1.75, 3)) == 1.75
 
 
 def statuses(answer: Any) -> dict[str, str]:

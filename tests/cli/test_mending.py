@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
 import sys
 import time
@@ -18,9 +20,13 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.repository import Project
 
 pytestmark = pytest.mark.usefixtures("claude")
-RUN = "000001-20260101-000000-aaaaaa"
+# Its mark is looked for on the whole machine, where tests run side by side.
+RUN = f"000001-20260101-000000-{os.getpid():06x}"
 HALF = "000002-20260101-000001-bbbbbb"
 MEND = "claude-iterate doctor --mend"
+HOST = socket.gethostname()
+NOBODY = 4194303
+"""A number that no process has."""
 
 
 @pytest.fixture
@@ -50,9 +56,9 @@ def left() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-def journal(layout: Layout, finished: bool = True, mode: str = "iterative") -> None:
+def journal(layout: Layout, finished: bool = True, mode: str = "iterative", host: str = HOST) -> None:
     events = [
-        RunStarted(RUN, "w", mode, 50, 1, "h", "0", ("claude",)),
+        RunStarted(RUN, "w", mode, 50, NOBODY, host, "0", ("claude",)),
         IterationStarted(1),
         IterationFinished(1, Outcome("ok"), cost_usd=0.25),
         *([RunFinished("completed")] if finished else []),
@@ -73,6 +79,36 @@ def test_leftover_processes_are_ended(typed: Any, layout: Layout, left: subproce
     assert (mended.code, f"of run {RUN}" in mended.out) == (0, True)
     assert left.wait(10) != 0
     assert typed("doctor").code == 0
+
+
+def test_processes_of_a_run_that_may_live_elsewhere_are_left_to_the_person(
+    typed: Any, layout: Layout, left: subprocess.Popen[bytes]
+) -> None:
+    """Its runner was on another machine, as far as we know: nobody here can tell whether it is dead."""
+    journal(layout, finished=False, host="elsewhere")
+    layout.lock.write_text(json.dumps({"pid": 1, "run": RUN}))
+    answer = typed("doctor", "--mend")
+    assert (answer.code, f"If nobody runs it elsewhere: kill {left.pid}" in answer.out) == (1, True)
+    assert left.poll() is None
+
+
+def test_a_run_that_ended_was_not_killed(typed: Any, layout: Layout) -> None:
+    """Killed between its last entry and its summary: the journal is the truth for all who look, and is written down."""
+    journal(layout)
+    about = json.loads(layout.metadata.read_text())
+    layout.metadata.write_text(json.dumps(about | {"run": {"id": RUN, "state": "running"}, "executionIterations": 0}))
+    layout.lock.write_text(json.dumps({"pid": NOBODY, "host": HOST, "run": RUN}))
+    shown = typed("show", "w", "--json").document
+    assert (shown["status"], shown["counters"]["execution"]) == ("completed", 1)
+    (row,) = typed("list", "--json").document["workspaces"]
+    assert (row["status"], row["iterations"], row["reason"]) == ("completed", 1, "completed")
+    told = typed("doctor").out
+    assert ("was killed before it could write" in told, "its last run was killed" in told) == (True, False)
+    assert json.loads(layout.metadata.read_text())["run"]["state"] == "running"
+    assert f"how run {RUN} ended" in typed("doctor", "--mend").out
+    document = json.loads(layout.metadata.read_text())
+    assert (document["status"], document["run"]["reason"], document["executionIterations"]) == ("completed",) * 2 + (1,)
+    assert MEND not in typed("doctor").out
 
 
 def test_a_run_that_goes_on_is_left_alone(typed: Any, layout: Layout, left: subprocess.Popen[bytes]) -> None:
@@ -141,14 +177,37 @@ def test_fresh_files_may_be_somebodys_work(typed: Any, layout: Layout, project: 
     assert all(path.exists() for path in paths)
 
 
+def test_what_a_dead_process_was_deleting_goes_at_once(typed: Any, project: Project, layout: Layout) -> None:
+    """It is told as a leftover, not as a workspace with a bad name; what a living one deletes is left to it."""
+    paths = [project.workspaces_folder / f".old.deleted.{pid}" for pid in (NOBODY, 1)]
+    for path in paths:
+        path.mkdir()
+        (path / ".metadata.json").write_text("{}")
+    told = typed("doctor")
+    assert (told.code, told.out.count(MEND), "cannot be used" in told.out) == (0, 1, False)
+    typed("doctor", "--mend")
+    assert [path.exists() for path in paths] == [False, True]
+
+
+def test_a_number_that_is_in_use_again_keeps_nothing_for_ever(
+    typed: Any, project: Project, layout: Layout, later: None
+) -> None:
+    """In a container the first process always lives."""
+    doomed = project.workspaces_folder / ".old.deleted.1"
+    doomed.mkdir()
+    typed("doctor", "--mend")
+    assert not doomed.exists()
+
+
 def test_an_exchange_that_was_cut_off_loses_neither_side(
     typed: Any, project: Project, layout: Layout, later: None
 ) -> None:
-    """The folder itself is gone; its old and its new form lie beside it, and a person has to choose."""
+    """The folder itself is gone; its old and its new form lie beside it, and a person has to choose and is told so."""
     for name in (".t.abcd1234", ".t.deleted.4194303"):
         (project.templates_folder / name).mkdir(parents=True)
-    typed("doctor", "--mend")
+    answer = typed("doctor", "--mend")
     assert len(list(project.templates_folder.iterdir())) == 2
+    assert (answer.code, answer.out.count(f"that you want to {project.templates_folder / 't'}")) == (1, 2)
 
 
 def test_torn_metadata_is_repaired_from_the_journal(typed: Any, layout: Layout) -> None:

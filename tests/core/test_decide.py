@@ -98,7 +98,7 @@ def test_lingering_is_counted_from_the_result_and_only_without_open_tasks() -> N
     """An open background task holds the grace back."""
     lingering = Call(1, 0.0, result=ResultReported(), result_at=3.0)
     assert decide_running(RunState(call=lingering), Facts(8, result_grace=5, last_heard=3)) == Cut("lingering", 5)
-    busy = Call(1, 0.0, result=ResultReported(), result_at=3.0, open_tasks=frozenset({"t"}))
+    busy = Call(1, 0.0, result=ResultReported(), result_at=3.0, open_tasks=(("t", "x", 0.0),))
     assert isinstance(decide_running(RunState(call=busy), Facts(8, result_grace=5, last_heard=3)), Wait)
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import msgspec
 import pytest
 
-from claude_iterate.core.events import Said, ToolCalled
-from claude_iterate.core.redact import Redactor
+from claude_iterate.core.events import Event, IterationFinished, Outcome, RunFinished, Said, StatusChanged, ToolCalled
+from claude_iterate.core.redact import WORDS, Redactor
+from claude_iterate.core.secret_names import is_secret_name
 from claude_iterate.core.secret_shapes import MASK
+from claude_iterate.core.status import Change, Status
 
 ENVIRONMENT = {"GITHUB_TOKEN": "very-secret-value", "HOME": "/home/somebody", "ANTHROPIC_API_KEY": 'quo"ted-secret'}
 
@@ -68,3 +74,85 @@ def test_every_text_of_an_event_is_cleaned() -> None:
     call = ToolCalled("1", "Bash", {"command": "echo very-secret-value", "deep": [{"x": "very-secret-value"}]})
     assert redactor.clean_event(call) == ToolCalled("1", "Bash", {"command": f"echo {MASK}", "deep": [{"x": MASK}]})
     assert redactor.clean_event(Said("very-secret-value")) == Said(MASK)
+
+
+TEXTS = frozenset(
+    """
+    advice blocked blockers command denied description detail doing error errors facts findings hint input instructions
+    last_updated message notes output phase problems processes status_instructions summary system_prompt text
+    """.split()  # noqa: SIM905 - one name per line would take a page
+)
+
+
+def structs(kind: Any) -> Iterator[Any]:
+    """All structs that a type is made of."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield kind
+        for field in msgspec.structs.fields(kind):
+            yield from structs(field.type)
+    for part in get_args(kind):
+        yield from structs(part)
+
+
+def holds_text(kind: Any) -> bool:
+    """True for a type that can hold a string of any kind; structs within it are looked at by themselves."""
+    return kind in {str, Any} or isinstance(kind, str) or any(holds_text(part) for part in get_args(kind))
+
+
+def test_every_field_of_every_event_is_a_word_or_a_text() -> None:
+    """Whoever adds a field says which it is: in WORDS if the code reads it, else here."""
+    found = {field.name for kind in structs(Event) for field in msgspec.structs.fields(kind) if holds_text(field.type)}
+    assert found == WORDS | TEXTS
+    assert not WORDS & TEXTS
+
+
+@pytest.mark.parametrize("word", ["completed", "transient", "Completed", "COMPLETED", "short"])
+def test_a_plain_word_is_no_secret(word: str) -> None:
+    """Whatever the name of its variable: it would be masked in every other sentence."""
+    assert Redactor({"AUTH_STATE": word}).clean(f"it is {word}") == f"it is {word}"
+
+
+@pytest.mark.parametrize(
+    "secret", ["max_iterations", "pass-word", "correcthorsebatterystaple", "hunter22", "Tr0ub4dor"]
+)
+def test_what_is_not_plain_is_a_secret(secret: str) -> None:
+    """Eight characters and more than one kind of them, or too many for a word."""
+    assert Redactor({"MY_PASSWORD": secret}).clean(f"it is {secret}") == f"it is {MASK}"
+
+
+def test_words_that_decide_are_never_masked() -> None:
+    """An event means the same after cleaning, whatever the environment holds."""
+    redactor = Redactor({"A_KEY": "usage_limit", "B_KEY": "max_iterations", "C_KEY": "five_hour", "D_KEY": "id-12345"})
+    finished = IterationFinished(
+        1, Outcome("usage_limit", "a usage_limit", resets_at=1.0, window="five_hour"), session="id-12345"
+    )
+    assert redactor.clean_event(finished) == IterationFinished(
+        1, Outcome("usage_limit", f"a {MASK}", resets_at=1.0, window="five_hour"), session="id-12345"
+    )
+    assert redactor.clean_event(RunFinished("max_iterations", "max_iterations")) == RunFinished("max_iterations", MASK)
+    report = StatusChanged(Status(False, summary="id-12345", blockers=("id-12345",)), Change(items=1))
+    assert redactor.clean_event(report) == StatusChanged(Status(False, summary=MASK, blockers=(MASK,)), Change(items=1))
+
+
+def test_a_tools_own_names_are_texts() -> None:
+    """Within what a tool was given nothing is a word of ours, not even a key."""
+    call = ToolCalled("1", "Bash", {"kind": "very-secret-value", "very-secret-value": {"id": ("very-secret-value",)}})
+    assert Redactor(ENVIRONMENT).clean_event(call) == ToolCalled("1", "Bash", {"kind": MASK, MASK: {"id": (MASK,)}})
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        ("GITHUB_TOKEN", True),
+        ("HTTP_AUTHORIZATION", True),
+        ("PROXY_AUTH", True),
+        ("npm_config__auth", True),
+        ("GIT_AUTHOR_NAME", False),
+        ("XAUTHORITY", False),
+        ("KEYBOARD", False),
+        ("HOME", False),
+    ],
+)
+def test_names_that_speak_of_secrets(name: str, secret: bool) -> None:
+    """An author is no authorization."""
+    assert is_secret_name(name) is secret

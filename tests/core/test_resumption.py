@@ -22,7 +22,8 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.state import RunState, fold, resumption
+from claude_iterate.core.handover import resumption
+from claude_iterate.core.state import RunState, fold
 from claude_iterate.core.status import Status
 from claude_iterate.core.verdicts import Begin, Facts, Finish, StartWait, Verdict, Verify, Wait
 

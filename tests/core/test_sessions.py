@@ -20,9 +20,10 @@ from claude_iterate.core.events import (
     RunStarted,
     Tokens,
 )
+from claude_iterate.core.handover import handed_on, resumption
 from claude_iterate.core.outcome import Evidence, classify
 from claude_iterate.core.sessions import FRESH, Continuation, continuation
-from claude_iterate.core.state import RunState, fold, handed_on, resumption
+from claude_iterate.core.state import RunState, fold
 from claude_iterate.core.verdicts import Begin, Facts
 
 ID = "8f2faae9-8052-4836-ac33-af634375cd69"

@@ -32,7 +32,8 @@ from claude_iterate.core.events import (
     ToolCalled,
     Warned,
 )
-from claude_iterate.core.state import RunState, fold, fold_from, handed_on
+from claude_iterate.core.handover import handed_on
+from claude_iterate.core.state import RunState, fold, fold_from
 from claude_iterate.core.status import Change, Status
 
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",), carried=Carried(7, 1.5, 2))

@@ -16,13 +16,16 @@ from claude_iterate.core.events import (
     Requested,
     ReviewStarted,
     StopRequested,
+    VerificationFinished,
+    VerificationStarted,
     WaitEnded,
     WaitStarted,
 )
 from claude_iterate.core.outcome import Evidence, classify
 from claude_iterate.core.running import decide_running
 from claude_iterate.core.state import RunState, fold
-from claude_iterate.core.verdicts import Ask, Begin, Cut, Facts, StartWait, Wait
+from claude_iterate.core.status import Status
+from claude_iterate.core.verdicts import Ask, Begin, Cut, Facts, Finish, StartWait, Wait
 
 WAIT = WaitStarted("usage_limit", 1000.0, window="five_hour")
 
@@ -101,6 +104,26 @@ def test_a_patient_stop_does_not_take_back_an_urgent_one() -> None:
     """Whatever comes second."""
     state = after(IterationStarted(1), StopRequested("command", now=True), StopRequested("command"))
     assert state.stop == StopRequested("command", now=True)
+
+
+def test_the_first_stop_names_the_reason() -> None:
+    """Ctrl-C and then `stop`: interrupted, exit 130. Whoever comes later can only make it urgent."""
+    state = after(IterationStarted(1), StopRequested("SIGINT"), StopRequested("command"))
+    assert state.stop == StopRequested("SIGINT")
+    assert decide(after(StopRequested("SIGINT"), StopRequested("command")), Facts(0)) == Finish("interrupted", "SIGINT")
+    urgent = after(IterationStarted(1), StopRequested("command"), StopRequested("SIGTERM", now=True))
+    assert urgent.stop == StopRequested("command", now=True)
+    assert decide_running(urgent, Facts(0)) == Cut("stopped")
+
+
+@pytest.mark.parametrize("verb", ["skip", "retry"])
+def test_what_is_said_during_a_check_changes_nothing(verb: str) -> None:
+    """A check is no call of Claude and no delay: the delay after it is still kept."""
+    claimed = IterationFinished(1, Outcome("ok"), Status(complete=True))
+    refuted = VerificationFinished(1, False)
+    facts = Facts(5, delay=3600, proof_wanted=True, claims_allowed=3)
+    said = after(IterationStarted(1), claimed, VerificationStarted(1, 1, ""), Requested(verb), refuted)
+    assert isinstance(decide(said, facts), Wait)
 
 
 def test_consent_is_asked_for_each_iteration_and_not_for_its_repetition() -> None:

@@ -18,7 +18,8 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.state import RunState, fold, reduce, resumption
+from claude_iterate.core.handover import resumption
+from claude_iterate.core.state import RunState, fold, reduce
 from claude_iterate.core.status import Status
 from claude_iterate.core.verdicts import Begin, EndWait, Facts, Finish, StartWait, Wait
 

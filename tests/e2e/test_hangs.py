@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.conftest import until
+
 WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
@@ -25,7 +27,33 @@ def test_silence_is_cut_and_the_run_goes_on(loop: Any) -> None:
     loop.script([{"init": {}}, {"event": {"type": "assistant", "message": {"content": [call]}}}, {"hang": True}], WORK)
     assert loop.run().code == 0
     assert (outcomes(loop), causes(loop)) == (["idle", "ok"], ["idle"])
-    assert "Bash has been running" in loop.events("IterationFinished")[0]["outcome"]["message"]
+    assert "Bash `sleep 900` has been running for" in loop.events("IterationFinished")[0]["outcome"]["message"]
+
+
+def test_a_task_that_never_ends_is_named(loop: Any) -> None:
+    """A result was given, and a background command goes on in silence: what it is, and for how long."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "0.5"
+    task = {"type": "system", "subtype": "task_started", "task_id": "t1", "description": "npm run dev"}
+    loop.script([{"init": {}}, {"event": task}, {"result": {}}, {"hang": True}], WORK)
+    done = loop.run()
+    assert done.code == 0
+    assert "nothing was heard for 0.5s (task `npm run dev` has been running for" in done.err
+
+
+def test_an_api_that_swallows_everything_is_nobodys_failure(loop: Any) -> None:
+    """Claude Code tries again and again, and is cut off: the API's trouble, so the iteration is done again."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "0.5"
+    retry = {"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 10, "error": "timeout"}
+    loop.script(
+        [{"init": {}}, {"event": retry}, {"hang": True}], [{"init": {}}, {"event": retry}, {"say": "x"}, {"hang": True}]
+    )
+    process = loop.start("run", "my-task", "-m", "1")
+    until(lambda: loop.events("WaitStarted"))
+    assert loop.call("retry", "my-task").code == 0
+    loop.finish(process)
+    assert outcomes(loop) == ["transient", "idle"]
 
 
 def test_an_endless_iteration_is_cut(loop: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +12,31 @@ import pytest
 from tests.e2e.conftest import until
 from tests.e2e.test_steering import DONE, HANGING
 
+AS_TOLD = 'shift 3; "$@"'
+HANGS = {
+    "alone": "exec sleep 300",
+    "with-a-child": "sleep 300 & wait",
+    "stubbornly": 'trap "" INT TERM HUP; sleep 300 & wait; wait',
+}
 
-@pytest.fixture
-def inhibitor(loop: Any) -> Path:
-    """A `systemd-inhibit` that writes down how it was called, then does what it was told to run, as the real one."""
+
+def install(loop: Any, deed: str) -> Path:
+    """A `systemd-inhibit` that writes down its pid and how it was called, then does this."""
     folder = loop.folder / "bin"
     folder.mkdir()
     program = folder / "systemd-inhibit"
     called = folder / "called"
-    program.write_text(f'#!/bin/sh\necho "$@" >> {called}\nshift 3\n"$@"\n')
+    program.write_text(f'#!/bin/sh\necho $$ > {folder}/pid\necho "$@" > {called}\n{deed}\n')
     program.chmod(0o755)
     loop.env["PATH"] = f"{folder}:{loop.env['PATH']}"
     loop.make()
     return Path(called)
+
+
+@pytest.fixture
+def inhibitor(loop: Any) -> Path:
+    """One that does what it was told to run, as the real one."""
+    return install(loop, AS_TOLD)
 
 
 def test_it_is_held_during_a_run_and_let_go_after_it(loop: Any, inhibitor: Path) -> None:
@@ -41,6 +55,46 @@ def test_it_does_not_survive_a_killed_runner(loop: Any, inhibitor: Path) -> None
     until((loop.workspace / "ready").exists)
     process.kill()
     process.wait()
+    loop.gone()
+
+
+@pytest.mark.parametrize("how", HANGS)
+def test_one_that_hangs_does_not_survive_the_run(loop: Any, how: str) -> None:
+    """Nor does what it started; and it is no leftover of Claude's."""
+    called = install(loop, HANGS[how])
+    loop.script([{"init": {}}, {"wait_for": str(called)}, *DONE[1:]])
+    assert loop.run().code == 0
+    loop.gone()
+    assert loop.events("LeftoversEnded") == []
+
+
+@pytest.mark.parametrize("how", HANGS)
+def test_one_that_hangs_does_not_survive_a_killed_runner(loop: Any, how: str) -> None:
+    """The guardian knows of it, and of what it started."""
+    called = install(loop, HANGS[how])
+    loop.script([{"init": {}}, {"wait_for": str(called)}, *HANGING[1:]])
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    loop.gone()
+
+
+def test_when_it_is_killed_its_own_helper_is_no_leftover(loop: Any, inhibitor: Path) -> None:
+    """Nobody reads of a `cat` that Claude never started; at the end it is gone all the same."""
+    loop.script([{"init": {}}, {"wait_for": str(inhibitor)}, {"touch": "ready"}, {"wait_for": "go"}, *DONE[1:]])
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    pid = int((inhibitor.parent / "pid").read_text())
+    until(lambda: Path(f"/proc/{pid}/task/{pid}/children").read_text())
+    helper = int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: Path(f"/proc/{helper}/stat").read_text().rpartition(")")[2].split()[1] == str(process.pid))
+    (loop.workspace / "go").touch()
+    done = loop.finish(process)
+    assert done.code == 0
+    assert loop.events("LeftoversEnded") == []
+    assert "left behind" not in done.err
     loop.gone()
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.e2e.conftest import until
 from tests.e2e.test_steering import DONE, HANGING, PATIENT, UNDONE, limit, running, say
@@ -74,6 +77,27 @@ def test_a_killed_runner_delivers_the_note_again(loop: Any) -> None:
     loop.gone()
     assert loop.run().code == 0
     assert prompts(loop) == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    "words", [("- use tabs",), ("--force is not for us",), ("--", "--force"), ("first", "- then this", "--", "-x")]
+)
+def test_a_note_may_begin_with_a_dash(loop: Any, words: tuple[str, ...]) -> None:
+    """A list item is no option, and after `--` nothing is; options before it still work."""
+    loop.make()
+    document = json.loads(say(loop, "note", "--json", *words))
+    kept = (loop.workspace / "notes" / document["note"]).read_text()
+    assert kept == " ".join(word for word in words if word != "--") + "\n"
+
+
+def test_a_single_word_with_a_dash_is_taken_for_a_misspelt_option(loop: Any) -> None:
+    """And told how it becomes a note; one that belongs before the command is told that."""
+    loop.make()
+    refused = loop.call("note", "my-task", "--jsno", "text")
+    assert refused.code == 2
+    assert "claude-iterate note NAME -- --jsno" in refused.err
+    assert "It goes before the command" in loop.call("note", "my-task", "text", "-C", "/").err
+    assert not (loop.workspace / "notes").exists()
 
 
 def test_bad_notes_are_refused(loop: Any) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from claude_iterate import operating_system
 from claude_iterate.selftest.playing import play
 from claude_iterate.selftest.scenario import Scenario
 from claude_iterate.selftest.table import SCENARIOS
+from tests.e2e.conftest import until
 
 ROOT = Path(__file__).parents[2]
 WRONG = """
@@ -27,11 +30,16 @@ raise SystemExit(main(["selftest"]))
 """
 
 
+def environment(folder: Path) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": str(folder), "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
+
+
 def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Python with these arguments, in an environment of its own."""
-    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, *words]
-    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 def selftest(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
@@ -80,6 +88,14 @@ def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
     assert "selftest --list" in done.stderr
 
 
+def test_an_unknown_name_is_refused_beside_a_known_one(tmp_path: Path) -> None:
+    """It is named, with what was meant: nobody must take silence for a fault that was survived."""
+    done = selftest(tmp_path, "--only", "http-401", "--only", "htp-403")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "No fault fits htp-403" in done.stderr
+    assert "Did you mean http-403" in done.stderr
+
+
 def test_json_is_one_document(tmp_path: Path) -> None:
     """The verdict, the counts and every fault."""
     done = selftest(tmp_path, "--only", "http-401", "--json")
@@ -99,3 +115,22 @@ def test_a_fault_that_is_not_survived_fails_the_command(tmp_path: Path) -> None:
     (kept,) = tmp_path.glob("claude-iterate-selftest-*/*")
     assert f"Look here: {kept}" in done.stdout
     assert list(kept.glob("project/claude-iterate/workspaces/*/iterate-*.log"))
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
+def test_whoever_ends_it_leaves_nothing_behind(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    """No run goes on and no folder stays, also when Claude ignores signals."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "claude_iterate", "selftest", "--only", "ignores-signals", "--only", "killed-while-*"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until(lambda: list(tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state/call-*.json")))
+    (state,) = tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state")
+    assert list(operating_system.processes_with("CLAUDE_ITERATE_FAKE_STATE", str(state)))
+    process.send_signal(number)
+    assert process.wait(30) == code
+    assert list(operating_system.processes_with("CLAUDE_ITERATE_FAKE_STATE", str(state))) == []
+    assert list(tmp_path.glob("claude-iterate-selftest-*")) == []

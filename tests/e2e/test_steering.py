@@ -248,11 +248,13 @@ def test_when_nothing_runs_it_says_so(loop: Any, verb: str) -> None:
 
 
 def test_junk_in_the_control_folder_does_no_harm(loop: Any) -> None:
-    """Each piece is removed with a warning; an old `stop` is not obeyed, a new one is."""
+    """Each piece is told. What is named like a request is removed, all else stays; an old `stop` is not obeyed."""
     loop.make()
     folder = loop.workspace / "control"
     folder.mkdir()
-    (folder / "1-stop-old.json").write_text(json.dumps({"run": "an earlier one", "verb": "stop", "now": True}))
+    (folder / "01700000000000000000-stop-0123ab.json").write_text(
+        json.dumps({"run": "an earlier one", "verb": "stop", "now": True})
+    )
     loop.script(PATIENT)
     process = running(loop)
     until(lambda: "another run" in str(loop.events("Warned")))
@@ -260,7 +262,7 @@ def test_junk_in_the_control_folder_does_no_harm(loop: Any) -> None:
     (folder / "huge.json").write_bytes(b"x" * 10_000_000)
     os.mkfifo(folder / "pipe")
     until(lambda: len(loop.events("Warned")) >= 4)
-    assert list(folder.iterdir()) == []
+    assert sorted(path.name for path in folder.iterdir()) == ["huge.json", "pipe", "torn.json"]
     assert "stops after this iteration" in say(loop, "stop")
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0

@@ -116,6 +116,28 @@ def test_a_second_run_is_refused_and_told_who_has_it(loop: Any) -> None:
     assert loop.finish(process).code == 0
 
 
+def test_an_interrupt_between_two_iterations_begins_no_third(loop: Any) -> None:
+    """Claude is gone and its stubborn child is being ended: Ctrl-C now, without any delay, and nothing more begins."""
+    loop.make()
+    stubborn = [{"ignore": ["SIGTERM"]}, {"grandchild": {"seconds": 300, "own_session": True}}]
+    loop.script([{"init": {}}, *stubborn, {"status": {"complete": False}}, {"result": {}}])
+    process = loop.start("run", "my-task")
+    claude = until(lambda: loop.events("AgentStarted"))[0]["pid"]
+    until(lambda: not alive(claude))
+    process.send_signal(signal.SIGINT)
+    assert loop.finish(process).code == 130
+    assert len(loop.events("IterationStarted")) == 1
+    loop.gone()
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def test_leftovers_of_a_finished_iteration_are_ended(loop: Any) -> None:
     """A tool child in its own session, with Claude gone: it is ended before the next iteration, and told."""
     loop.make()

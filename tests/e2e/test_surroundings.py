@@ -42,6 +42,29 @@ def test_processes_that_were_there_before_are_left_alone(loop: Any) -> None:
     assert done.returncode == 0
 
 
+def test_orphans_of_such_processes_are_left_alone(loop: Any) -> None:
+    """What a neighbour starts and leaves while the run is on is not ended with the run; our own leftovers are."""
+    loop.make()
+    loop.script(
+        [
+            {"init": {}},
+            {"touch": "ready"},
+            {"wait_for": "pid"},
+            {"grandchild": {"seconds": 300, "own_session": True}},
+            *WORK[1:],
+        ]
+    )
+    folder = loop.workspace
+    daemon = f"setsid sleep 300 >/dev/null 2>&1 & echo $! > {folder}/pid"
+    neighbour = f"while [ ! -e {folder}/ready ]; do sleep 0.02; done; {daemon}"
+    script = f"({neighbour}) & exec {sys.executable} -m claude_iterate run my-task"
+    done = subprocess.run(["/bin/sh", "-c", script], cwd=loop.root, env=loop.env, capture_output=True, check=False)
+    pid = int((folder / "pid").read_text())
+    assert done.returncode == 0
+    assert [left for left in loop.processes() if left != pid] == []
+    os.kill(pid, signal.SIGKILL)  # raises when it is gone
+
+
 def test_nohup_is_heeded(loop: Any) -> None:
     """A signal that was ignored when the run began stays ignored."""
     loop.make()

@@ -148,6 +148,58 @@ def test_an_open_question_holds_nothing_up(loop: Any, terminal: Open) -> None:
     assert order(loop).count("IterationStarted") == 0
 
 
+@pytest.mark.parametrize("verb", ["skip", "retry"])
+def test_commands_do_not_answer_an_open_question(loop: Any, terminal: Open, verb: str) -> None:
+    """Consent is given where it is asked for, and both terminals are told so."""
+    loop.make()
+    loop.script(UNDONE)
+    screen = terminal("run", "my-task", "--attended")
+    screen.await_text("Iteration 1? ")
+    assert "when the question at its terminal is answered" in say(loop, verb)
+    screen.await_text("when the question at its terminal is answered")
+    assert order(loop).count("IterationStarted") == 0
+    screen.type("s\n")
+    assert screen.finish() == 0
+    assert "begins now" not in screen.seen
+
+
+def test_what_was_typed_in_a_pause_is_no_answer(loop: Any, terminal: Open) -> None:
+    """After `resume` it is asked anew; finished and unfinished lines from before are forgotten."""
+    loop.make()
+    loop.script(UNDONE)
+    screen = terminal("run", "my-task", "--attended")
+    screen.await_text("Iteration 1? ")
+    say(loop, "pause")
+    screen.type("\n\ngo\nwhat")
+    screen.await_text("what")
+    say(loop, "resume")
+    screen.await_text("Iteration 1? ", times=2)
+    say(loop, "resume")  # answered only after several looks at the keyboard
+    assert order(loop).count("IterationStarted") == 0
+    screen.type("s\n")
+    assert screen.finish() == 0
+    assert "none of the answers" not in screen.seen
+
+
+def test_what_was_typed_in_an_iteration_is_no_answer(loop: Any, terminal: Open) -> None:
+    """However often somebody pressed Enter while he waited."""
+    loop.make()
+    loop.script(PATIENT, UNDONE)
+    screen = terminal("run", "my-task", "--attended")
+    screen.await_text("Iteration 1? ")
+    screen.type("\n")
+    until((loop.workspace / "ready").exists)
+    screen.type("\n\n\ntyped ahead")
+    screen.await_text("typed ahead")
+    (loop.workspace / "go").touch()
+    screen.await_text("Iteration 2? ")
+    say(loop, "resume")
+    screen.type("s\n")
+    assert screen.finish() == 0
+    assert outcomes(loop) == [(1, "ok")]
+    assert "none of the answers" not in screen.seen
+
+
 def test_the_end_of_input_is_no_consent(loop: Any, terminal: Open) -> None:
     """Ctrl-D stops."""
     loop.make()

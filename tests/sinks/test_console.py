@@ -111,7 +111,7 @@ def test_failed_iterations_and_interventions(play, started):
         "Running iteration 2...",
         "Stopping after this iteration; press Ctrl-C again to stop now.",
         "Stopping now...",
-        "Ending Claude: nothing was heard for 15m 00s (it was busy with Bash npm test)",
+        "Ending Claude: nothing was heard for 15m 00s (Bash npm test)",
         "Ended 1 process left behind: sleep 9",
         "✗ Iteration 2 failed: not allowed: Bash(npm:*)",
         "  Allow it",

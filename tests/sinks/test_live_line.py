@@ -12,14 +12,17 @@ from claude_iterate.core.events import (
     IterationStarted,
     Outcome,
     ResultReported,
+    Resumed,
     RunFinished,
     Said,
     StatusChanged,
     ToolCalled,
+    WaitStarted,
 )
 from claude_iterate.core.status import Change, Status
 from claude_iterate.sinks.columns import clip, width
 from claude_iterate.sinks.console import Console
+from tests.sinks.conftest import BEGAN
 
 NPM = ToolCalled("1", "Bash", {"command": "npm test"})
 
@@ -82,6 +85,25 @@ def test_what_it_says(live, entry, started, color):
         "  ↳ 30/60 items (+30)",
         "[2/50] ████░░░░ 30/60 · 3m 05s · $0.42 · Bash npm test (8s)",
     ]
+
+
+def test_a_wait_is_counted_down_on_the_wall(terminal, entry, started):
+    """Also one that a run took over; a computer that slept is believed; a clock that was set back is not."""
+    wait = WaitStarted("usage_limit", BEGAN + 3600)
+    wall = [BEGAN]
+    err = terminal()
+    console = Console(io.StringIO(), err, "progress", live=True, wall=lambda: wall[0])
+    console(entry(started(resumed=Resumed("r0", iterations=2, wait=wait))))
+    shown = Screen(err.getvalue()).rows
+    assert "Still waiting until " in shown[2]
+    assert shown[2].endswith("(1h 00m). To try now: claude-iterate retry my-task")
+    assert shown[-1].endswith("waiting for the usage limit: 1h 00m left")
+    wall[0] += 3000
+    console.tick(5)
+    assert Screen(err.getvalue()).rows[-1].endswith(": 10m 00s left")
+    wall[0] -= 9e6
+    console.tick(3590)
+    assert Screen(err.getvalue()).rows[-1].endswith(": 10s left")
 
 
 @pytest.mark.parametrize("color", [True, False])

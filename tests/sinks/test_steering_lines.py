@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from claude_iterate.core.answers import answer
 from claude_iterate.core.call import Call
-from claude_iterate.core.events import Requested, WaitStarted
+from claude_iterate.core.events import Requested, VerificationFinished, WaitStarted
 from claude_iterate.core.state import RunState
-from claude_iterate.sinks.steering_lines import answer, requested
+from claude_iterate.core.status import Status
+from claude_iterate.sinks.steering_lines import requested
 
 BETWEEN = RunState()
 ITERATION = RunState(call=Call(3, 0.0))
 REVIEW = RunState(call=Call(0, 0.0))
 WAITING = RunState(wait=WaitStarted("usage_limit", 9.0))
+CHECK = RunState(last_status=Status(complete=True))
+REFUTED = RunState(last_status=Status(complete=True), proof=VerificationFinished(1, False))
 PAUSED = RunState(paused=True)
 PAUSING = RunState(paused=True, call=Call(3, 0.0))
 
@@ -34,6 +38,12 @@ PAUSING = RunState(paused=True, call=Call(3, 0.0))
         ("skip", ITERATION, "Iteration 3 is ended now."),
         ("skip", PAUSING, "stays paused"),
         ("skip", REVIEW, "being verified"),
+        ("skip", CHECK, "being verified"),
+        ("skip", REFUTED, "begins now"),
+        ("retry", CHECK, "Nothing is waited for: a claim is being verified"),
+        ("retry", REVIEW, "Nothing is waited for: a claim is being verified"),
+        ("pause", CHECK, "pauses after the verification, unless the claim holds"),
+        ("pause", REVIEW, "pauses after the verification, unless the claim holds"),
         ("skip", WAITING, "The wait is over."),
         ("skip", PAUSED, "no iteration to skip"),
         ("skip", BETWEEN, "begins now"),
@@ -54,3 +64,13 @@ def test_what_other_events_tell_is_not_told_twice() -> None:
     """A stop has a line of its own, an answer none."""
     assert requested(Requested("stop"), ITERATION) == requested(Requested("go", "answer"), BETWEEN) == []
     assert requested(Requested("skip"), ITERATION) == ["Iteration 3 is ended now."]
+    assert requested(Requested("skip", "answer"), BETWEEN) == []
+
+
+@pytest.mark.parametrize("verb", ["skip", "retry"])
+def test_nothing_begins_unasked_in_an_attended_run(verb: str) -> None:
+    """Between iterations the answer is that the question has to be answered; elsewhere it is as ever."""
+    assert "when the question at its terminal is answered" in answer(verb, BETWEEN, attended=True)
+    assert requested(Requested(verb), BETWEEN, attended=True) == [answer(verb, BETWEEN, attended=True)]
+    for state in (ITERATION, REVIEW, CHECK, WAITING, PAUSED):
+        assert answer(verb, state, attended=True) == answer(verb, state)

@@ -255,3 +255,19 @@ def test_a_folder_that_cannot_be_written_is_a_message_too(tmp_path, entry):
     log(entry(Said("x")))
     log.close()
     assert len(messages) == 1
+
+
+def test_an_endless_log_goes_on_without_claudes_words(path, entry, started):
+    """Beyond its size it says so once; what the run itself does is still told."""
+    log = TextLog(path, pytest.fail, largest=50_000)
+    log(entry(started()))
+    for _ in range(2000):
+        log(entry(Said("x" * 100)))
+        log(entry(Warned("a warning")) if _ % 500 == 0 else entry(Said("y")))
+    log(entry(RunFinished("completed")))
+    log.close()
+    text = path.read_text()
+    assert 50_000 <= len(text) < 65_000
+    assert text.count("From here on it leaves out") == 1
+    assert text.count("a warning") == 4
+    assert "xxx" not in text.partition("From here on")[2]

@@ -1,4 +1,4 @@
-"""Requests travel as files. Whatever else lies in their folder is removed, told, and harmless."""
+"""Requests travel as files. Whatever else lies in their folder is told, and harmless; somebody's files stay."""
 
 from __future__ import annotations
 
@@ -23,15 +23,59 @@ def layout(tmp_path: Path) -> Layout:
     return made
 
 
+NAME = "01700000000000000000-stop-0123ab.json"
+
+
+def taken(box: Letterbox, said: str = "") -> tuple[list[Request], list[str]]:
+    """Requests and warnings."""
+    found = list(box.take(lambda _request: said))
+    return [one for one in found if isinstance(one, Request)], [one for one in found if isinstance(one, str)]
+
+
 def test_requests_arrive_once_and_in_order(layout: Layout) -> None:
     """The oldest first; what was taken is gone, and that is the answer."""
     names = [control.post(layout, "r", verb) for verb in control.VERBS]
     control.post(layout, "r", "stop", now=True)
     assert not any(control.answered(layout, name) for name in names)
     box = Letterbox(layout, "r")
-    assert box.take().requests == [*(Request(verb) for verb in control.VERBS), Request("stop", True)]
+    assert taken(box) == ([*(Request(verb) for verb in control.VERBS), Request("stop", True)], [])
     assert all(control.answered(layout, name) for name in names)
-    assert box.take() == ([], [])
+    assert taken(box) == ([], [])
+
+
+def test_the_runner_s_answer_is_there_when_the_request_is_gone(layout: Layout) -> None:
+    """Each request is answered at its turn, not before those ahead of it are dealt with; who asked reads it once."""
+    first, second = control.post(layout, "r", "pause"), control.post(layout, "r", "resume")
+    deeds: list[str] = []
+    for found in Letterbox(layout, "r").take(lambda request: f"{request.verb} after {deeds}"):
+        assert isinstance(found, Request)
+        deeds.append(found.verb)
+    assert control.answer(layout, second) == "resume after ['pause']"
+    assert control.answer(layout, first) == "pause after []"
+    assert control.answer(layout, first) == ""
+    assert list(layout.control.iterdir()) == []
+
+
+def test_an_answer_that_nobody_fetched_does_not_stay_for_ever(layout: Layout) -> None:
+    """The next run throws it away; a request in the making and the files of others it leaves alone."""
+    control.post(layout, "r", "stop")
+    assert taken(Letterbox(layout, "r"), "It stops now.")[0] == [Request("stop")]
+    (layout.control / ".01-stop.json.x7.tmp").touch()
+    (layout.control / ".mine.answer").touch()
+    assert len(list(layout.control.iterdir())) == 3
+    Letterbox(layout, "s")
+    assert sorted(path.name for path in layout.control.iterdir()) == [".01-stop.json.x7.tmp", ".mine.answer"]
+
+
+def test_an_answer_is_never_written_through_a_link(layout: Layout) -> None:
+    """The request counts all the same."""
+    target = layout.folder / "target"
+    target.write_text("precious")
+    box = Letterbox(layout, "r")
+    name = control.post(layout, "r", "stop")
+    (layout.control / f".{name}.answer").symlink_to(target)
+    assert taken(box, "overwritten") == ([Request("stop")], [])
+    assert target.read_text() == "precious"
 
 
 def test_a_request_can_be_taken_back(layout: Layout) -> None:
@@ -39,15 +83,15 @@ def test_a_request_can_be_taken_back(layout: Layout) -> None:
     name = control.post(layout, "r", "stop")
     assert control.withdraw(layout, name)
     assert not control.withdraw(layout, name)
-    assert Letterbox(layout, "r").take() == ([], [])
+    assert taken(Letterbox(layout, "r")) == ([], [])
 
 
 def test_a_request_for_another_run_is_ignored(layout: Layout) -> None:
     """A `stop` that came too late must not end the next run."""
     control.post(layout, "earlier", "stop")
-    taken = Letterbox(layout, "r").take()
-    assert taken.requests == []
-    assert "another run" in taken.warnings[0]
+    requests, warnings = taken(Letterbox(layout, "r"))
+    assert requests == []
+    assert "another run" in warnings[0]
     assert list(layout.control.iterdir()) == []
 
 
@@ -74,19 +118,20 @@ def good(**more: object) -> bytes:
 def test_junk_is_removed_and_told(layout: Layout, data: bytes, why: str) -> None:
     """And what lies beside it still arrives."""
     layout.control.mkdir()
-    (layout.control / "0.json").write_bytes(data)
+    (layout.control / NAME).write_bytes(data)
     control.post(layout, "r", "pause")
-    taken = Letterbox(layout, "r").take()
-    assert taken.requests == [Request("pause")]
-    assert why in taken.warnings[0]
-    assert list(layout.control.iterdir()) == []
+    requests, warnings = taken(Letterbox(layout, "r"))
+    assert requests == [Request("pause")]
+    assert why in warnings[0]
+    assert control.answer(layout, NAME) == ""
+    assert [path.name for path in layout.control.iterdir() if path.suffix == ".json"] == []
 
 
 def test_now_must_be_true_and_nothing_like_it(layout: Layout) -> None:
     """A word in its place is no urgency."""
     layout.control.mkdir()
-    (layout.control / "0.json").write_bytes(good(now="false"))
-    assert Letterbox(layout, "r").take().requests == [Request("stop", False)]
+    (layout.control / NAME).write_bytes(good(now="false"))
+    assert taken(Letterbox(layout, "r"))[0] == [Request("stop", False)]
 
 
 def test_pipes_links_and_folders_are_not_opened(layout: Layout) -> None:
@@ -94,16 +139,48 @@ def test_pipes_links_and_folders_are_not_opened(layout: Layout) -> None:
     layout.control.mkdir()
     secret = layout.folder / "secret"
     secret.write_bytes(good())
-    os.mkfifo(layout.control / "pipe")
-    (layout.control / "link").symlink_to(secret)
-    (layout.control / "folder").mkdir()
+    pipe, link, folder = (NAME.replace("0123ab", f"00000{number}") for number in range(3))
+    os.mkfifo(layout.control / pipe)
+    (layout.control / link).symlink_to(secret)
+    (layout.control / folder).mkdir()
     box = Letterbox(layout, "r")
-    taken = box.take()
-    assert taken.requests == []
-    assert len(taken.warnings) == 3
-    assert [path.name for path in layout.control.iterdir()] == ["folder"]
+    requests, warnings = taken(box)
+    assert requests == []
+    assert len(warnings) == 3
+    assert [path.name for path in layout.control.iterdir()] == [folder]
     assert secret.exists()
-    assert box.take() == ([], [])
+    assert taken(box) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["thesis.doc", "0.json", NAME + ".bak", "x" + NAME, NAME.upper(), "notes-stop-1.json"])
+def test_what_is_not_named_like_a_request_stays(layout: Layout, name: str) -> None:
+    """It is somebody's file, whatever is in it: told once, never read as a request, never removed."""
+    layout.control.mkdir()
+    (layout.control / name).write_bytes(good())
+    box = Letterbox(layout, "r")
+    requests, (warning,) = taken(box)
+    assert requests == []
+    assert name in warning
+    assert "stays where it is" in warning
+    assert taken(box) == ([], [])
+    assert (layout.control / name).read_bytes() == good()
+
+
+def test_a_folder_that_leads_elsewhere_is_not_touched(layout: Layout, tmp_path: Path) -> None:
+    """Not even files named like ours are taken out of it; one warning, and whoever asks is told."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for name in (NAME, "thesis.doc", f".{NAME}.answer"):
+        (elsewhere / name).write_bytes(good())
+    layout.control.symlink_to(elsewhere)
+    box = Letterbox(layout, "r")
+    requests, (warning,) = taken(box)
+    assert requests == []
+    assert "control/ is a link" in warning
+    assert taken(box) == ([], [])
+    with pytest.raises(WorkspaceProblem, match="control/ is a link"):
+        control.post(layout, "r", "stop")
+    assert len(list(elsewhere.iterdir())) == 3
 
 
 def test_many_are_told_in_few_words(layout: Layout) -> None:
@@ -111,16 +188,20 @@ def test_many_are_told_in_few_words(layout: Layout) -> None:
     layout.control.mkdir()
     for number in range(1000):
         (layout.control / f"\x1b[2J{number}").touch()
-    taken = Letterbox(layout, "r").take()
-    assert len(taken.warnings) == 4
-    assert "997 more" in taken.warnings[-1]
-    assert "\x1b" not in "".join(taken.warnings)
+    box = Letterbox(layout, "r")
+    _, warnings = taken(box)
+    assert len(warnings) == 4
+    assert "997 more" in warnings[-1]
+    assert "\x1b" not in "".join(warnings)
+    assert taken(box) == ([], [])
 
 
 def test_a_folder_that_is_none_is_no_reason_to_fail(layout: Layout) -> None:
-    """The runner finds nothing; whoever asks is told."""
+    """The runner finds nothing and says so once; whoever asks is told."""
     layout.control.write_text("in the way")
-    assert Letterbox(layout, "r").take() == ([], [])
+    box = Letterbox(layout, "r")
+    assert len(taken(box)[1]) == 1
+    assert taken(box) == ([], [])
     with pytest.raises(WorkspaceProblem, match="cannot be written"):
         control.post(layout, "r", "stop")
 
@@ -133,6 +214,6 @@ def test_a_folder_that_is_none_is_no_reason_to_fail(layout: Layout) -> None:
 def test_no_bytes_at_all_raise(layout: Layout, data: bytes) -> None:
     """Any content is a request or a warning."""
     layout.control.mkdir(exist_ok=True)
-    (layout.control / "any.json").write_bytes(data)
-    taken = Letterbox(layout, "r").take()
-    assert len(taken.requests) + len(taken.warnings) == 1
+    (layout.control / NAME).write_bytes(data)
+    requests, warnings = taken(Letterbox(layout, "r"))
+    assert len(requests) + len(warnings) == 1

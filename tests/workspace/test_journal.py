@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
+from typing import Any
 
-from claude_iterate.core.events import AgentStarted, Entry, IterationStarted, RunStarted, Said, Warned
+import pytest
+
+from claude_iterate.core.events import (
+    AgentExited,
+    AgentStarted,
+    Entry,
+    ErrorPrinted,
+    Event,
+    GarbageSeen,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    RunFinished,
+    RunStarted,
+    Said,
+    Warned,
+)
 from claude_iterate.workspace import journal
 from claude_iterate.workspace.journal import JournalWriter
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.reserve import SIZE, Reserve
 
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",))
 
@@ -91,3 +110,167 @@ def test_the_newest_run_that_began_is_found(tmp_path: Path) -> None:
     found = journal.last_run(layout)
     assert found is not None
     assert found[0] == "20260102-000000-b"
+
+
+class Disk:
+    """A disk with so much room; the journal under test writes to it, and its reserve lies on it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+        self.room = room
+        self.held = False
+        monkeypatch.setattr(journal, "os", self)
+        monkeypatch.setattr(journal, "Reserve", lambda _folder: self)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def write(self, handle: int, data: bytes) -> int:
+        if not self.room:
+            raise OSError(errno.ENOSPC, "full")
+        written = os.write(handle, bytes(data)[: self.room])
+        self.room -= written
+        return written
+
+    def take(self) -> str:
+        if not self.held and self.room < SIZE:
+            return "full"
+        self.room -= 0 if self.held else SIZE
+        self.held = True
+        return ""
+
+    def give_back(self) -> None:
+        self.room += SIZE if self.held else 0
+        self.held = False
+
+
+def record(writer: JournalWriter, *events: Event) -> None:
+    for number, event in enumerate(events):
+        writer.append(Entry(number, 1.5, 0.5, event))
+    writer.write_out()
+
+
+def kinds(path: Path) -> list[str]:
+    return [type(entry.event).__name__ for entry in journal.read(path)]
+
+
+FINISHED = IterationFinished(1, Outcome("ok"))
+
+
+def test_the_end_of_an_iteration_is_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reserve is given for it; nothing may begin after that, and the end of the run fits as well."""
+    said: list[str] = []
+    disk = Disk(monkeypatch, SIZE + 500)
+    writer = JournalWriter(tmp_path / "j", said.append)
+    assert writer.secure() == ""
+    record(writer, STARTED, IterationStarted(1), *(Said("x" * 90) for _ in range(20)), FINISHED)
+    assert "IterationFinished" not in kinds(tmp_path / "j")
+    assert writer.secure() == "full"
+    assert kinds(tmp_path / "j").count("Said") == 20
+    record(writer, RunFinished("agent_failed"))
+    writer.close()
+    assert kinds(tmp_path / "j")[-2:] == ["IterationFinished", "RunFinished"]
+    assert said == ["The journal cannot be written: full."]
+    assert disk.room > 0
+
+
+@pytest.mark.parametrize("room", range(400, 720, 20))
+def test_claudes_words_do_not_take_the_reserve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    """More of them than the reserve holds are left out and counted; a line that is half on disk is completed."""
+    said: list[str] = []
+    Disk(monkeypatch, SIZE + room)
+    writer = JournalWriter(tmp_path / "j", said.append)
+    writer.secure()
+    record(writer, STARTED, IterationStarted(1), *(Said("é" * 90) for _ in range(1000)), FINISHED)
+    assert writer.secure() == "full"
+    writer.close()
+    found = kinds(tmp_path / "j")
+    assert [kind for kind in found if kind != "Said"] == ["RunStarted", "IterationStarted", "IterationFinished"]
+    assert len((tmp_path / "j").read_bytes().splitlines()) == len(found)
+    assert f"no room for {1000 - found.count('Said')} things" in said[-1]
+
+
+def test_when_there_is_room_again_the_run_may_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reserve is taken anew, and nothing is missing."""
+    said: list[str] = []
+    disk = Disk(monkeypatch, SIZE)
+    writer = JournalWriter(tmp_path / "j", said.append)
+    assert writer.secure() == ""
+    record(writer, STARTED, Said("x"), FINISHED)
+    assert writer.secure() == "full"
+    disk.room += 2 * SIZE
+    assert writer.secure() == ""
+    assert disk.held
+    writer.close()
+    assert kinds(tmp_path / "j") == ["RunStarted", "Said", "IterationFinished"]
+    assert len(said) == 1
+
+
+def test_what_is_lost_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the end of the run, if even the reserve was too small."""
+    said: list[str] = []
+    Disk(monkeypatch, 0)
+    writer = JournalWriter(tmp_path / "j", said.append)
+    assert writer.secure() == "full"
+    record(writer, STARTED, FINISHED)
+    writer.close()
+    assert said[-1] == f"The last 2 entries of the journal are lost (full): {tmp_path / 'j'}"
+
+
+def test_only_words_are_left_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that stays full must not fill the memory; what counts is kept however long it lasts."""
+    said: list[str] = []
+    monkeypatch.setattr(journal, "_KEPT_IN_MEMORY", 1000)
+    disk = Disk(monkeypatch, 0)
+    writer = JournalWriter(tmp_path / "j", said.append)
+    record(writer, STARTED, *(Said("x" * 90) for _ in range(100)), FINISHED, ErrorPrinted("x"), RunFinished("stopped"))
+    disk.room = 1000_000
+    writer.close()
+    found = kinds(tmp_path / "j")
+    assert [kind for kind in found if kind != "Said"] == ["RunStarted", "IterationFinished", "RunFinished"]
+    assert len(found) < 15
+    assert f"no room for {104 - len(found)} things" in said[-1]
+
+
+def test_a_reserve_takes_room_and_leaves_no_file(tmp_path: Path) -> None:
+    """It has no name, so not even a killed runner leaves it behind."""
+    reserve = Reserve(tmp_path)
+    assert reserve.take() == ""
+    assert reserve.held
+    assert reserve._file is not None
+    assert os.fstat(reserve._file.fileno()).st_blocks * 512 >= SIZE
+    assert list(tmp_path.iterdir()) == []
+    reserve.give_back()
+    assert not reserve.held
+
+
+def test_a_flood_of_garbage_is_counted(tmp_path: Path) -> None:
+    """The first hundred lines of a call are kept, then their number and size; the next call begins anew."""
+    path = tmp_path / "j"
+    for _ in range(2):
+        flood = [GarbageSeen("x", 10) for _ in range(500)]
+        written(path, [Entry(number, 0, 0, event) for number, event in enumerate([*flood, AgentExited(0)])])
+    found = list(journal.read(path))
+    assert len(found) == 2 * 102
+    assert found[100].event == GarbageSeen("(400 more such lines; the journal leaves them out)", 4000)
+    assert found[100].seq == 499
+    assert found[203].event == AgentExited(0)
+
+
+def test_a_flood_of_errors_is_counted(tmp_path: Path) -> None:
+    """A thousand lines of a call, then their number."""
+    path = tmp_path / "j"
+    written(path, [Entry(0, 0, 0, event) for event in [*(ErrorPrinted("x") for _ in range(1500)), AgentExited(0)]])
+    found = [entry.event for entry in journal.read(path)]
+    assert found[1000:] == [ErrorPrinted("(500 more such lines; the journal leaves them out)"), AgentExited(0)]
+
+
+def test_the_folders_of_a_run_are_synced_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal that is on disk must be found there after a loss of power; more than once would be a waste."""
+    synced: list[Path] = []
+    monkeypatch.setattr(journal.atomic, "sync_folder", synced.append)
+    writer = JournalWriter(tmp_path / "runs" / "r" / "j", pytest.fail)
+    for event in (STARTED, IterationStarted(1), FINISHED):
+        record(writer, event)
+        writer.sync()
+    writer.close()
+    assert synced == [tmp_path / "runs" / "r", tmp_path / "runs"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from claude_iterate import operating_system
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import lock
 
@@ -39,6 +42,33 @@ def test_a_second_holder_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
         process.kill()
     with lock.hold(path, "w", "r"):
         pass
+    assert lock.holder(path) is None
+
+
+def test_those_who_look_are_not_taken_for_holders(tmp_path: Path) -> None:
+    """Neither by others who look nor by whoever wants the lock, even if its file names a living process."""
+    path = tmp_path / ".lock"
+    path.write_text('{"pid": 1}')
+    looking = os.open(path, os.O_RDONLY)
+    assert operating_system.try_lock(looking, shared=True)
+    assert lock.holder(path) is None
+    threading.Timer(0.1, os.close, [looking]).start()
+    with lock.hold(path, "w", "r"):
+        assert lock.holder(path) is not None
+
+
+def test_a_full_disk_is_a_problem_with_a_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder is named, and the lock is free again."""
+
+    def full(*_arguments: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / ".lock"
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pwrite", full)
+        with pytest.raises(WorkspaceProblem, match="No space left") as problem, lock.hold(path, "w", "r"):
+            pass
+    assert str(tmp_path) in problem.value.hint
     assert lock.holder(path) is None
 
 

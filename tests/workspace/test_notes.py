@@ -73,9 +73,28 @@ def test_what_others_put_there_does_no_harm(layout: Layout) -> None:
     assert len(text) < notes.LARGEST + 100
 
 
+@pytest.mark.parametrize("linked", ["notes", "notes/delivered"])
+def test_a_folder_that_leads_elsewhere_is_not_touched(layout: Layout, tmp_path: Path, linked: str) -> None:
+    """Nothing there is read, moved or replaced, and nothing goes there; whoever leaves a note is told."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "thesis.md").write_text("precious")
+    place = layout.folder / linked
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(elsewhere)
+    if linked != "notes":
+        (layout.notes / "thesis.md").write_text("a note")
+    assert texts(layout) == []
+    notes.delivered(layout, ["thesis.md"])
+    assert [(path.name, path.read_text()) for path in elsewhere.iterdir()] == [("thesis.md", "precious")]
+    with pytest.raises(WorkspaceProblem, match=f"{linked}/ is a link"):
+        notes.add(layout, "text")
+    assert len(list(elsewhere.iterdir())) == 1
+
+
 def test_a_folder_that_cannot_be_made_is_told(layout: Layout) -> None:
     """No traceback."""
     layout.notes.write_text("in the way")
-    with pytest.raises(WorkspaceProblem, match="cannot be written"):
+    with pytest.raises(WorkspaceProblem, match="is a link or a file"):
         notes.add(layout, "text")
     assert texts(layout) == []

@@ -1,0 +1,89 @@
+"""The terminal's own settings and what is typed there, as far as the operating system is needed for it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+try:
+    import termios
+except ImportError:  # pragma: no cover - Windows
+    termios = None  # type: ignore[assignment]
+
+
+@contextlib.contextmanager
+def kept(handle: int) -> Iterator[None]:
+    """The terminal's settings are afterwards what they were; a program that is killed leaves them as it liked them."""
+    if termios is None or not os.isatty(handle):
+        yield
+        return
+    before = termios.tcgetattr(handle)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(termios.error):  # the terminal may be gone
+            termios.tcsetattr(handle, termios.TCSADRAIN, before)
+
+
+def _is_ours(handle: int) -> bool:
+    """False while another job has the terminal: whoever touches it then is suspended."""
+    with contextlib.suppress(OSError):  # it may not be the terminal that controls us
+        return os.tcgetpgrp(handle) == os.getpgrp()
+    return True
+
+
+def typed(handle: int) -> bytes | None:
+    """What was typed since the last time, without waiting for more; None when nothing can come any more."""
+    try:
+        if not _is_ours(handle) or not select.select([handle], [], [], 0)[0]:
+            return b""
+        return os.read(handle, 4096) or None
+    except (OSError, ValueError):
+        return None
+
+
+def forget_typed(handle: int) -> None:
+    """What was typed on a terminal so far, an unfinished line included, is never read."""
+    if termios is not None and _is_ours(handle):
+        with contextlib.suppress(termios.error):
+            termios.tcflush(handle, termios.TCIFLUSH)
+
+
+@contextlib.contextmanager
+def single_keys(handle: int) -> Iterator[None]:
+    """Keys arrive one by one and are not shown; Ctrl-C and Ctrl-Z work as ever. Afterwards, and while we are suspended,
+    the terminal is as it was."""
+    if termios is None or not os.isatty(handle):
+        yield
+        return
+    before, ours = termios.tcgetattr(handle), termios.tcgetattr(handle)
+    ours[3] &= ~(termios.ECHO | termios.ICANON)
+
+    def use(attributes: list[Any]) -> None:
+        if _is_ours(handle):
+            with contextlib.suppress(termios.error):  # the terminal may be gone
+                termios.tcsetattr(handle, termios.TCSADRAIN, attributes)
+
+    def suspended(_number: int, _frame: object) -> None:
+        use(before)
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTSTP)  # here time stands still
+        signal.signal(signal.SIGTSTP, suspended)
+        use(ours)
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT)}
+    if handlers[signal.SIGTSTP] is not signal.SIG_IGN:
+        signal.signal(signal.SIGTSTP, suspended)
+    # A job that went on in the background gets the terminal back with this signal.
+    signal.signal(signal.SIGCONT, lambda _number, _frame: use(ours))
+    use(ours)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        use(before)

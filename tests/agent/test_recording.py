@@ -1,0 +1,24 @@
+"""What Claude printed is kept byte for byte, but not without end."""
+
+from __future__ import annotations
+
+import pytest
+
+from claude_iterate.agent.recording import CUT, Recording
+
+
+@pytest.mark.parametrize("pieces", [[b"0123456789"], [b"01234", b"56789"], [b"0"] * 3, []])
+def test_up_to_its_size_it_is_whole(tmp_path, pieces):
+    """Whatever the pieces it comes in."""
+    with Recording(str(tmp_path / "raw"), 10) as file:
+        for piece in pieces:
+            assert file.write(piece) == len(piece)
+    assert (tmp_path / "raw").read_bytes() == b"".join(pieces)
+
+
+def test_beyond_it_is_cut_once_and_says_so(tmp_path):
+    """The rest is taken and forgotten: whoever prints must not be held up."""
+    with Recording(str(tmp_path / "raw"), 10) as file:
+        for piece in (b"01234567", b"89abc", b"def", b"ghi"):
+            assert file.write(piece) == len(piece)
+    assert (tmp_path / "raw").read_bytes() == b"0123456789" + CUT

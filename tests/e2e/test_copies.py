@@ -1,0 +1,89 @@
+"""A live run is never touched from a copy of its workspace, and it notices when its own folder is taken away."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+
+from claude_iterate import operating_system
+from tests.e2e.conftest import until
+
+HANG = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
+WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+
+
+@pytest.fixture
+def live(loop: Any) -> subprocess.Popen[bytes]:
+    """A run whose Claude is busy."""
+    loop.make()
+    loop.script(HANG, WORK)
+    process: subprocess.Popen[bytes] = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    return process
+
+
+def claude(loop: Any) -> int:
+    """The busy one's number."""
+    return int(loop.events("AgentStarted")[0]["pid"])
+
+
+def test_a_copy_does_not_touch_the_run_that_it_was_copied_from(loop: Any, live: subprocess.Popen[bytes]) -> None:
+    """`doctor --mend`, `show` and `run` say what it is; once it is reset, it runs beside the original."""
+    shutil.copytree(loop.workspace, loop.workspace.parent / "copy")
+    told = loop.call("doctor", "--mend").out
+    assert f"workspace copy: it is a copy of a workspace that is running now (pid {live.pid})" in told
+    assert "workspace my-task" not in told
+    assert f"a copy of a workspace that is running now (pid {live.pid})" in loop.call("show", "copy").out
+    refused = loop.call("run", "copy")
+    assert (refused.code, "claude-iterate reset copy" in refused.err) == (1, True)
+    assert loop.call("verify", "copy").code == 1
+    assert loop.call("reset", "copy").code == 0
+    assert loop.call("run", "copy").code == 0
+    assert live.poll() is None
+    assert operating_system.is_alive(claude(loop))
+
+
+def test_a_copied_project_is_a_copy_too(loop: Any, live: subprocess.Popen[bytes]) -> None:
+    """Wherever it lies; and when the original's runner is dead, the copy goes on where that was."""
+    elsewhere = loop.folder / "elsewhere"
+    shutil.copytree(loop.root, elsewhere)
+    loop.call("-C", str(elsewhere), "doctor", "--mend")
+    assert loop.call("-C", str(elsewhere), "run", "my-task").code == 1
+    assert operating_system.is_alive(claude(loop))
+    live.kill()
+    live.wait()
+    loop.gone()
+    done = loop.call("-C", str(elsewhere), "run", "my-task")
+    assert (done.code, "Going on with run" in done.err) == (0, True)
+
+
+def test_a_workspace_that_is_moved_under_a_run_keeps_its_lock(loop: Any, live: subprocess.Popen[bytes]) -> None:
+    """Under its new name it is running, too."""
+    loop.workspace.rename(loop.workspace.parent / "moved")
+    loop.call("doctor", "--mend")
+    assert "already running" in loop.call("run", "moved").err
+    assert live.poll() is None
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_run_ends_when_its_folder_is_taken_away(loop: Any, anew: bool) -> None:
+    """Renamed, or deleted and made anew: what stands there now is not written to, and the message covers it."""
+    loop.make()
+    ready, go = loop.folder / "ready", loop.folder / "go"
+    loop.script([{"init": {}}, {"touch": str(ready)}, {"wait_for": str(go)}, {"result": {}}])
+    process = loop.start("run", "my-task")
+    until(ready.exists)
+    moved = loop.workspace.rename(loop.workspace.parent / "moved")
+    if anew:
+        loop.make()
+    go.touch()
+    done = loop.finish(process)
+    assert (done.code, "is gone" in done.err, "renamed or moved" in done.err) == (1, True, True)
+    assert not anew or "run" not in json.loads((loop.workspace / ".metadata.json").read_text())
+    mended = loop.call("doctor", "--mend").out
+    assert "wrote into .metadata.json how run" in mended
+    assert json.loads((moved / ".metadata.json").read_text())["run"]["reason"] == "agent_failed"

@@ -1,0 +1,73 @@
+"""A disk of its own for the runs, which fills up: what is paid for is recorded, or it does not begin."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import until
+
+MORE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.01}}]
+
+
+@pytest.fixture
+def disk(loop: Any) -> Iterator[Path]:
+    """The folder `runs` on a disk of 128 KB."""
+    loop.make()
+    runs: Path = loop.workspace / "runs"
+    runs.mkdir()
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", runs], check=False, stderr=subprocess.DEVNULL
+    )
+    if mount.returncode:
+        pytest.skip("may not mount")
+    try:
+        yield runs
+    finally:
+        loop.close()
+        subprocess.run(["umount", runs], check=True)
+
+
+def fill(disk: Path) -> None:
+    with (disk / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"x" * 512)
+
+
+def test_no_iteration_begins_that_could_not_be_recorded(loop: Any, disk: Path) -> None:
+    """The one under way when the disk fills up is recorded, and so is the end; the next run goes on from there."""
+    words = [{"say": f"{number} " + "x" * 250} for number in range(30)]  # more than the journal's last block holds
+    loop.script([MORE[0], {"touch": "ready"}, {"wait_for": "go"}, *words, *MORE[1:]], MORE)
+    process = loop.start("run", "my-task", "-m", "4")
+    until((loop.workspace / "ready").exists)
+    fill(disk)
+    (loop.workspace / "go").touch()
+    done = loop.finish(process)
+    assert done.code == 1
+    assert "could not be recorded: No space left on device" in done.err
+    assert "Free some space and run again" in done.err
+    assert "lost" not in done.err
+    assert len(loop.events("Said")) == 30
+    assert len(loop.events("IterationFinished")) == 1
+    assert [event["reason"] for event in loop.events("RunFinished")] == ["agent_failed"]
+    (disk / "filler").unlink()
+    assert loop.run("-m", "2").code == 0
+    assert len(list(loop.state.glob("call-*.json"))) == 3
+
+
+def test_nothing_begins_on_a_full_disk(loop: Any, disk: Path) -> None:
+    """Not even the first iteration: Claude is not called."""
+    loop.script(MORE)
+    (disk / "room").write_bytes(b"x" * 16_384)
+    fill(disk)
+    (disk / "room").unlink()
+    done = loop.run("-m", "4")
+    assert done.code == 1
+    assert "Claude failed: what it does could not be recorded: No space left on device" in done.err
+    assert not list(loop.state.glob("call-*.json"))
+    assert [event["reason"] for event in loop.events("RunFinished")] == ["agent_failed"]

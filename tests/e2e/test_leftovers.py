@@ -1,0 +1,36 @@
+"""What carries a run's mark and is nobody's child of ours, as a server that starts programs on a tool's behalf has."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from claude_iterate import operating_system
+from tests.e2e.conftest import until
+
+HANGING: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
+PATIENT: list[dict[str, Any]] = [{"init": {}}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere every search is thorough")
+def test_a_cut_ends_everything_that_carries_the_mark(loop: Any) -> None:
+    """Before the next iteration begins, not only at the end of the run: a forced end searches the whole machine."""
+    loop.make()
+    loop.script(HANGING, PATIENT)
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    (run,) = (event["run"] for event in loop.events("RunStarted"))
+    stranger = subprocess.Popen(["sleep", "300"], env={"CLAUDE_ITERATE_RUN": run, "PATH": loop.env["PATH"]})
+    try:
+        assert loop.call("skip", "my-task").code == 0
+        until(lambda: len(loop.events("IterationStarted")) == 2)
+        assert not operating_system.is_alive(stranger.pid)
+    finally:
+        stranger.kill()
+        stranger.wait()
+    (loop.workspace / "go").touch()
+    assert loop.finish(process).code == 0
+    assert ["sleep 300" in " ".join(event["processes"]) for event in loop.events("LeftoversEnded")] == [True]

@@ -1,0 +1,78 @@
+"""Whatever is done between a kill and the next run, that one goes on where the killed one was, and counts right."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import until
+from tests.e2e.test_limits import GOING_ON, limited
+
+WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {"total_cost_usd": 0.16}}]
+REVIEW = [{"init": {}}, {"result": {"total_cost_usd": 0.04}}]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [["verify", "my-task"], ["validate", "my-task"], ["run", "my-task", "--dry-run", "-m", "1"], ["doctor", "--mend"]],
+    ids=lambda words: words[0] + "-dry" * ("--dry-run" in words),
+)
+def test_a_wait_survives_a_kill_and_what_comes_between(loop: Any, between: list[str]) -> None:
+    """The next run waits for the same moment and goes on with the same iteration."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_LIMITS__RESET_MARGIN"] = "0"
+    reset = time.time() + 7
+    loop.script(GOING_ON, limited(reset), REVIEW, WORK)
+    if between[0] not in {"verify", "validate"}:
+        loop.script(GOING_ON, limited(reset), WORK)
+    process = loop.start("run", "my-task")
+    until(lambda: loop.events("WaitStarted"))
+    process.kill()
+    process.wait()
+    loop.call(*between)
+    done = loop.run()
+    assert (done.code, "Going on with run" in done.err) == (0, True)
+    last = [entry for entry in loop.journal() if entry["event"]["event"] == "IterationStarted"][-1]
+    assert (last["event"]["number"], last["at"] >= reset - 0.01) == (2, True)
+    assert loop.events("RunFinished")[-1]["iterations"] == 2
+
+
+def test_every_dollar_is_counted_once_over_a_kill_and_what_comes_between(loop: Any) -> None:
+    """The killed run, `verify` twice, `validate` and the run that goes on: `show` tells the sum of `history --all`."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_STOP__FAILURES"] = "0"
+    killed = [{"init": {}}, {"result": {"total_cost_usd": 0.02}}, {"touch": "ready"}, {"hang": True}]
+    loop.script([*GOING_ON[:2], {"result": {"total_cost_usd": 0.01}}], killed, REVIEW, REVIEW, REVIEW, WORK)
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    loop.gone()
+    for words in ("verify", "verify", "validate"):
+        loop.call(words, "my-task")
+    assert loop.run().code == 0
+    everything = json.loads(loop.call("history", "my-task", "--all", "--json").out)["total"]["costUsd"]
+    shown = json.loads(loop.call("show", "my-task", "--json").out)
+    assert everything == pytest.approx(0.01 + 0.02 + 3 * 0.04 + 0.16)
+    assert shown["counters"]["costUsd"] == pytest.approx(everything)
+    assert shown["lastRun"]["costUsd"] == pytest.approx(0.01 + 0.02 + 0.16)
+    assert shown["counters"]["execution"] == 2
+
+
+def test_a_copied_or_touched_journal_is_no_older_than_it_was(loop: Any) -> None:
+    """`--max-duration` counts what the run took, not what the file's time says."""
+    loop.make()
+    loop.script([{"init": {}}, {"touch": "ready"}, {"hang": True}], WORK)
+    process = loop.start("run", "my-task", "--max-duration", "1h")
+    until((loop.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    loop.gone()
+    (journal,) = loop.workspace.glob("runs/*/events.ndjson")
+    later = time.time() + 7200
+    os.utime(journal, (later, later))
+    assert loop.run("--max-duration", "1h").code == 0

@@ -1,0 +1,43 @@
+"""What is said of a wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from claude_iterate.core.events import IterationFinished, Outcome, Requested, WaitEnded, WaitStarted
+from claude_iterate.core.state import fold
+from claude_iterate.core.status import Status
+from claude_iterate.sinks import wait_lines
+from tests.sinks.conftest import BEGAN
+
+
+@pytest.mark.parametrize(
+    ("why", "complete", "then"),
+    [
+        ("usage_limit", False, "; the same iteration is done again then."),
+        ("usage_limit", True, "; the review is held again then."),
+        ("reserve", False, "."),
+    ],
+)
+def test_what_comes_then_is_true(entry: Any, started: Any, why: str, complete: bool, then: str) -> None:
+    """A reserve repeats nothing; a review is no iteration."""
+    state = fold([entry(started()), entry(IterationFinished(1, Outcome("ok"), Status(complete)))])
+    line = wait_lines.announced(WaitStarted(why, BEGAN + 30), BEGAN, state)[1]
+    assert line.endswith(f"(30s){then}")
+
+
+def test_a_long_wait_comes_with_the_way_to_end_it(entry: Any, started: Any) -> None:
+    """A short one is over before anybody could type."""
+    state = fold([entry(started())])
+    long, short = (wait_lines.announced(WaitStarted("transient", BEGAN + left), BEGAN, state)[1] for left in (300, 5))
+    assert long.endswith("To try now: claude-iterate retry my-task")
+    assert "retry" not in short
+
+
+def test_nobody_goes_on_while_the_run_is_paused(entry: Any, started: Any) -> None:
+    """The wait is over, the pause is not."""
+    assert fold([entry(started()), entry(Requested("pause"))]).paused
+    assert wait_lines.ended(WaitEnded("usage_limit", "retry"), paused=True) == []
+    assert wait_lines.ended(WaitEnded("usage_limit", "retry"), paused=False) == ["Going on (retry)."]

@@ -1,0 +1,79 @@
+"""What must outlive a loss of power is handed to the disk, and in an order that leaves no half of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.core.events import Entry, IterationStarted, Said
+from claude_iterate.workspace import atomic
+from claude_iterate.workspace.journal import JournalWriter
+
+
+class Disk:
+    """Notes what the system is told to do, in order, and lets it be done."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.told: list[tuple[str, str, int]] = []
+        for name in ("fsync", "fdatasync"):
+            if hasattr(os, name):
+                monkeypatch.setattr(os, name, self._noting_sync(getattr(os, name)))
+        replace = os.replace
+        monkeypatch.setattr(os, "replace", lambda old, new: (self._note("replace", new), replace(old, new)))
+
+    def _noting_sync(self, real: Any) -> Any:
+        def sync(handle: int) -> None:
+            self._note("sync", os.readlink(f"/proc/self/fd/{handle}"))
+            real(handle)
+
+        return sync
+
+    def _note(self, what: str, path: Any) -> None:
+        size = os.path.getsize(path) if what == "sync" and os.path.isfile(path) else 0
+        self.told.append((what, str(path), size))
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("the system does not tell which file is synced")
+    return Disk(monkeypatch)
+
+
+def test_a_file_is_synced_whole_before_it_takes_its_name(tmp_path: Path, disk: Disk) -> None:
+    """Else a loss of power could leave an empty file under the right name; the folder follows."""
+    atomic.write_bytes(tmp_path / "file", b"12345")
+    (first, temporary, size), second, third = disk.told
+    assert (first, Path(temporary).parent, size) == ("sync", tmp_path, 5)
+    assert (second, third) == (("replace", str(tmp_path / "file"), 0), ("sync", str(tmp_path), 0))
+
+
+def synced(disk: Disk, path: Path) -> list[int]:
+    """How large the file was each time it was synced."""
+    return [size for what, name, size in disk.told if what == "sync" and name == str(path)]
+
+
+def test_the_journal_is_synced_after_a_milestone_and_only_then(tmp_path: Path, disk: Disk) -> None:
+    """Whole, as often as something of weight was written; what Claude says is not worth the time."""
+    path = tmp_path / "r" / "events.ndjson"
+    writer = JournalWriter(path, pytest.fail)
+    for number, event in enumerate((IterationStarted(1), Said("a"), Said("b"), IterationStarted(2)), 1):
+        writer.append(Entry(number, 0, 0, event))
+        writer.write_out()
+        writer.sync()
+        writer.sync()
+    first, last = synced(disk, path)
+    assert 0 < first < last == path.stat().st_size
+    writer.close()
+
+
+def test_the_end_of_the_journal_is_synced(tmp_path: Path, disk: Disk) -> None:
+    """Whoever closes it need not have waited before."""
+    path = tmp_path / "r" / "events.ndjson"
+    writer = JournalWriter(path, pytest.fail)
+    writer.append(Entry(1, 0, 0, IterationStarted(1)))
+    writer.close()
+    assert synced(disk, path) == [path.stat().st_size]
