@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -32,7 +33,7 @@ def test_the_bench_measures_everything_and_judges_against_its_targets():
     assert targets == TARGETS | {"d.p99": 50}
     for row in rows.values():
         assert set(row) == {"id", "what", "value", "unit", "target", "verdict"}
-        assert row["value"] >= 0
+        assert math.isfinite(row["value"])  # a.rest is a difference: noise may make it negative
         assert row["verdict"] in ({"ok", "over"} if row["target"] is not None else {""})
     # No timing: the log must hold every text once and in order, however slow the machine.
     assert rows["b.lost"]["value"] == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
+from claude_iterate.core.durations import describe
 from claude_iterate.core.events import (
     AgentExited,
     ApiRetried,
@@ -22,7 +23,8 @@ from claude_iterate.core.events import (
 )
 
 STDERR_KEPT = 4000
-_OPEN_KEPT = 255
+_OPEN_KEPT = 31
+_OPEN_TASKS_KEPT = 999
 _LABEL = 60
 
 FOLDED = frozenset(
@@ -54,9 +56,9 @@ class Call(msgspec.Struct, frozen=True):
     result_at: float | None = None
     error_said: str = ""
     rejected: LimitReported | None = None
-    open_tools: tuple[tuple[str, str, float], ...] = ()
-    open_tasks: tuple[tuple[str, str, float], ...] = ()
-    """Tools and background tasks that have not ended: id, what it is, since when."""
+    open_tools: tuple[tuple[ToolCalled, float], ...] = ()
+    open_tasks: tuple[tuple[TaskStarted, float], ...] = ()
+    """Tools and background tasks that have not ended, and since when they run."""
     retrying: bool = False
     """The last that was heard is that Claude Code tries the API again."""
     tools: int = 0
@@ -76,10 +78,10 @@ def advance(now: Call, entry: Entry) -> Call:
     event = entry.event
     match event:
         case ToolCalled():
-            opened = (*now.open_tools[-_OPEN_KEPT:], (event.id, _label(event), entry.elapsed))
+            opened = (*now.open_tools[-_OPEN_KEPT:], (event, entry.elapsed))
             return replace(now, open_tools=opened, tools=now.tools + 1, rejected=None, retrying=False)
         case ToolAnswered():
-            return replace(now, open_tools=tuple(tool for tool in now.open_tools if tool[0] != event.id))
+            return replace(now, open_tools=tuple(tool for tool in now.open_tools if tool[0].id != event.id))
         case Said() if event.error:
             return replace(now, error_said=event.text)
         case Said() if now.in_doubt:
@@ -114,26 +116,37 @@ def advance(now: Call, entry: Entry) -> Call:
 
 def _with_task(now: Call, event: TaskStarted | TaskEnded, elapsed: float) -> Call:
     """The ledger of sub-agents and background commands."""
-    others = tuple(task for task in now.open_tasks[-_OPEN_KEPT:] if task[0] != event.id)
+    others = tuple(task for task in now.open_tasks[-_OPEN_TASKS_KEPT:] if task[0].id != event.id)
     if isinstance(event, TaskStarted):
-        return replace(now, open_tasks=(*others, (event.id, _task_label(event), elapsed)))
+        return replace(now, open_tasks=(*others, (event, elapsed)))
     # The grace after a result begins when nothing is left to wait for.
     at = elapsed if now.result_at is not None and not others else now.result_at
     return replace(now, open_tasks=others, result_at=at)
 
 
-def _label(event: ToolCalled) -> str:
-    """The tool and what it was called for, for whoever asks what took so long."""
-    given = event.input
-    about = next((given[key] for key in _TELLING if isinstance(given.get(key), str)), "")
-    return f"{event.name} `{_clipped(about)}`" if about else event.name
-
-
-def _task_label(event: TaskStarted) -> str:
-    return f"task `{_clipped(event.description or event.kind)}`" if event.description or event.kind else "a task"
+def busy_with(call: Call, elapsed: float) -> str:
+    """What Claude is doing, as far as it told: the last tool or task that is open, and for how long. After its result
+    all tasks, because it is them that it waits for."""
+    tasks = call.open_tasks if call.result is not None else call.open_tasks[-1:]
+    busy = [(_tool(tool), since) for tool, since in call.open_tools[-1:]] + [
+        (_task(task), since) for task, since in tasks
+    ]
+    if busy:
+        return "; ".join(f"{what} has been running for {describe(elapsed - since)}" for what, since in busy[:4])
+    return "waiting for the API's answer" if call.session and call.result is None else ""
 
 
 _TELLING = ("command", "file_path", "path", "url", "pattern", "description")
+
+
+def _tool(event: ToolCalled) -> str:
+    about = next((event.input[key] for key in _TELLING if isinstance(event.input.get(key), str)), "")
+    return f"{event.name} `{_clipped(about)}`" if about else event.name
+
+
+def _task(event: TaskStarted) -> str:
+    about = event.description or event.kind
+    return f"task `{_clipped(about)}`" if about else "a task"
 
 
 def _clipped(text: str) -> str:

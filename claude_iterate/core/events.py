@@ -241,8 +241,8 @@ Event = (
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """An event in its place: `seq` counts from 1 without gaps, `at` is wall time (epoch seconds, UTC),
-    `elapsed` is time since the run began on a clock that never jumps."""
+    """An event in its place: `seq` counts from 1, and a gap is what was left out of a flood; `at` is wall time (epoch
+    seconds, UTC), `elapsed` is time since the run began on a clock that never jumps."""
 
     seq: int
     at: float

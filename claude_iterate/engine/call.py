@@ -12,8 +12,7 @@ from claude_iterate.agent.long_texts import file_if_long
 from claude_iterate.agent.process import AgentProcess
 from claude_iterate.agent.recording import Recording
 from claude_iterate.agent.stream import Translator
-from claude_iterate.core.call import Call
-from claude_iterate.core.durations import describe
+from claude_iterate.core.call import Call, busy_with
 from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event
 from claude_iterate.core.outcome import Evidence
 from claude_iterate.core.running import decide_running
@@ -78,7 +77,8 @@ class AgentCall:
         return decide_running(self._recorder.state, self._plan.facts(now, self._recorder.wall(), self._last_heard))
 
     def _cutting(self, verdict: Cut, now: float) -> None:
-        self._recorder.record(CutStarted(verdict.cause, _doing(self._recorder.state.call, now), verdict.after))
+        call = self._recorder.state.call
+        self._recorder.record(CutStarted(verdict.cause, busy_with(call, now) if call else "", verdict.after))
 
 
 def evidence(call: Call | None, wrote_report: bool, now: float = 0.0, patterns: tuple[str, ...] = ()) -> Evidence:
@@ -100,16 +100,6 @@ def evidence(call: Call | None, wrote_report: bool, now: float = 0.0, patterns: 
         bool(call.session),
         call.retrying,
     )
-
-
-def _doing(call: Call | None, elapsed: float) -> str:
-    """What Claude is busy with, as far as it told."""
-    if call is None:
-        return ""
-    busy = [*call.open_tools[-1:], *(call.open_tasks if call.result is not None else call.open_tasks[-1:])]
-    if busy:
-        return "; ".join(f"{what} has been running for {describe(elapsed - since)}" for _, what, since in busy[:4])
-    return "waiting for the API's answer" if call.session and call.result is None else ""
 
 
 @contextlib.contextmanager

@@ -40,7 +40,7 @@ def signalled(*signals: signal.Signals, then_go: bool = False) -> Act:
 
 
 def suspended(seconds: float) -> Act:
-    """Stop the runner as Ctrl-Z does, for longer than Claude may be silent; when it has looked again, Claude goes on."""
+    """Stop the runner as Ctrl-Z does, for longer than Claude may be silent; Claude goes on once it has looked again."""
 
     def act(scene: Scene, flags: tuple[str, ...]) -> Done:
         process = scene.start(*flags)

@@ -83,7 +83,7 @@ SCENARIOS = (
         "The claim would be judged twice, or Claude not be told what was wrong with it.",
         (done(), done({"touch": "mended"})),
         Expected(outcomes=("ok", "ok")),
-        settings={**_MENDED, "delay": "1s"},
+        settings={**_MENDED, "delay": "2s"},
         act=acts.killed("VerificationFinished"),
         checks=(
             checks.numbers(1, 2),

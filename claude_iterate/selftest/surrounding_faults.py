@@ -96,8 +96,8 @@ SCENARIOS = (
         "the runner is stopped for a while, as Ctrl-Z does",
         "Claude would be cut off for a silence that was ours.",
         (done(READY, GO),),
-        settings={"timeouts.idle": "2s"},
-        act=acts.suspended(3.0),
+        settings={"timeouts.idle": "4s"},
+        act=acts.suspended(5.0),
         checks=(checks.has("CutStarted", 0),),
     ),
     Scenario(

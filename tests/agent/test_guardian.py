@@ -95,6 +95,7 @@ def test_it_cannot_be_found_by_our_name() -> None:
 )
 def test_it_asks_politely_first(ignoring: tuple[str, ...], ended_by: int) -> None:
     """Only SIGINT lets Claude end its own tools; who does not listen is ended with whatever it takes."""
-    with sleeper(ignoring, CLAUDE_ITERATE_RUN="run-7") as ours:
-        bereaved(Guardian("run-7", os.environ))
+    run = f"run-{os.getpid()}-{ended_by}"  # the guardian of another one would be less polite
+    with sleeper(ignoring, CLAUDE_ITERATE_RUN=run) as ours:
+        bereaved(Guardian(run, os.environ))
         assert ours.wait(timeout=15) == -ended_by

@@ -19,6 +19,7 @@ from claude_iterate.core.events import (
     ReviewStarted,
     StatusChanged,
     StopRequested,
+    TaskStarted,
     VerificationStarted,
     WaitEnded,
     WaitStarted,
@@ -98,7 +99,7 @@ def test_lingering_is_counted_from_the_result_and_only_without_open_tasks() -> N
     """An open background task holds the grace back."""
     lingering = Call(1, 0.0, result=ResultReported(), result_at=3.0)
     assert decide_running(RunState(call=lingering), Facts(8, result_grace=5, last_heard=3)) == Cut("lingering", 5)
-    busy = Call(1, 0.0, result=ResultReported(), result_at=3.0, open_tasks=(("t", "x", 0.0),))
+    busy = Call(1, 0.0, result=ResultReported(), result_at=3.0, open_tasks=((TaskStarted("t"), 0.0),))
     assert isinstance(decide_running(RunState(call=busy), Facts(8, result_grace=5, last_heard=3)), Wait)
 
 

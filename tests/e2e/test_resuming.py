@@ -76,3 +76,17 @@ def test_a_copied_or_touched_journal_is_no_older_than_it_was(loop: Any) -> None:
     later = time.time() + 7200
     os.utime(journal, (later, later))
     assert loop.run("--max-duration", "1h").code == 0
+
+
+def test_the_next_command_writes_down_how_a_run_ended_that_could_not(loop: Any) -> None:
+    """Killed between its last entry and its summary; a `verify` tells nothing of that run, and still sets it right."""
+    loop.make()
+    loop.script(WORK, REVIEW)
+    assert loop.run().code == 0
+    metadata = loop.workspace / ".metadata.json"
+    about = json.loads(metadata.read_text())
+    run = about["run"] | {"state": "running", "reason": None, "iterations": 0}
+    metadata.write_text(json.dumps(about | {"run": run, "executionIterations": 0, "status": "in_progress"}))
+    loop.call("verify", "my-task")
+    now = json.loads(metadata.read_text())
+    assert (now["run"], now["executionIterations"]) == (about["run"], 1)

@@ -74,7 +74,7 @@ def test_list_names_every_fault_and_plays_none(tmp_path: Path) -> None:
 
 def test_only_plays_what_fits_and_cleans_up(tmp_path: Path) -> None:
     """A pattern, a row for each, the card, exit 0, and no folder left."""
-    done = selftest(tmp_path, "--only", "http-40*", "--jobs", "2")
+    done = selftest(tmp_path, "--only", "http-40[13]", "--jobs", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert [name for name in ("http-401", "http-403", "http-429") if name in done.stdout] == ["http-401", "http-403"]
     assert "2 of 2 faults survived" in done.stdout

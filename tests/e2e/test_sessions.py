@@ -68,9 +68,10 @@ def test_a_poisoned_session_is_never_resumed_again(loop: Any) -> None:
     poisoned = [{"init": {}}, {"result": {"is_error": True, "result": words, "api_error_status": 400}}]
     loop.script(GOING_ON, poisoned)
     done = loop.run("--session", "resume", "-m", "9")
-    assert (done.code, numbers(loop)) == (1, [1, 2, 2])
-    assert resumed(loop)[2] == ""
-    assert [event["outcome"]["kind"] for event in loop.events("IterationFinished")] == ["ok", "session", "config"]
+    assert (done.code, numbers(loop)) == (1, [1, 2, 2, 3, 4])
+    assert resumed(loop)[2:] == ["", "", ""]
+    kinds = [event["outcome"]["kind"] for event in loop.events("IterationFinished")]
+    assert kinds == ["ok", "session", "refused", "refused", "refused"]
 
 
 def test_a_full_context_is_left_behind(loop: Any) -> None:

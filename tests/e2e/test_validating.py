@@ -109,13 +109,16 @@ def test_a_denied_tool_on_the_way_is_no_failure(loop: Any) -> None:
 
 
 def test_list_and_show_tell_of_runs_only(loop: Any) -> None:
-    """A validation is no run: no iteration, the same last run, log and status."""
+    """A validation is no run: no iteration, the same last run, log and status. Its money is spent all the same."""
     loop.make()
     assert loop.run().code == 0
     before = looks(loop)
     assert loop.call("validate", "my-task", "--dry-run").code == 0
-    assert loop.call("validate", "my-task").code == 0
     assert looks(loop) == before
+    assert loop.call("validate", "my-task").code == 0
+    after = looks(loop)
+    assert after[0]["counters"].pop("costUsd") > before[0]["counters"].pop("costUsd")
+    assert after == before
 
 
 def looks(loop: Any) -> list[Any]:
