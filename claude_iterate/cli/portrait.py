@@ -119,6 +119,12 @@ def _report(layout: Layout) -> dict[str, Any]:
     }
 
 
+def _wait(state: RunState) -> dict[str, Any] | None:
+    if state.wait is None or state.finished is not None:
+        return None
+    return {"for": state.wait.why, "until": moments.written(state.wait.until)}
+
+
 def _run(run: str, state: RunState) -> dict[str, Any]:
     started, finished = state.started, state.finished
     failed = state.last_outcome if state.last_outcome and state.last_outcome.kind != "ok" else None
@@ -135,6 +141,8 @@ def _run(run: str, state: RunState) -> dict[str, Any]:
         "meaning": ENDINGS[state.reason].meaning if state.reason else "",
         "detail": finished.detail if finished else "",
         "advice": finished.advice if finished else "",
+        "paused": state.paused and not finished,
+        "waiting": _wait(state),
         "lastError": f"{failed.kind}: {failed.message}" if failed and failed.message else "",
         "log": started.log if started else "",
     }

@@ -48,12 +48,20 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
 def _status(view: dict[str, Any]) -> str:
     if view["status"] == "running":
         who = view["runningNow"] or {}
-        return f"running now (pid {who.get('pid', 'unknown')}, since {who.get('started', 'a moment ago')})"
+        return f"running now (pid {who.get('pid', 'unknown')}, since {who.get('started', 'a moment ago')}){_held(view)}"
     if view["copyOf"]:
         return f"a copy of a workspace that is running now (pid {view['copyOf']['pid']})"
     if view["status"] == "interrupted":
         return f"interrupted: the last run was killed. Go on with: claude-iterate run {view['name']}"
     return str(view["status"])
+
+
+def _held(view: dict[str, Any]) -> str:
+    """What the run that is on waits for, if it does."""
+    run = view["lastRun"] or {}
+    waiting = run.get("waiting")
+    wait = f", waiting until {waiting['until']} ({waiting['for'].replace('_', ' ')})" if waiting else ""
+    return wait + (", paused" if run.get("paused") else "")
 
 
 def _print_report(report: dict[str, Any]) -> None:

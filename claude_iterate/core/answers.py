@@ -49,6 +49,8 @@ def _resume(state: RunState) -> str:
         return "It was not paused."
     if _verifying(state):
         return "It does not pause after the verification."
+    if state.wait is not None:
+        return "It goes on when the wait is over."
     return "Going on." if state.call is None else "It does not pause after this iteration."
 
 

@@ -31,7 +31,7 @@ NOT_HANDED_ON = {
     "started": "it is another run",
     "started_at": "it is another run",
     "last_at": "it is another run",
-    "last_ended": "no delay before the first iteration of a run",
+    "last_ended": "the delay is counted from the beginning of the run",
     "wait_ends": "on the clock of the other run",
     "status": "read from the file again",
     "status_before": "the iteration begins again",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import time
 from typing import Any
@@ -116,10 +117,29 @@ def test_a_killed_wait_goes_on_waiting(prompt_loop: Any) -> None:
     done = loop.run()
     assert done.code == 0
     assert "Going on with run" in done.err
+    assert "Still waiting until " in done.err
     assert numbers(loop) == [1, 2, 2]
     last = [entry for entry in loop.journal() if entry["event"]["event"] == "IterationStarted"][-1]
     assert last["at"] >= reset - 0.01
     assert loop.events("RunFinished")[-1]["iterations"] == 2
+
+
+def test_show_tells_what_a_run_waits_for(prompt_loop: Any) -> None:
+    """From another terminal, until when and that it is paused; afterwards no more."""
+    loop = prompt_loop
+    loop.script(limited(time.time() + 3600), WORK)
+    process = loop.start("run", "my-task")
+    until(lambda: loop.events("WaitStarted"))
+    assert loop.call("pause", "my-task").code == 0
+    shown = loop.call("show", "my-task").out
+    assert re.search(r"running now \(.*\), waiting until 2.*Z \(usage limit\), paused", shown)
+    told = json.loads(loop.call("show", "my-task", "--json").out)["lastRun"]
+    assert (told["waiting"]["for"], told["paused"]) == ("usage_limit", True)
+    assert "It goes on when the wait is over." in loop.call("resume", "my-task").out
+    assert loop.call("retry", "my-task").code == 0
+    assert loop.finish(process).code == 0
+    told = json.loads(loop.call("show", "my-task", "--json").out)["lastRun"]
+    assert (told["waiting"], told["paused"]) == (None, False)
 
 
 def test_an_overload_is_tried_again(prompt_loop: Any) -> None:
