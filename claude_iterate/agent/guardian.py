@@ -57,6 +57,12 @@ class Guardian:
                 env={**environ, RUN_VARIABLE: "", "CLEAN_UP": clean_up},
                 start_new_session=True,
             )
+        except OSError as error:
+            from claude_iterate.errors import AgentProblem
+
+            os.close(self._write_end)
+            what = f"The guardian of this run cannot be started: {error.strerror or error}."
+            raise AgentProblem(what, "It is a /bin/sh; too many processes may be running. Then try again.") from error
         finally:
             os.close(read_end)
         self.pid = self._process.pid

@@ -19,7 +19,7 @@ from claude_iterate.core.events import Warned
 from claude_iterate.core.layers import Layer
 from claude_iterate.core.modes import MODES
 from claude_iterate.core.reasons import exit_code
-from claude_iterate.core.redact import Redactor, secrets_of
+from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.settings import Settings
 from claude_iterate.core.state import RunState
 from claude_iterate.engine.clock import SystemClock
@@ -223,9 +223,7 @@ def _run(plan: Plan, options: Options, warnings: list[Warned]) -> RunState:
     troubles: list[Warned] = []
     writer = journal.JournalWriter(plan.layout.journal(plan.run), lambda text: troubles.append(Warned(text)))
     audience = Fanout(_sinks(plan, options, troubles), lambda sink, error: troubles.append(_broken(sink, error)))
-    recorder = Recorder(
-        SystemClock(), writer, audience, Redactor({**plan.environ, **secrets_of(plan.settings)}), troubles
-    )
+    recorder = Recorder(SystemClock(), writer, audience, redactor_for(plan.environ, plan.settings), troubles)
     try:
         return Engine(plan, recorder, audience, warnings).run(
             lambda state, running: projection.record_run(plan.layout, state, plan.run, running)
@@ -244,6 +242,8 @@ def _make_room(plan: Plan) -> None:
         Path(layout.raw(plan.run, "")).parent.mkdir(parents=True)
     except OSError as error:
         raise _unwritable(layout, error) from None
+    for before in layout.run_ids()[-2:-1]:  # it may have been killed in the middle of a proof
+        shutil.rmtree(layout.scratch(before), ignore_errors=True)
     for old in layout.run_ids()[: -plan.settings.keep_raw_runs]:
         shutil.rmtree(layout.runs / old / "raw", ignore_errors=True)
 

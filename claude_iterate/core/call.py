@@ -18,6 +18,7 @@ from claude_iterate.core.events import (
     SessionOpened,
     TaskEnded,
     TaskStarted,
+    Thought,
     ToolAnswered,
     ToolCalled,
 )
@@ -39,6 +40,7 @@ FOLDED = frozenset(
         SessionOpened,
         TaskEnded,
         TaskStarted,
+        Thought,
         ToolAnswered,
         ToolCalled,
     }
@@ -84,7 +86,7 @@ def advance(now: Call, entry: Entry) -> Call:
             return replace(now, open_tools=tuple(tool for tool in now.open_tools if tool[0].id != event.id))
         case Said() if event.error:
             return replace(now, error_said=event.text)
-        case Said() if now.in_doubt:
+        case Said() | Thought() if now.in_doubt:
             return replace(now, rejected=None, retrying=False)
         case ApiRetried():
             return now if now.retrying else replace(now, retrying=True)

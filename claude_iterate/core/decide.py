@@ -141,8 +141,9 @@ def time_is_up(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def iterations_are_used_up(state: RunState, facts: Facts) -> Verdict | None:
-    """`max_iterations` iterations are done: **max_iterations**."""
-    if 0 < facts.max_iterations <= state.iterations:
+    """`max_iterations` iterations are done, and no claim waits for its proof: **max_iterations**."""
+    unproven = facts.proof_wanted and _claims_completion(state) and state.proof is None
+    if 0 < facts.max_iterations <= state.iterations and not unproven:
         return Finish("max_iterations", str(facts.max_iterations))
     return None
 
@@ -183,10 +184,10 @@ BETWEEN_RULES: tuple[Between, ...] = (
     too_many_failures,
     stagnated,
     money_is_spent,
+    iterations_are_used_up,
     wait_is_on,
     limit_is_reached,
     api_is_in_trouble,
-    iterations_are_used_up,
     reserve_is_reached,
     paused,
     pause_between_iterations,

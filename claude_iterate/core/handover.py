@@ -25,6 +25,8 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
     """What a run takes over from this one, which was killed. The iteration under way is done again, with its number."""
     under_way = _under_way(state)
     working = state.call is not None and state.call.number > 0
+    # A claim that failed has been judged, and whoever says `run` wants another try: its findings go with it.
+    failed = state.proof is not None and not state.proof.passed
     return Resumed(
         run=run,
         iterations=state.iterations,
@@ -36,15 +38,16 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         elapsed=state.elapsed_before + elapsed,
         findings=state.findings,
         # An iteration under way comes after the proof of the claim before it: that one has been judged.
-        last_status=None if working else _claim(state),
-        proof=None if working else state.proof,
+        last_status=None if working or failed else _claim(state),
+        proof=None if working or failed else state.proof,
         last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
         windows=state.windows,
         wait=state.wait,
         waits=state.waits,
         waited=state.waited,
         denied=state.denied,
-        denials=state.denials,
+        # One denial more ends the run; it should be one that the rules of today give.
+        denials=min(state.denials, 1),
         session=state.session,
         context=state.context,
         tokens=state.tokens + under_way.tokens,

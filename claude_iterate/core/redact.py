@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -21,6 +21,8 @@ from claude_iterate.core.settings import Settings
 _PLAIN = re.compile(r".{0,7}|[a-z]{0,15}|[A-Z]{0,15}|[A-Z][a-z]{0,14}", re.DOTALL)
 """Too short or too plain to be a secret: `completed` would be masked in every sentence."""
 
+_SHORTEST = 8
+
 WORDS = frozenset(
     """
     agent_version birth by cause credential cut depth host id kind log mode model name parent permission_mode purpose
@@ -32,18 +34,19 @@ WORDS = frozenset(
 everything else is taken for text that somebody wrote, and so is a field that nobody thought of."""
 
 
-def secrets_of(settings: Settings) -> dict[str, str]:
-    """What the settings themselves hold, under names that the redactor takes for secrets."""
-    own = {f"SECRET_{number}": value for number, value in enumerate(settings.notify.headers.values())}
-    own |= {"SECRET": settings.notify.secret} if settings.notify.secret else {}
-    return {**settings.claude.env, **own}
+def redactor_for(environ: Mapping[str, str], settings: Settings) -> Redactor:
+    """For a run with these settings: Claude's own variables count, and what notifications are signed and sent with."""
+    return Redactor(
+        {**environ, **settings.claude.env}, {settings.notify.secret or "", *settings.notify.headers.values()}
+    )
 
 
 class Redactor:
-    """Knows the secrets of one environment."""
+    """Knows the secrets of one environment, and those that somebody called so (`own`)."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], own: Collection[str] = ()) -> None:
         values = {value for name, value in environ.items() if is_secret_name(name) and not _PLAIN.fullmatch(value)}
+        values |= {value for value in own if len(value) >= _SHORTEST}
         # Within a line of JSON a value may be escaped; both forms are looked for.
         spellings = values | {json.dumps(value)[1:-1] for value in values}
         needles = sorted({*SHAPES, *spellings})

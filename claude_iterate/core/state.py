@@ -32,6 +32,7 @@ from claude_iterate.core.events import (
     Said,
     StatusChanged,
     StopRequested,
+    Thought,
     Tokens,
     VerificationFinished,
     VerificationStarted,
@@ -63,8 +64,9 @@ class RunState(msgspec.Struct, frozen=True):
     denials: int = 0
     retries: int = 0
     wait: WaitStarted | None = None
+    wait_began: float = 0.0
     wait_ends: float = 0.0
-    """The end of the wait on the run's own clock, which nobody can set back."""
+    """Beginning and end of the wait on the run's own clock, which nobody can set back."""
     waits: int = 0
     waited: float = 0.0
     windows: dict[str, LimitReported] = {}
@@ -124,7 +126,8 @@ def reduce(state: RunState, entry: Entry) -> RunState:
     """One step. Most of what Claude prints changes nothing, and then the same object comes back."""
     kind = type(entry.event)
     if state.call is not None and kind in calls.FOLDED:
-        if kind is Said and not entry.event.error and state.call.rejected is None and not state.call.retrying:  # type: ignore[union-attr]
+        doubt = state.call.rejected is not None or state.call.retrying
+        if not doubt and (kind is Thought or (kind is Said and not entry.event.error)):  # type: ignore[union-attr]
             return state
         call = calls.advance(state.call, entry)
         if call is not state.call:
@@ -139,6 +142,7 @@ def _run_started(_state: RunState, event: RunStarted, entry: Entry) -> dict[str,
     if before is not None:
         changes |= {name: getattr(before, name) for name in _TAKEN_OVER}
         if before.wait is not None:
+            changes["wait_began"] = entry.elapsed
             changes["wait_ends"] = entry.elapsed + before.wait.until - entry.at
     return changes
 
@@ -231,6 +235,7 @@ def _wait_started(state: RunState, event: WaitStarted, entry: Entry) -> dict[str
     planned = max(0.0, event.until - entry.at)
     return {
         "wait": event,
+        "wait_began": entry.elapsed,
         "wait_ends": entry.elapsed + planned,
         "waits": state.waits + 1,
         "waited": state.waited + planned,

@@ -24,7 +24,8 @@ def wait_is_on(state: RunState, facts: Facts) -> Verdict | None:
     if wait.why == "usage_limit" and not facts.wait_for_limits:
         return _limit_stops(wait.detail, wait.until)
     # A computer may sleep, so the wall clock counts; somebody may set it back, so our own clock counts as well.
-    left = min(wait.until - facts.wall, state.wait_ends - facts.now)
+    # One that was taken over may have been planned with another clock, or another `limits.max_wait`.
+    left = min(wait.until - facts.wall, min(state.wait_ends, state.wait_began + facts.max_wait) - facts.now)
     return Wait(facts.now + left) if left > 0 else EndWait(wait.why)
 
 

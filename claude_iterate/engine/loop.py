@@ -112,6 +112,8 @@ class Engine:
 
     def _project_end(self, project: Callable[[RunState, bool], None]) -> None:
         """The journal is the truth: a summary that cannot be written does not make a good run a bad one."""
+        if self._state.started is None:
+            return  # nothing has begun, so nothing is to be told
         if _identity(self._plan.layout.folder) != self._folder:
             return  # whatever stands in its place now has nothing to do with this run
         try:

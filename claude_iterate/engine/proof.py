@@ -69,7 +69,8 @@ class Proof:
 
     def _tree(self) -> str:
         """What is being proven, without our own files, which change all the time."""
-        return git.tree_of(self._plan.layout.root, self._plan.layout.folder)
+        layout = self._plan.layout
+        return git.tree_of(layout.root, layout.folder, layout.scratch(self._plan.run))
 
     def _review(self, depth: str, tree: str) -> list[str] | None:
         """Let Claude look with fresh context; what it writes is believed only if it is well-formed. None: not held."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, RunFinished, StreamEvent
 from claude_iterate.core.notices import FINAL, Notice, notices
-from claude_iterate.core.redact import Redactor, secrets_of
+from claude_iterate.core.redact import redactor_for
 from claude_iterate.core.settings import Settings
 from claude_iterate.core.state import RunState, reduce
 from claude_iterate.sinks.courier import TRIES, Answer, Courier, Flight
@@ -36,7 +36,7 @@ class Notifier:
 
     def __init__(self, settings: Settings, environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
         self._settings = settings
-        self._redactor = Redactor({**environ, **secrets_of(settings)})
+        self._redactor = redactor_for(environ, settings)
         self._warn = warn
         self._warning = threading.Lock()
         self._warned = False

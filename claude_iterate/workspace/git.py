@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 _PATIENCE = 20.0
 
 
-def tree_of(root: Path, without: Path) -> str:
+def tree_of(root: Path, without: Path, scratch: Path) -> str:
     """The id of the tree that holds the project as it is, untracked files included, without one folder; empty where
     git cannot tell.
 
-    Index and new objects go into a temporary folder; what the repository has is only read.
+    Index and new objects go into the folder `scratch`, which is gone afterwards; what the repository has is only read.
     """
     objects = _ask(root, "rev-parse", "--git-path", "objects")
     if not objects:
         return ""
-    with tempfile.TemporaryDirectory(prefix="claude-iterate-git-") as folder:
-        aside = {
-            "GIT_INDEX_FILE": f"{folder}/index",
-            "GIT_OBJECT_DIRECTORY": f"{folder}/objects",
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _known_objects(root / objects),
-        }
-        Path(folder, "objects").mkdir()
-        _ask(root, "read-tree", "HEAD", **aside)
-        left_out = f":(exclude,top,literal){without.relative_to(root)}" if without.is_relative_to(root) else "."
-        # Nobody keeps these objects: packing them tight would be a waste of time.
-        if _ask(root, "-c", "core.looseCompression=0", "add", "--all", ".", left_out, **aside) is None:
-            return ""
-        return _ask(root, "write-tree", **aside) or ""
+    try:
+        (scratch / "objects").mkdir(parents=True, exist_ok=True)
+        return _written_tree(root, without, scratch, root / objects)
+    except OSError:
+        return ""
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _written_tree(root: Path, without: Path, scratch: Path, objects: Path) -> str:
+    aside = {
+        "GIT_INDEX_FILE": f"{scratch}/index",
+        "GIT_OBJECT_DIRECTORY": f"{scratch}/objects",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": _known_objects(objects),
+    }
+    _ask(root, "read-tree", "HEAD", **aside)
+    left_out = f":(exclude,top,literal){without.relative_to(root)}" if without.is_relative_to(root) else "."
+    # Nobody keeps these objects: packing them tight would be a waste of time.
+    if _ask(root, "-c", "core.looseCompression=0", "add", "--all", ".", left_out, **aside) is None:
+        return ""
+    return _ask(root, "write-tree", **aside) or ""
 
 
 def _known_objects(repository: Path) -> str:

@@ -46,7 +46,9 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False) -> Inhe
     killed = newest if state.finished is None and runner.fate(layout, newest) == runner.DEAD else ""
     reset_after = str(about.document.get(metadata.RESET_AFTER, ""))
     standing = _standing(layout, newest, state, dry_run) if purpose == "run" else None
-    if standing is not None and standing.run > reset_after:
+    # A reset is known by the run before it. Where that one is gone, numbers began anew and compare with nothing.
+    forgotten = reset_after in layout.run_ids() and standing is not None and standing.run <= reset_after
+    if standing is not None and not forgotten:
         return _going_on(layout, newest, state, standing, killed)
     handed = _handed_on(state)
     return Inheritance(replace(handed, iterations=0) if reset_after == newest else handed, None, killed)

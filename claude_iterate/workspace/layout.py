@@ -100,6 +100,10 @@ class Layout:
         """The journal of one run."""
         return self.runs / run / "events.ndjson"
 
+    def scratch(self, run: str) -> Path:
+        """What a run needs for a moment; empty before and after."""
+        return self.runs / run / "scratch"
+
     def raw(self, run: str, name: str) -> str:
         """What Claude printed in one call, byte for byte; `name` is 0001 for iteration 1, review-1 for a review."""
         return f"{self.runs}/{run}/raw/{name}.ndjson"

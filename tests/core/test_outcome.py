@@ -17,6 +17,7 @@ from claude_iterate.core.events import (
     LimitReported,
     ResultReported,
     Said,
+    Thought,
     ToolCalled,
 )
 from claude_iterate.core.outcome import (
@@ -199,7 +200,7 @@ def test_an_exit_code_takes_a_good_result_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "after", [LimitReported("allowed", "five_hour"), ToolCalled("t", "Bash", {}), Said("here we go")]
+    "after", [LimitReported("allowed", "five_hour"), ToolCalled("t", "Bash", {}), Said("here we go"), Thought("hm")]
 )
 def test_a_rejection_is_forgotten_when_claude_gets_through(after: Event) -> None:
     """It says so, or the model answers."""

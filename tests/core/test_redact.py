@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, get_args
 
 import msgspec
 import pytest
 
 from claude_iterate.core.events import Event, IterationFinished, Outcome, RunFinished, Said, StatusChanged, ToolCalled
-from claude_iterate.core.redact import WORDS, Redactor
+from claude_iterate.core.redact import WORDS, Redactor, redactor_for
 from claude_iterate.core.secret_names import is_secret_name
 from claude_iterate.core.secret_shapes import MASK
+from claude_iterate.core.settings import Settings
 from claude_iterate.core.status import Change, Status
 
 ENVIRONMENT = {"GITHUB_TOKEN": "very-secret-value", "HOME": "/home/somebody", "ANTHROPIC_API_KEY": 'quo"ted-secret'}
@@ -118,6 +120,13 @@ def test_a_plain_word_is_no_secret(word: str) -> None:
 def test_what_is_not_plain_is_a_secret(secret: str) -> None:
     """Eight characters and more than one kind of them, or too many for a word."""
     assert Redactor({"MY_PASSWORD": secret}).clean(f"it is {secret}") == f"it is {MASK}"
+
+
+def test_what_somebody_called_a_secret_is_one() -> None:
+    """However plain: a variable's name may mislead, a setting of that name does not."""
+    settings = Settings(notify=replace(Settings().notify, secret="swordfishsword", headers={"X-A": "plainplain"}))
+    told = redactor_for({}, settings).clean("swordfishsword and plainplain")
+    assert told == f"{MASK} and {MASK}"
 
 
 def test_words_that_decide_are_never_masked() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.decide import decide
 from claude_iterate.core.events import (
@@ -32,6 +33,7 @@ NOT_HANDED_ON = {
     "started_at": "it is another run",
     "last_at": "it is another run",
     "last_ended": "the delay is counted from the beginning of the run",
+    "wait_began": "on the clock of the other run",
     "wait_ends": "on the clock of the other run",
     "status": "read from the file again",
     "status_before": "the iteration begins again",
@@ -92,7 +94,10 @@ STORIES: dict[str, list[Event]] = {
 def test_every_field_is_handed_on_or_has_a_reason_not_to_be(story: str) -> None:
     """A new field of the state must be thought of."""
     before = state_of(*STORIES[story])
-    after = resumed(before)
+    if story == "red":  # it has been judged
+        before = replace(before, last_status=None, proof=None)
+    before = replace(before, denials=min(before.denials, 1))  # one more ends the run
+    after = resumed(state_of(*STORIES[story]))
     for name in RunState.__struct_fields__:
         if name in NOT_HANDED_ON or (
             name == "last_outcome" and story not in {"limit", "waiting", "review", "review waits"}
@@ -114,13 +119,33 @@ def test_every_field_is_handed_on_or_has_a_reason_not_to_be(story: str) -> None:
         ("green", Finish("completed")),
         ("review", StartWait("usage_limit", 1060.0, "m", "", 1)),
         ("review waits", Wait(460.0)),
-        ("denials", Finish("agent_failed", "not allowed: Bash(npm:*)", "Allow it: --allow 'Bash(npm:*)'")),
+        ("denials", Begin(3)),
     ],
 )
 def test_the_next_step_is_the_same_as_without_the_kill(story: str, verdict: Verdict) -> None:
     """A claim that failed is not judged twice, one that held is not paid twice, a wait goes on."""
     facts = Facts(0.0, wall=600.0, proof_wanted=True, claims_allowed=2)
     assert decide(resumed(state_of(*STORIES[story])), facts) == verdict
+
+
+def test_what_was_decided_is_not_decided_again_without_a_try() -> None:
+    """Killed between the last failed proof and the end of the run: whoever runs it again wants another try."""
+    after = resumed(state_of(*STORIES["red"]))
+    assert decide(after, Facts(0.0, wall=600.0, proof_wanted=True, claims_allowed=1)) == Begin(2)
+
+
+def test_a_wait_that_was_planned_with_another_clock_is_bounded() -> None:
+    """No wait lasts longer than `limits.max_wait`, whoever began it."""
+    state = resumed(state_of(*iteration(1, "usage_limit"), WaitStarted("usage_limit", 30 * 86400.0)))
+    assert decide(state, Facts(0.0, wall=600.0, max_wait=3600.0)) == Wait(3600.0)
+
+
+def test_whoever_wants_no_more_iterations_does_not_wait_for_one() -> None:
+    """`run -m 1` after a kill in the wait before iteration 2."""
+    state = resumed(state_of(*iteration(1), *iteration(2, "usage_limit"), WaitStarted("usage_limit", 9000.0)))
+    verdict = decide(state, Facts(0.0, wall=600.0, max_iterations=1))
+    assert isinstance(verdict, Finish)
+    assert verdict.reason == "max_iterations"
 
 
 def test_a_claim_before_the_iteration_under_way_has_been_judged() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from typing import Any
 
@@ -90,3 +91,62 @@ def test_the_next_command_writes_down_how_a_run_ended_that_could_not(loop: Any) 
     loop.call("verify", "my-task")
     now = json.loads(metadata.read_text())
     assert (now["run"], now["executionIterations"]) == (about["run"], 1)
+
+
+def test_a_reset_forgets_only_what_was_before_it(loop: Any) -> None:
+    """Where the runs before it are gone (a clone), numbers begin anew and compare with nothing."""
+    loop.make()
+    loop.script(WORK)
+    for _ in range(3):
+        assert loop.run().code == 0
+    assert loop.call("reset", "my-task").code == 0
+    shutil.rmtree(loop.workspace / "runs")
+    loop.script(GOING_ON, [{"init": {}}, {"touch": "ready"}, {"hang": True}], WORK)
+    shutil.rmtree(loop.state)
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    loop.gone()
+    done = loop.run()
+    assert (done.code, "Going on with run" in done.err) == (0, True)
+    assert [event["number"] for event in loop.events("IterationStarted")] == [1, 2, 2]
+
+
+def test_a_run_that_cannot_begin_changes_nothing(loop: Any) -> None:
+    """No process can be started: that is said, and what was known of the workspace stays known."""
+    loop.make()
+    loop.script(WORK)
+    assert loop.run().code == 0
+    before = (loop.workspace / ".metadata.json").read_bytes()
+    (loop.folder / "site").mkdir()
+    (loop.folder / "site" / "sitecustomize.py").write_text(NO_PROCESS)
+    loop.env["PYTHONPATH"] = f"{loop.folder / 'site'}{os.pathsep}{loop.env['PYTHONPATH']}"
+    done = loop.run()
+    assert done.code == 1
+    assert "The guardian of this run cannot be started: Resource temporarily unavailable" in done.err
+    assert (loop.workspace / ".metadata.json").read_bytes() == before
+
+
+NO_PROCESS = """
+import errno, os, subprocess
+
+def refused(self, *arguments, **more):
+    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+start = subprocess.Popen.__init__
+def init(self, argv, *arguments, **more):
+    (refused if argv[0] == "/bin/sh" else start)(self, argv, *arguments, **more)
+subprocess.Popen.__init__ = init
+"""
+
+
+def test_what_a_killed_proof_left_aside_is_gone_with_the_next_run(loop: Any) -> None:
+    """It may be as large as the project."""
+    loop.make()
+    loop.script(WORK)
+    assert loop.run().code == 0
+    (first,) = (loop.workspace / "runs").iterdir()
+    (first / "scratch" / "objects").mkdir(parents=True)
+    assert loop.run().code == 0
+    assert not (first / "scratch").exists()
