@@ -13,7 +13,13 @@ from claude_iterate.core.money import money
 from claude_iterate.core.outcome import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.state import RunState
 from claude_iterate.core.verdicts import Ask, Begin, Facts, Finish, RunErrand, Verdict, Verify, Wait
-from claude_iterate.core.waiting import api_is_in_trouble, limit_is_reached, reserve_is_reached, wait_is_on
+from claude_iterate.core.waiting import (
+    api_is_in_trouble,
+    limit_is_reached,
+    pace_is_kept,
+    reserve_is_reached,
+    wait_is_on,
+)
 
 Between = Callable[[RunState, Facts], Verdict | None]
 
@@ -69,7 +75,9 @@ def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
         return None
     if state.paused and not facts.only_verify:
         return Wait(float("inf"))  # a proof costs time and money, and somebody said to hold
-    return (money_is_spent(state, facts) if facts.review_wanted else None) or Verify(state.claims + 1)
+    if not facts.review_wanted:
+        return Verify(state.claims + 1)
+    return money_is_spent(state, facts) or pace_is_kept(state, facts) or Verify(state.claims + 1)
 
 
 def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
@@ -189,6 +197,7 @@ BETWEEN_RULES: tuple[Between, ...] = (
     limit_is_reached,
     api_is_in_trouble,
     reserve_is_reached,
+    pace_is_kept,
     paused,
     pause_between_iterations,
     person_is_asked,

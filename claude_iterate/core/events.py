@@ -86,6 +86,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     proof: VerificationFinished | None = None
     last_outcome: Outcome | None = None
     windows: dict[str, LimitReported] = {}
+    calls: tuple[float, ...] = ()
     wait: WaitStarted | None = None
     waits: int = 0
     waited: float = 0.0
@@ -104,7 +105,7 @@ class StopRequested(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 
 
 class WaitStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The run waits: `why` is usage_limit, transient or reserve; `until` is wall time in epoch seconds."""
+    """The run waits: `why` is usage_limit, transient, reserve or pace; `until` is wall time in epoch seconds."""
 
     why: str
     until: float

@@ -42,6 +42,7 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         proof=None if working or failed else state.proof,
         last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
         windows=state.windows,
+        calls=state.calls,
         wait=state.wait,
         waits=state.waits,
         waited=state.waited,

@@ -31,8 +31,9 @@ EXPENDABLE = frozenset({"status_update", "iteration", "iteration_milestone"})
 """What a slow receiver may miss: the next one of its kind tells as much."""
 FINAL = frozenset({"completion", "error", "blocked", "stopped", "setup_complete"})
 """What must arrive: nothing comes after it."""
-BRIEF_WAITS = frozenset({"transient"})
-"""An overload passes in seconds or minutes, and comes in flocks: nobody wants to be told of each."""
+BRIEF_WAITS = frozenset({"transient", "pace"})
+"""An overload passes in seconds or minutes, and comes in flocks: nobody wants to be told of each. A pace that somebody
+set is no news to him."""
 
 
 class Notice(msgspec.Struct, frozen=True):

@@ -114,6 +114,7 @@ class LimitSettings(Group):
         },
     )
     on_reserve: str = _set(Choice(("stop", "wait")), "stop", "What to do when a window's reserve is reached.")
+    calls_per_hour: int = _set(Whole(0, 1000), 0, "Most calls of Claude that a run makes within an hour; 0 = no limit.")
     patterns: tuple[str, ...] = _set(
         Words(Pattern()), (), "More regular expressions that mark an error message as a usage limit."
     )

@@ -15,6 +15,7 @@ from claude_iterate.core import allowing, requests
 from claude_iterate.core import call as calls
 from claude_iterate.core.call import Call
 from claude_iterate.core.events import (
+    AgentStarted,
     Carried,
     Entry,
     ErrandFinished,
@@ -43,6 +44,9 @@ from claude_iterate.core.outcome import COUNTED_FAILURES, FINE, RETRIED
 from claude_iterate.core.reasons import Reason
 from claude_iterate.core.status import Status
 
+_CALLS_KEPT = 1000
+"""As many as `limits.calls_per_hour` can ask for."""
+
 
 class RunState(msgspec.Struct, frozen=True):
     """Everything `decide` and the views want to know of a run."""
@@ -70,6 +74,8 @@ class RunState(msgspec.Struct, frozen=True):
     waits: int = 0
     waited: float = 0.0
     windows: dict[str, LimitReported] = {}
+    calls: tuple[float, ...] = ()
+    """When Claude was called, of late."""
     cost_usd: float = 0.0
     tokens: Tokens = Tokens()
     claims: int = 0
@@ -233,13 +239,10 @@ def _session_after(state: RunState, event: IterationFinished, again: bool) -> di
 
 def _wait_started(state: RunState, event: WaitStarted, entry: Entry) -> dict[str, Any]:
     planned = max(0.0, event.until - entry.at)
-    return {
-        "wait": event,
-        "wait_began": entry.elapsed,
-        "wait_ends": entry.elapsed + planned,
-        "waits": state.waits + 1,
-        "waited": state.waited + planned,
-    }
+    begun = {"wait": event, "wait_began": entry.elapsed, "wait_ends": entry.elapsed + planned}
+    if event.why == "pace":  # it is our own wish, and nobody else's trouble
+        return begun
+    return begun | {"waits": state.waits + 1, "waited": state.waited + planned}
 
 
 def _wait_ended(state: RunState, event: WaitEnded, _entry: Entry) -> dict[str, Any]:
@@ -247,7 +250,7 @@ def _wait_ended(state: RunState, event: WaitEnded, _entry: Entry) -> dict[str, A
     window = state.wait.window if state.wait is not None and event.by != "time" else ""
     windows = {name: seen for name, seen in state.windows.items() if name != window}
     # Whoever ends a wait begins a new count, too: what was planned was not waited.
-    again = {} if event.by == "time" else {"waits": 0, "waited": 0.0}
+    again = {} if event.by == "time" else {"waits": 0, "waited": 0.0, "calls": ()}
     return {"wait": None, "last_outcome": None, "windows": windows, **again}
 
 
@@ -255,7 +258,12 @@ def _limit_reported(state: RunState, event: LimitReported, _entry: Entry) -> dic
     return {"windows": state.windows | {event.window: event}} if event.window else {}
 
 
+def _agent_started(state: RunState, _event: AgentStarted, entry: Entry) -> dict[str, Any]:
+    return {"calls": (*state.calls[1 - _CALLS_KEPT :], entry.at)}
+
+
 _STEPS: dict[type, Any] = {
+    AgentStarted: _agent_started,
     RunStarted: _run_started,
     IterationStarted: _iteration_started,
     ReviewStarted: _call_started,

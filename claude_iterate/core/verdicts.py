@@ -39,6 +39,7 @@ class Facts(NamedTuple):
     reset_margin: float = 60.0
     reserve: Mapping[str, float] = NOTHING
     wait_for_reserve: bool = False
+    calls_per_hour: int = 0
     attended: bool = False
     proof_wanted: bool = False
     review_wanted: bool = False

@@ -75,6 +75,22 @@ def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
     return None
 
 
+_HOUR = 3600.0
+
+
+def pace_is_kept(state: RunState, facts: Facts) -> Verdict | None:
+    """`limits.calls_per_hour` calls of Claude were made within the last hour: wait until the first of them is an hour
+    old."""
+    if not facts.calls_per_hour:
+        return None
+    recent = [at for at in state.calls if at > facts.wall - _HOUR]
+    if len(recent) < facts.calls_per_hour:
+        return None
+    until = min(recent[-facts.calls_per_hour], facts.wall) + _HOUR
+    counted = "1 call" if facts.calls_per_hour == 1 else f"{facts.calls_per_hour} calls"
+    return StartWait("pace", until, f"{counted} within an hour")
+
+
 def _limit_stops(said: str, until: float | None) -> Finish:
     when = f"after {_moment(until)}" if until is not None else "after the reset"
     return Finish("usage_limit", said, f"Run again {when}; nothing is lost.")

@@ -78,6 +78,7 @@ class Plan:
             reset_margin=limits.reset_margin,
             reserve=limits.reserve,
             wait_for_reserve=limits.on_reserve == "wait",
+            calls_per_hour=limits.calls_per_hour,
             attended=settings.attended,
             max_iterations=self.max_iterations,
             delay=settings.delay,

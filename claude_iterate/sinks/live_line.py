@@ -20,6 +20,7 @@ WAITS = {
     "usage_limit": "waiting for the usage limit",
     "transient": "waiting for the API",
     "reserve": "waiting for the window's reset",
+    "pace": "keeping the pace",
 }
 TOOL_COLUMNS = 60
 

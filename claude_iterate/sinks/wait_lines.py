@@ -13,6 +13,7 @@ REASONS = {
     "usage_limit": "Usage limit reached",
     "reserve": "The reserve is reached",
     "transient": "The API is in trouble",
+    "pace": "Keeping the pace",
 }
 _LONG = 60.0
 """Seconds; for a longer wait it is worth saying how to end it."""
@@ -48,7 +49,7 @@ def _moment(event: WaitStarted, at: float) -> str:
 
 
 def _afterwards(event: WaitStarted, state: RunState) -> str:
-    if event.why == "reserve":
+    if event.why in {"reserve", "pace"}:
         return ""
     claims = state.last_status is not None and state.last_status.complete
     proving = claims or (state.started is not None and state.started.purpose == "verify")

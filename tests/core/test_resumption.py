@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.decide import decide
 from claude_iterate.core.events import (
+    AgentStarted,
     Denial,
     Entry,
     Event,
@@ -86,6 +87,7 @@ STORIES: dict[str, list[Event]] = {
         WaitStarted("usage_limit", 1060.0),
     ],
     "money": iteration(1, cost_usd=0.5, tokens=Tokens(1, 2, 3, 4), session="s", context=0.5),
+    "calls": [IterationStarted(1), AgentStarted(7), *iteration(1)[1:]],
     "windows": [LimitReported("allowed", "five_hour", 9000.0, 0.9), *iteration(1)],
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from claude_iterate.core.decide import decide
 from claude_iterate.core.events import (
+    AgentStarted,
     Carried,
     Entry,
     Event,
@@ -21,7 +22,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.handover import resumption
 from claude_iterate.core.state import RunState, fold, reduce
 from claude_iterate.core.status import Status
-from claude_iterate.core.verdicts import Begin, EndWait, Facts, Finish, StartWait, Wait
+from claude_iterate.core.verdicts import Begin, EndWait, Facts, Finish, StartWait, Verify, Wait
 
 LIMIT = Outcome("usage_limit", "limit", resets_at=1000.0, window="five_hour")
 OVERLOAD = Outcome("transient", "529")
@@ -194,3 +195,30 @@ def test_a_killed_run_hands_on_its_whole_standing() -> None:
     verdict = decide(state, facts)
     assert isinstance(verdict, Finish)
     assert verdict.reason == "duration"
+
+
+def test_a_pace_is_kept() -> None:
+    """No more calls within any hour than are allowed, of reviews either; whoever says `retry` begins a new count."""
+    calls = [Entry(number, at, 0.0, AgentStarted(number)) for number, at in enumerate((1000.0, 2000.0, 3000.0), 1)]
+    state = fold(calls)
+    assert decide(state, Facts(9, wall=3100, calls_per_hour=4)) == Begin(1)
+    assert decide(state, Facts(9, wall=3100, calls_per_hour=3)) == StartWait("pace", 4600, "3 calls within an hour")
+    assert decide(state, Facts(9, wall=3100, calls_per_hour=2)) == StartWait("pace", 5600, "2 calls within an hour")
+    assert decide(state, Facts(9, wall=4601, calls_per_hour=3)) == Begin(1)
+    claim = reduce(state, Entry(4, 3100, 9, finished(Outcome("ok"), status=Status(True))))
+    checked, reviewed = (
+        Facts(9, wall=3100, calls_per_hour=3, proof_wanted=True, review_wanted=r) for r in (False, True)
+    )
+    assert decide(claim, checked) == Verify(1)
+    assert isinstance(decide(claim, reviewed), StartWait)
+    waiting = reduce(state, Entry(4, 3100, 9, WaitStarted("pace", 4600)))
+    assert (waiting.waits, waiting.waited) == (0, 0.0)
+    assert isinstance(decide(waiting, Facts(9, wall=3100, calls_per_hour=3)), Wait)
+    ended = reduce(waiting, Entry(5, 3200, 9, WaitEnded("pace", "retry")))
+    assert decide(ended, Facts(9, wall=3200, calls_per_hour=3)) == Begin(1)
+
+
+def test_a_clock_that_is_set_back_does_not_slow_the_pace() -> None:
+    """Calls of the future are an hour away at most."""
+    state = fold([Entry(1, 9e9, 0.0, AgentStarted(1))])
+    assert decide(state, Facts(9, wall=1000, calls_per_hour=1)) == StartWait("pace", 4600, "1 call within an hour")

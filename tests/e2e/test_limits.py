@@ -238,3 +238,21 @@ def test_a_killed_run_is_resumed_with_its_streaks(prompt_loop: Any) -> None:
     assert done.code == 1
     assert "3 iterations in a row failed" in done.err
     assert [event["number"] for event in loop.events("IterationFinished")] == [1, 2, 3]
+
+
+def test_no_more_calls_than_wanted(prompt_loop: Any) -> None:
+    """`limits.calls_per_hour`: the third call waits for its hour, also after a kill; `retry` lets it go."""
+    loop = prompt_loop
+    loop.env["CLAUDE_ITERATE_LIMITS__CALLS_PER_HOUR"] = "2"
+    loop.script(GOING_ON, GOING_ON, WORK)
+    process = loop.start("run", "my-task")
+    until(lambda: loop.events("WaitStarted"))
+    process.kill()
+    process.wait()
+    assert numbers(loop) == [1, 2]
+    process = loop.start("run", "my-task")
+    until(lambda: len(loop.events("RunStarted")) == 2)
+    assert until(lambda: loop.call("retry", "my-task").code == 0)
+    done = loop.finish(process)
+    assert (done.code, numbers(loop)) == (0, [1, 2, 3])
+    assert "Still waiting until" in done.err
