@@ -229,6 +229,15 @@ def suspend_with(pid: int) -> None:
     send(pid, signal.SIGCONT)
 
 
+def hand_on_no_deafness() -> None:
+    """Programs that we start heed signals that we were started deaf to (`nohup`, `&` in a script); we stay deaf. A
+    handler that does nothing is, unlike an ignored signal, not inherited."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
+
+
 def on_stop_signals(notice: Callable[[str], None], *more: str) -> Callable[[], None]:
     """Call `notice` with the signal's name on SIGINT, SIGTERM, SIGHUP and `more`; returns what puts the old handlers
     back. A program started meanwhile has the default ones: handlers, unlike ignored signals, are not inherited."""

@@ -100,6 +100,7 @@ def _ended_by_signals() -> Iterator[None]:
             raise KeyboardInterrupt if name == "SIGINT" else SystemExit(exit_code("terminated", detailed=False))
 
     restore = operating_system.on_stop_signals(notice)
+    operating_system.hand_on_no_deafness()  # the faults include signals
     try:
         yield
     finally:

@@ -105,6 +105,18 @@ def test_json_is_one_document(tmp_path: Path) -> None:
     assert (fault["name"], fault["state"], fault["expected"]) == ("http-401", "survived", fault["got"])
 
 
+def test_whoever_starts_it_may_be_deaf(tmp_path: Path) -> None:
+    """Under `nohup`, the runs that it plays are signalled all the same."""
+    done = subprocess.run(
+        [sys.executable, "-m", "claude_iterate", "selftest", "--only", "sighup"],
+        env=environment(tmp_path),
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0
+
+
 def test_a_fault_that_is_not_survived_fails_the_command(tmp_path: Path) -> None:
     """Exit 1; what was expected, what came, what it means, and the folder that is kept."""
     done = called(tmp_path, "-c", WRONG)
