@@ -133,7 +133,7 @@ def _limit_wait(event: WaitStarted, state: RunState) -> Draft | None:
 def _limit_over(event: WaitEnded, state: RunState) -> Draft | None:
     if event.why in BRIEF_WAITS:
         return None
-    lines = [workspace_line(state), "Status: The run goes on"]
+    lines = [workspace_line(state), f"Status: {'The run is paused' if state.paused else 'The run goes on'}"]
     return Draft("limit_over", "Wait Over", "THE WAIT IS OVER", lines, tags=("limit",))
 
 

@@ -28,7 +28,11 @@ class WatchFailed(NamedTuple):
     why: str
 
 
-AnyMessage = Message | Signalled | StatusTouched | WatchFailed
+class Done(NamedTuple):
+    """What went on in the background has come to its end."""
+
+
+AnyMessage = Message | Signalled | StatusTouched | WatchFailed | Done
 
 LOOK = 0.25
 """Requests are looked for this often, whatever else goes on: who steers should not have to wait."""
@@ -101,6 +105,8 @@ class Inbox:
                 self._recorder.record(
                     Warned(f"Status changes cannot be watched: {message.why}", "They are read after each iteration.")
                 )
+            case Done():
+                pass  # it has ended the waiting, and that is all
             case _:
                 return message
         return None

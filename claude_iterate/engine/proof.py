@@ -54,6 +54,8 @@ class Proof:
         tree = self._tree()
         # A review of work that is known to be red would only cost money.
         if depth and not findings:
+            if self._is_over():
+                return
             found = self._review(depth, tree)
             if found is None or self._is_over():
                 return
@@ -70,7 +72,10 @@ class Proof:
     def _tree(self) -> str:
         """What is being proven, without our own files, which change all the time."""
         layout = self._plan.layout
-        return git.tree_of(layout.root, layout.folder, layout.scratch(self._plan.run))
+        # Large projects take a while, and nobody who steers should have to wait.
+        return self._supervisor.meanwhile(
+            lambda: git.tree_of(layout.root, layout.folder, layout.scratch(self._plan.run))
+        )
 
     def _review(self, depth: str, tree: str) -> list[str] | None:
         """Let Claude look with fresh context; what it writes is believed only if it is well-formed. None: not held."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from claude_iterate.agent import sweep
 from claude_iterate.agent.ladder import Ladder
 from claude_iterate.agent.process import AgentProcess, Exited, Message, Printed, StreamEnded
+from claude_iterate.agent.workers import WORKERS
 from claude_iterate.core.events import LeftoversEnded
 from claude_iterate.core.verdicts import Cut, Wait
-from claude_iterate.engine.inbox import Inbox
+from claude_iterate.engine.inbox import Done, Inbox
 from claude_iterate.engine.recorder import Recorder
+
+T = TypeVar("T")
 
 _LEAK = 0.25
 _ABANDON = 2.0
@@ -58,6 +62,24 @@ class Supervisor:
                 watch.take(message, self._recorder.elapsed())
         self._sweep(thorough=watch.ladder is not None or bool(watch.open_streams))
         return watch.code
+
+    def meanwhile(self, task: Callable[[], T]) -> T:
+        """Do something slow that is no process of the run's; signals and requests are heeded all the while."""
+        outcome: list[T | BaseException] = []
+
+        def work() -> None:
+            try:
+                outcome.append(task())
+            except BaseException as error:  # noqa: BLE001 - whatever it is, the engine raises it
+                outcome.append(error)
+            self.post(Done())
+
+        WORKERS.run(work)
+        while not outcome:
+            self._inbox.receive(float("inf"))
+        if isinstance(outcome[0], BaseException):
+            raise outcome[0]
+        return outcome[0]
 
     def adopted(self) -> set[int]:
         """Orphans that became our children, as far as the system tells. The process we attend to is none."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +193,6 @@ def test_a_bad_depth_is_refused(loop: Any) -> None:
 
 def test_the_evidence_names_what_was_proven(loop: Any) -> None:
     """In a git repository the tree's id is kept, without touching the index."""
-    import subprocess
 
     loop.make()
     subprocess.run(["git", "init", "-q", str(loop.root)], check=True, env=loop.env)
@@ -262,7 +264,6 @@ def test_a_missing_login_during_a_review_ends_the_run(loop: Any) -> None:
 
 def test_a_review_that_changes_the_project_proves_nothing(loop: Any) -> None:
     """What the checks saw must be what is proven."""
-    import subprocess
 
     loop.make()
     subprocess.run(["git", "init", "-q", str(loop.root)], check=True, env=loop.env)
@@ -393,3 +394,33 @@ def test_secrets_of_the_settings_do_not_reach_log_or_journal(loop: Any) -> None:
     loop.script(CLAIM)
     loop.run()
     assert "swordfish" not in loop.log() + json.dumps(loop.journal())
+
+
+SLOW_GIT = """#!/bin/sh
+case " $* " in *" add "*)
+    touch {folder}/ready
+    while [ ! -e {folder}/go ]; do sleep 0.02; done;;
+esac
+exec {git} "$@"
+"""
+
+
+def test_a_large_project_holds_nobody_up(loop: Any) -> None:
+    """While git looks through it, whoever steers is answered, and a stop lets no review begin."""
+    loop.make()
+    git = shutil.which("git")
+    subprocess.run([git, "init", "-q", str(loop.root)], check=True, env=loop.env)
+    tools = loop.folder / "tools"
+    tools.mkdir()
+    (tools / "git").write_text(SLOW_GIT.format(folder=loop.folder, git=git))
+    (tools / "git").chmod(0o755)
+    loop.env["PATH"] = f"{tools}{os.pathsep}{loop.env['PATH']}"
+    loop.script([{"init": {}}, {"status": {"complete": True}}, {"result": {}}])
+    process = loop.start("run", "my-task", "--verify")
+    until((loop.folder / "ready").exists)
+    answer = loop.call("stop", "my-task")
+    assert (answer.code, answer.out) == (0, "✓ It stops now.\n")
+    (loop.folder / "go").touch()
+    loop.finish(process)
+    assert (loop.events("ReviewStarted"), loop.events("RunFinished")[0]["reason"]) == ([], "stopped")
+    loop.gone()
