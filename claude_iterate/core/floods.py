@@ -20,7 +20,7 @@ class Floods:
         """What to keep in place of an entry of such a kind."""
         event, kind = entry.event, type(entry.event)
         if kind is AgentExited:
-            return [*self._counted(), entry]
+            return [*self.rest(), entry]
         self._seen[kind] = self._seen.get(kind, 0) + 1
         if self._seen[kind] <= FLOODS[kind]:
             return [entry]
@@ -28,8 +28,8 @@ class Floods:
         self._bytes += event.bytes if isinstance(event, GarbageSeen) else 0
         return []
 
-    def _counted(self) -> list[Entry]:
-        """One entry for all of a kind, in the place of the last."""
+    def rest(self) -> list[Entry]:
+        """One entry for all of a kind that was passed over, in the place of the last."""
         told = [
             Entry(last.seq, last.at, last.elapsed, self._summary(kind, self._seen[kind] - FLOODS[kind]))
             for kind, last in self._last.items()

@@ -128,6 +128,8 @@ class JournalWriter:
 
     def close(self) -> None:
         """Write out, sync and close; tell what is missing."""
+        for kept in self._floods.rest():
+            self._take(kept, type(kept.event))
         self._write_by_all_means()
         self.sync()
         self._reserve.give_back()
