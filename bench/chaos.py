@@ -26,8 +26,8 @@ import chaos_checks
 import chaos_shapes
 from chaos_shapes import Shape
 
-from claude_iterate.selftest.scene import Scene, TooSlow
-from claude_iterate.workspace import control
+from claude_iterate.selftest.harness.fault_project import Scene, TooSlow
+from claude_iterate.workspace.running import control
 
 LATEST = 1.2
 """Seconds after which a run is killed at the latest."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from chaos_shapes import Shape, prices
 
-from claude_iterate.selftest import checks
-from claude_iterate.selftest.scene import Done, Scene
-from claude_iterate.workspace import history
+from claude_iterate.selftest.harness import expectations
+from claude_iterate.selftest.harness.fault_project import Done, Scene
+from claude_iterate.views import history_view
 
 NOTHING_SAID = Done(0, "", "")
 AGAIN = frozenset({"usage_limit", "transient"})
@@ -45,7 +45,7 @@ class Story:
 
 def broken(story: Story) -> list[str]:
     """Every promise that was not kept."""
-    found = [check(story.scene, NOTHING_SAID) for check in checks.ALWAYS]
+    found = [check(story.scene, NOTHING_SAID) for check in expectations.ALWAYS]
     for check in _CHECKS:
         found += check(story)
     return [problem for problem in found if problem]
@@ -102,7 +102,7 @@ def _money(story: Story) -> Iterator[str]:
         yield f"calls have another price than they told, or were never made: {wrong or heard}"
     paid = sum(heard.values())
     told = sum(event.get("cost_usd", 0.0) for event in story.events("RunFinished"))
-    listed = history.total(history.every(story.scene.layout)).cost_usd
+    listed = history_view.total(history_view.every(story.scene.layout)).cost_usd
     if not math.isclose(paid, told, abs_tol=1e-6) or not math.isclose(paid, listed, abs_tol=1e-6):
         yield f"the calls cost ${paid:.6f}, the run says ${told:.6f}, the history ${listed:.6f}"
     silent = {number for number, steps in enumerate(story.shape.calls, 1) if any("exit" in step for step in steps)}

@@ -18,13 +18,14 @@ from claude_iterate import errors
 from claude_iterate.cli import boundary
 from claude_iterate.cli.application import ALIASES, COMMANDS, application
 from claude_iterate.cli.group import Group, aliases
-from claude_iterate.core import events, status
-from claude_iterate.core.decide import BETWEEN_RULES
-from claude_iterate.core.kinds import Duration
-from claude_iterate.core.outcome import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
-from claude_iterate.core.reasons import ENDINGS
-from claude_iterate.core.running import RUNNING_RULES
-from claude_iterate.core.settings import Setting, catalogue
+from claude_iterate.core import events
+from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
+from claude_iterate.core.reports import status
+from claude_iterate.core.rules.between import BETWEEN_RULES
+from claude_iterate.core.rules.during import RUNNING_RULES
+from claude_iterate.core.settings.declared import Setting, catalogue
+from claude_iterate.core.settings.kinds import Duration
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTICE = "<!-- Made from the code by docs/generate.py. Change the code, then run it again. -->"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from claude_iterate import operating_system
+from claude_iterate.system import operating_system
 from tests.receiver import Receiver
 
 

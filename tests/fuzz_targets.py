@@ -15,9 +15,8 @@ from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from claude_iterate.agent.framing import LineFramer
-from claude_iterate.agent.stream import Translator
-from claude_iterate.core import fallbacks, limits, review, status, validation
+from claude_iterate.agent.protocol.framing import LineFramer
+from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import (
     Entry,
     Event,
@@ -27,22 +26,27 @@ from claude_iterate.core.events import (
     StatusChanged,
     Warned,
 )
-from claude_iterate.core.handover import resumption
-from claude_iterate.core.layers import layer_from_document, layer_from_environment, resolve
-from claude_iterate.core.notices import notices
-from claude_iterate.core.outcome import classify
-from claude_iterate.core.redact import Redactor
-from claude_iterate.core.settings import catalogue
-from claude_iterate.core.state import fold
+from claude_iterate.core.outcomes import usage_limits
+from claude_iterate.core.outcomes.classes import classify
+from claude_iterate.core.reports import fallbacks, review, status, validation
+from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.settings.declared import catalogue
+from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
+from claude_iterate.core.state.handover import resumption
+from claude_iterate.core.state.run_state import fold
 from claude_iterate.engine.call import evidence
 from claude_iterate.engine.clock import SystemClock
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.errors import ExpectedError, SettingsProblem
-from claude_iterate.sinks.console import Console
-from claude_iterate.sinks.textlog import TextLog
-from claude_iterate.workspace import config_files, journal, metadata
-from claude_iterate.workspace.control import Letterbox
+from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.log.text_log import TextLog
+from claude_iterate.sinks.notifications.notices import notices
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running.control import Letterbox
+from claude_iterate.workspace.settings_files import settings_reader
 from tests import fuzz_inputs
 
 RECORDINGS = sorted((Path(__file__).parent / "fixtures" / "claude-2.1.197").glob("*.ndjson"))
@@ -93,7 +97,7 @@ class _Keeper:
         self.log = folder / "run.log"
         self.path.unlink(missing_ok=True)
         self.log.unlink(missing_ok=True)
-        self._journal = journal.JournalWriter(self.path, _raise)
+        self._journal = JournalWriter(self.path, _raise)
         self._sinks = [
             TextLog(self.log, _raise),
             Console(io.StringIO(), io.StringIO(), "verbose", True),
@@ -115,7 +119,7 @@ class _Keeper:
             sink.close()
         self._journal.close()
         kept = 0
-        for entry in journal.read(self.path):
+        for entry in reader.read(self.path):
             counted = LEFT_OUT.match(getattr(entry.event, "text", ""))
             kept += int(counted[1]) if counted else 1
         assert kept == self.count, f"{self.count} entries were written, {kept} can be read or are counted"
@@ -171,7 +175,7 @@ def kept_journal(chance: Random, folder: Path) -> None:
     changed = fuzz_inputs.document(chance, json.loads(lines[place]))
     lines[place] = fuzz_inputs.encoded(chance, changed) + b"\n"
     keeper.path.write_bytes(fuzz_inputs.data(chance, b"".join(lines)))
-    state = fold(journal.milestones(keeper.path))
+    state = fold(reader.milestones(keeper.path))
     resumption("r", state, 1.0)
 
 
@@ -195,11 +199,11 @@ def limit_words(chance: Random, _folder: Path) -> None:
     words = fuzz_inputs.text(chance, chance.choice(LIMITS))
     zone = chance.choice((UTC, ZoneInfo("Pacific/Kiritimati"), ZoneInfo("America/St_Johns")))
     now = chance.choice((0.0, 1.0, 1.7e9, 1772323199.0, 4.1e9, 2.5e11))
-    limits.means_limit(words, (r"\bquota\b",))
-    moment = limits.reset_in(words, now, zone)
-    assert moment is None or now - limits.JUST_PASSED < moment <= now + limits.LONGEST
+    usage_limits.means_limit(words, (r"\bquota\b",))
+    moment = usage_limits.reset_in(words, now, zone)
+    assert moment is None or now - usage_limits.JUST_PASSED < moment <= now + usage_limits.LONGEST
     odd = chance.choice((None, -1, 0, now, now + 1, now * 1000, 1e300, -1e300))
-    limits.plausible(odd, now)
+    usage_limits.plausible(odd, now)
 
 
 def reports(chance: Random, _folder: Path) -> None:
@@ -216,7 +220,7 @@ def settings_file(chance: Random, folder: Path) -> None:
     path = folder / chance.choice(("a.toml", "a.json"))
     path.write_bytes(_settings_text(chance, path.suffix))
     with contextlib.suppress(SettingsProblem):
-        resolve([layer_from_document("project", str(path), config_files.read_document(path))])
+        resolve([layer_from_document("project", str(path), settings_reader.read_document(path))])
 
 
 def _settings_text(chance: Random, kind: str) -> bytes:
@@ -253,7 +257,7 @@ def workspace_metadata(chance: Random, folder: Path) -> None:
     with contextlib.suppress(ExpectedError):
         about = metadata.read(path)
         about.count("executionIterations")
-        resolve([config_files.workspace_layer(about)])
+        resolve([settings_reader.workspace_layer(about)])
 
 
 def control(chance: Random, folder: Path) -> None:

@@ -15,12 +15,12 @@ from typing import NamedTuple, get_args
 import pytest
 
 from claude_iterate.cli.application import COMMANDS
-from claude_iterate.core.decide import BETWEEN_RULES
 from claude_iterate.core.events import Event
-from claude_iterate.core.outcome import CLASSES
-from claude_iterate.core.reasons import ENDINGS
-from claude_iterate.core.running import RUNNING_RULES
-from claude_iterate.core.settings import catalogue
+from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.outcomes.classes import CLASSES
+from claude_iterate.core.rules.between import BETWEEN_RULES
+from claude_iterate.core.rules.during import RUNNING_RULES
+from claude_iterate.core.settings.declared import catalogue
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"

@@ -68,7 +68,7 @@ class CommandTable(click.Group):
         wanted = ALIASES.get(cmd_name, cmd_name)
         for row in COMMANDS:
             if row.name == wanted:
-                module = import_module(f"claude_iterate.cli.{row.module}")
+                module = import_module(f"claude_iterate.cli.commands.{row.module}")
                 command: click.Command = module.commands[wanted] if hasattr(module, "commands") else module.command
                 return command
         return None

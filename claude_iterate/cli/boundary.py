@@ -13,7 +13,7 @@ import click
 
 from claude_iterate import __version__
 from claude_iterate.errors import ExpectedError
-from claude_iterate.sinks.output import harmless, into_the_void
+from claude_iterate.sinks.console.safe_stream import harmless, into_the_void
 
 BUG = 70
 INTERRUPTED = 130

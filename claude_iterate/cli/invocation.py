@@ -15,7 +15,7 @@ import click
 from claude_iterate.errors import ExpectedError
 
 if TYPE_CHECKING:
-    from claude_iterate.workspace.repository import Project
+    from claude_iterate.workspace.lifecycle.project import Project
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Invocation:
     def project(self) -> Project:
         """The project that the folder belongs to."""
         # Imported here: `--help` makes an Invocation too.
-        from claude_iterate.core.layers import layer_from_flags
-        from claude_iterate.workspace.repository import Project
+        from claude_iterate.core.settings.layers import layer_from_flags
+        from claude_iterate.workspace.lifecycle.project import Project
 
         project = Project.find(self.folder, self.environ, layer_from_flags(self.flags) if self.flags else None)
         if sys.stdout.isatty() or sys.stderr.isatty():

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from claude_iterate.core import names
-from claude_iterate.core.layers import Layer
-from claude_iterate.core.modes import MODES
-from claude_iterate.core.settings import catalogue
+from claude_iterate.core.settings.declared import catalogue
+from claude_iterate.core.settings.layers import Layer
+from claude_iterate.core.settings.modes import MODES
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

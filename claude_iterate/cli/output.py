@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import click
 
-from claude_iterate.sinks.output import harmless
+from claude_iterate.sinks.console.safe_stream import harmless
 
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("✗", "red", "[x]")}
 

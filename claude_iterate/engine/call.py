@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from claude_iterate.agent import command, discovery
-from claude_iterate.agent.long_texts import file_if_long
-from claude_iterate.agent.process import AgentProcess
-from claude_iterate.agent.recording import Recording
-from claude_iterate.agent.stream import Translator
-from claude_iterate.core.call import Call, busy_with
+from claude_iterate.agent.command import command_line, discovery
+from claude_iterate.agent.command.long_texts import file_if_long
+from claude_iterate.agent.processes.child import AgentProcess
+from claude_iterate.agent.processes.recording import Recording
+from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event
-from claude_iterate.core.outcome import Evidence
-from claude_iterate.core.running import decide_running
-from claude_iterate.core.verdicts import Cut, Wait
+from claude_iterate.core.outcomes.classes import Evidence
+from claude_iterate.core.rules.during import decide_running
+from claude_iterate.core.rules.verdicts import Cut, Wait
+from claude_iterate.core.state.call_state import Call, busy_with
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Orders, Supervisor
@@ -56,8 +56,8 @@ class AgentCall:
         plan = self._plan
         claude = plan.settings.claude
         budget = plan.budget(self._recorder.state.total_cost_usd)
-        argv = command.arguments(claude, system, file, plan.skip_permissions, budget, session)
-        environment = command.environment(plan.environ, claude, plan.run, plan.layout.folder)
+        argv = command_line.arguments(claude, system, file, plan.skip_permissions, budget, session)
+        environment = command_line.environment(plan.environ, claude, plan.run, plan.layout.folder)
         return [discovery.find(claude.command, environment, plan.layout.root), *argv[1:]], environment
 
     def _hear(self, stream: str, lines: list[bytes]) -> None:

@@ -6,10 +6,10 @@ import queue
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from claude_iterate.agent.process import Message
+from claude_iterate.agent.processes.child import Message
 from claude_iterate.core.events import IterationFinished, Outcome, Requested, StopRequested, WaitEnded, Warned
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.status import StatusDesk
+from claude_iterate.engine.status_reports import StatusDesk
 
 
 class Signalled(NamedTuple):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Tokens, Warned
-from claude_iterate.core.outcome import ENDING_FAILURES, classify
-from claude_iterate.core.sessions import continuation
+from claude_iterate.core.outcomes.classes import ENDING_FAILURES, classify
+from claude_iterate.core.state.sessions import continuation
 from claude_iterate.engine.call import AgentCall, evidence
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.status import StatusDesk
+from claude_iterate.engine.status_reports import StatusDesk
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
-from claude_iterate.workspace import notes
+from claude_iterate.workspace.running import notes
 
 
 class IterationRun:

@@ -10,25 +10,26 @@ from pathlib import Path
 
 from msgspec.structs import astuple
 
-from claude_iterate import __version__, operating_system
-from claude_iterate.agent import sweep
-from claude_iterate.agent.guardian import Guardian
-from claude_iterate.core.decide import decide
+from claude_iterate import __version__
+from claude_iterate.agent.processes import leftover_processes
+from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import LeftoversEnded, RunFinished, RunStarted, WaitEnded, WaitStarted, Warned
-from claude_iterate.core.state import RunState
-from claude_iterate.core.verdicts import Ask, Begin, EndWait, Finish, RunErrand, StartWait, Verify, Wait
-from claude_iterate.engine.awake import Awake
-from claude_iterate.engine.errand import Errand
+from claude_iterate.core.rules.between import decide
+from claude_iterate.core.rules.verdicts import Ask, Begin, EndWait, Finish, RunErrand, StartWait, Verify, Wait
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.inbox import Audience, Inbox, Signalled, StatusTouched, WatchFailed
 from claude_iterate.engine.iteration import IterationRun
+from claude_iterate.engine.keep_awake import Awake
+from claude_iterate.engine.one_off_call import Errand
 from claude_iterate.engine.plan import Plan
-from claude_iterate.engine.proof import Proof
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.status import StatusDesk
+from claude_iterate.engine.status_reports import StatusDesk
 from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.engine.verification import Proof
 from claude_iterate.errors import ExpectedError
-from claude_iterate.workspace.watch import StatusWatch
+from claude_iterate.system import operating_system
+from claude_iterate.workspace.running.status_watch import StatusWatch
 
 _ANSWER = 0.1
 """While a question is open, the answer is looked for this often, and everything else goes on as ever."""
@@ -102,7 +103,7 @@ class Engine:
         return self._state
 
     def _end_leftovers(self, own_children: tuple[int, ...]) -> None:
-        ended = sweep.end_leftovers(self._plan.run, own_children, thorough=True)
+        ended = leftover_processes.end_leftovers(self._plan.run, own_children, thorough=True)
         if ended and not self._state.finished:
             self._recorder.record(LeftoversEnded(ended))
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from claude_iterate.core.events import Carried, Requested, Resumed
-from claude_iterate.core.modes import Mode
-from claude_iterate.core.settings import Settings
-from claude_iterate.core.state import RunState
-from claude_iterate.core.verdicts import Facts
+from claude_iterate.core.rules.verdicts import Facts
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.modes import Mode
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.workspace.layout import Layout
 
 ERRANDS = frozenset({"setup", "edit", "validate"})

@@ -8,8 +8,8 @@ from typing import Protocol
 import msgspec
 
 from claude_iterate.core.events import Entry, Event, Warned
-from claude_iterate.core.redact import Redactor
-from claude_iterate.core.state import RunState, reduce
+from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.state.run_state import RunState, reduce
 from claude_iterate.engine.clock import Clock
 
 

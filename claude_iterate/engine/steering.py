@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.answers import answer
 from claude_iterate.core.events import Requested, Warned
+from claude_iterate.core.state.answers import answer
 from claude_iterate.engine.inbox import Inbox
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.workspace.control import Letterbox, Request
+from claude_iterate.workspace.running.control import Letterbox, Request
 
 
 class Steering:

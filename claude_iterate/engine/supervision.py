@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from claude_iterate.agent import sweep
-from claude_iterate.agent.ladder import Ladder
-from claude_iterate.agent.process import AgentProcess, Exited, Message, Printed, StreamEnded
-from claude_iterate.agent.workers import WORKERS
+from claude_iterate.agent.processes import leftover_processes
+from claude_iterate.agent.processes.child import AgentProcess, Exited, Message, Printed, StreamEnded
+from claude_iterate.agent.processes.termination import Ladder
+from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.core.events import LeftoversEnded
-from claude_iterate.core.verdicts import Cut, Wait
+from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.engine.inbox import Done, Inbox
 from claude_iterate.engine.recorder import Recorder
 
@@ -84,7 +84,7 @@ class Supervisor:
     def adopted(self) -> set[int]:
         """Orphans that became our children, as far as the system tells. The process we attend to is none."""
         # Not as a known one: those who share its session would be known, too.
-        return (sweep.adopted(self._own_children) or set()) - {self._attended}
+        return (leftover_processes.adopted(self._own_children) or set()) - {self._attended}
 
     def _is_over(self, watch: _Watch) -> bool:
         if watch.exited_at is None:
@@ -101,7 +101,7 @@ class Supervisor:
 
     def _sweep(self, thorough: bool) -> None:
         # Who adopts no orphans finds them only by looking everywhere.
-        ended = sweep.end_leftovers(self._run, self._own_children, thorough or not self._adopts)
+        ended = leftover_processes.end_leftovers(self._run, self._own_children, thorough or not self._adopts)
         if ended:
             self._recorder.record(LeftoversEnded(ended))
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core.modes import MODES
+from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import atomic
+from claude_iterate.workspace.files import atomic
 
 FORMAT = 3
 """Ours. The original wrote no format number."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-P", "-m", "claude_iterate.agent.fake"]
+COMMAND = [sys.executable, "-P", "-m", "claude_iterate.fake_claude"]
 STREAM = ["-p", "--output-format", "stream-json", "--verbose"]
 LOOP = "Complete ONE item this iteration."
 

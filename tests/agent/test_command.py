@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from claude_iterate.agent.command import arguments, decides_permissions, environment
-from claude_iterate.core.settings import ClaudeSettings
+from claude_iterate.agent.command.command_line import arguments, decides_permissions, environment
+from claude_iterate.core.settings.declared import ClaudeSettings
 
 
 def test_the_plain_command() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate import operating_system
-from claude_iterate.agent import discovery
+from claude_iterate.agent.command import discovery
 from claude_iterate.errors import AgentProblem
+from claude_iterate.system import operating_system
 
 
 def program(folder: Path, text: str, mode: int = 0o755) -> str:

@@ -284,10 +284,10 @@ def test_a_log_that_cannot_be_written_is_ignored(fake):
 
 def test_starts_light(fake):
     """A dry run starts it once per iteration: none of the heavy packages, nor the rest of ours, is imported."""
-    code = "import sys, claude_iterate.agent.fake; print(*sorted(sys.modules))"
+    code = "import sys, claude_iterate.fake_claude.__main__; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], env=fake.env, capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     heavy = {"msgspec", "jinja2", "click", "httpx", "watchdog", "tomlkit", "asyncio", "subprocess"}
     assert not heavy & set(loaded)
     ours = {name for name in loaded if name.startswith("claude_iterate")}
-    assert {name for name in ours if "fake" not in name} == {"claude_iterate", "claude_iterate.agent"}
+    assert {name for name in ours if "fake" not in name} == {"claude_iterate"}

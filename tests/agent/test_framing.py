@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.agent.framing import KEPT, LineFramer
+from claude_iterate.agent.protocol.framing import KEPT, LineFramer
 
 CHUNKS = st.lists(st.binary(max_size=20) | st.sampled_from([b"\n", b"a\nb", "é\u2028".encode()]), max_size=20)
 

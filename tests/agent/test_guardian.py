@@ -11,8 +11,8 @@ from signal import SIGINT, SIGKILL, SIGTERM
 
 import pytest
 
-from claude_iterate import operating_system
-from claude_iterate.agent.guardian import Guardian
+from claude_iterate.agent.processes.guardian import Guardian
+from claude_iterate.system import operating_system
 
 
 @contextmanager

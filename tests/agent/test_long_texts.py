@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from claude_iterate.agent.command import LARGEST_ARGUMENT
-from claude_iterate.agent.long_texts import file_if_long
+from claude_iterate.agent.command.command_line import LARGEST_ARGUMENT
+from claude_iterate.agent.command.long_texts import file_if_long
 from claude_iterate.errors import AgentProblem
 
 

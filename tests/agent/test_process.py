@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.agent.process import AgentProcess, Exited, Printed, StreamEnded
+from claude_iterate.agent.processes.child import AgentProcess, Exited, Printed, StreamEnded
 
 
 class Spoilt(io.RawIOBase):

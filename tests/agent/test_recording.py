@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_iterate.agent.recording import CUT, Recording
+from claude_iterate.agent.processes.recording import CUT, Recording
 
 
 @pytest.mark.parametrize("pieces", [[b"0123456789"], [b"01234", b"56789"], [b"0"] * 3, []])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.agent.stream import Translator
+from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import (
     AgentNoted,
     ApiRetried,
@@ -27,8 +27,8 @@ from claude_iterate.core.events import (
     ToolAnswered,
     ToolCalled,
 )
-from claude_iterate.sinks import blocks
-from claude_iterate.sinks.limits import CONSOLE
+from claude_iterate.text import claude_blocks
+from claude_iterate.text.excerpt_limits import CONSOLE
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "claude-2.1.197").glob("*.ndjson"))
 
@@ -70,7 +70,7 @@ def test_every_block_of_every_recording_is_shown(path: Path) -> None:
         if not (isinstance(event, LimitReported) and event.status == "allowed") and not (
             isinstance(event, Said) and not event.text
         ):
-            assert blocks.lines(event, CONSOLE), event
+            assert claude_blocks.lines(event, CONSOLE), event
 
 
 def test_a_result_knows_its_tool() -> None:
@@ -242,4 +242,4 @@ VALUES = st.sampled_from(
 def test_any_json_is_survived(document: object) -> None:
     """Whatever types stand where others were expected; and what comes out can be shown."""
     for event in Translator().translate(json.dumps(document).encode()):
-        blocks.lines(event, CONSOLE)
+        claude_blocks.lines(event, CONSOLE)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.workspace import lock
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive"
 OLD = "old-task-2025-10-01T08-30-00"
@@ -61,7 +61,7 @@ def test_the_originals_archive(typed: Any, project: Project) -> None:
 def test_refused_while_running(typed: Any, project: Project) -> None:
     """The holder is named; nothing is archived, nothing deleted."""
     layout = project.create("w")
-    with lock.hold(layout.lock, "w", "run"):
+    with run_lock.hold(layout.lock, "w", "run"):
         answer = typed("archive", "save", "w")
     assert (answer.code, "already running: pid" in answer.err) == (1, True)
     assert layout.metadata.exists()

@@ -34,7 +34,7 @@ def test_help_imports_no_command(environ: dict[str, str], folder: Path) -> None:
     code, modules = json.loads(done.stderr)
     assert code == 0
     assert not [name for name in modules if name.split(".")[0] in HEAVY]
-    assert not [name for name in modules if name in {f"claude_iterate.cli.{row.module}" for row in COMMANDS}]
+    assert not [name for name in modules if name in {f"claude_iterate.cli.commands.{row.module}" for row in COMMANDS}]
 
 
 def test_help_names_every_command(typed: Any) -> None:

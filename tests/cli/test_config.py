@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.settings import catalogue
-from claude_iterate.workspace.repository import Project
+from claude_iterate.core.settings.declared import catalogue
+from claude_iterate.workspace.lifecycle.project import Project
 
 
 def test_reading_prints_the_effective_value(typed: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle.project import Project
 
 
 def test_folders(typed: Any, folder: Path) -> None:

@@ -23,10 +23,10 @@ from claude_iterate.core.events import (
     SessionOpened,
     Tokens,
 )
-from claude_iterate.core.status import Status
-from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.core.reports.status import Status
+from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle.project import Project
 
 BEGAN = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 FIRST, SECOND, THIRD = (f"00000{number}-20260101-000000-aaaaaa" for number in (1, 2, 3))

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.workspace import lock
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_setup_is_refused_while_running(typed: Any, project: Project, tmp_path: 
     """Counters of a running workspace have one writer."""
     (tmp_path / "text").write_text("new")
     layout = project.create("w", instructions=b"old")
-    with lock.hold(layout.lock, "w", "run"):
+    with run_lock.hold(layout.lock, "w", "run"):
         answer = typed("setup", "w", "--from", str(tmp_path / "text"), "--force")
     assert answer.code == 1
     assert "already running" in answer.err

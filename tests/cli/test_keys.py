@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from claude_iterate import terminals
-from claude_iterate.cli.keys import Keys
+from claude_iterate.cli.terminal.keys import Keys
 from claude_iterate.core.events import Requested
-from claude_iterate.core.state import RunState
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.system import terminals
 
 
 @pytest.fixture

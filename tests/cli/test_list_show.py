@@ -21,11 +21,12 @@ from claude_iterate.core.events import (
     RunFinished,
     RunStarted,
 )
-from claude_iterate.core.state import fold
-from claude_iterate.workspace import lock, projection
-from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.core.state.run_state import fold
+from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle import summary
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
 
 RUN = "20260101-000000-aaaaaa"
 ORIGINAL = {
@@ -58,7 +59,7 @@ def record(project: Project, layout: Layout, running: bool) -> None:
     for entry in entries:
         writer.append(entry)
     writer.close()
-    projection.record_run(layout, fold(entries), RUN, running)
+    summary.record_run(layout, fold(entries), RUN, running)
 
 
 def test_the_sum_of_money_counts_every_purpose(typed: Any, project: Project) -> None:
@@ -100,7 +101,7 @@ def test_every_condition_is_told_apart(typed: Any, project: Project) -> None:
     record(project, project.layout("busy"), running=True)
     project.layout("torn").metadata.write_text('{"name"')
     project.layout("empty").metadata.unlink()
-    with lock.hold(project.layout("busy").lock, "busy", RUN):
+    with run_lock.hold(project.layout("busy").lock, "busy", RUN):
         answer = typed("list", "--json")
         assert "running now" in typed("show", "busy").out
     assert statuses(answer) == {

@@ -11,10 +11,10 @@ from typing import IO, Any
 import pytest
 
 from claude_iterate.core.events import Entry, Event, RunFinished, RunStarted, Said
-from claude_iterate.workspace import lock
-from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
 
 FIRST, SECOND = "20260101-000000-aaaaaa", "20260102-000000-bbbbbb"
 
@@ -113,7 +113,7 @@ def test_following_ends_with_the_run(layout: Layout, folder: Path, environ: dict
     with follow(folder, environ) as process:
         # Its note is the handshake: it looks, and there is nothing yet.
         assert "Waiting" in lines(process.stderr).readline()
-        with lock.hold(layout.lock, "w", FIRST):
+        with run_lock.hold(layout.lock, "w", FIRST):
             run = Run(layout, FIRST)
             run.begin()
             with run.log.open("w", encoding="utf-8") as log:
@@ -127,7 +127,7 @@ def test_following_ends_with_the_run(layout: Layout, folder: Path, environ: dict
 
 def test_following_the_journal(layout: Layout, folder: Path, environ: dict[str, str]) -> None:
     """-f --json prints each entry as it comes."""
-    with lock.hold(layout.lock, "w", FIRST):
+    with run_lock.hold(layout.lock, "w", FIRST):
         run = Run(layout, FIRST)
         run.begin()
         with follow(folder, environ, "--json") as process:

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted
-from claude_iterate.workspace import lock
-from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
 
 pytestmark = pytest.mark.usefixtures("claude")
 # Its mark is looked for on the whole machine, where tests run side by side.
@@ -114,7 +114,7 @@ def test_a_run_that_ended_was_not_killed(typed: Any, layout: Layout) -> None:
 def test_a_run_that_goes_on_is_left_alone(typed: Any, layout: Layout, left: subprocess.Popen[bytes]) -> None:
     """Whoever holds the lock is alive, and so is what carries his mark; his new folder is no leftover."""
     (layout.runs / RUN / "raw").mkdir(parents=True)
-    with lock.hold(layout.lock, "w", RUN):
+    with run_lock.hold(layout.lock, "w", RUN):
         assert typed("doctor", "--mend", "--json").document["mended"] == []
     assert left.poll() is None
     assert (layout.runs / RUN).is_dir()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle.project import Project
 from tests.receiver import Receiver
 
 

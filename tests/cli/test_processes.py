@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle.project import Project
 
 pty = pytest.importorskip("pty")
 

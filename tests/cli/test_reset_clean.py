@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.workspace import lock
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
 
 
 def test_reset_says_what_it_did(typed: Any, project: Project) -> None:
@@ -28,7 +28,7 @@ def test_refused_while_running(typed: Any, project: Project, words: list[str]) -
     """The holder is named, the workspace untouched."""
     layout = project.create("w")
     before = layout.metadata.read_bytes()
-    with lock.hold(layout.lock, "w", "run"):
+    with run_lock.hold(layout.lock, "w", "run"):
         answer = typed(*words)
     assert answer.code == 1
     assert "already running: pid" in answer.err

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle.project import Project
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "templates"
 

@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
-from claude_iterate.core.allowing import flags, rules
 from claude_iterate.core.events import Denial
+from claude_iterate.core.outcomes.denials import flags, rules
 
 
 @pytest.mark.parametrize(

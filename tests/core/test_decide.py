@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from claude_iterate.core.call import Call
-from claude_iterate.core.decide import BETWEEN_RULES, decide
 from claude_iterate.core.events import (
     Denial,
     Entry,
@@ -24,10 +22,12 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.running import RUNNING_RULES, decide_running
-from claude_iterate.core.state import RunState, fold
-from claude_iterate.core.status import Change, Status
-from claude_iterate.core.verdicts import Ask, Begin, Cut, Facts, Finish, StartWait, Verdict, Verify, Wait
+from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.core.rules.between import BETWEEN_RULES, decide
+from claude_iterate.core.rules.during import RUNNING_RULES, decide_running
+from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Facts, Finish, StartWait, Verdict, Verify, Wait
+from claude_iterate.core.state.call_state import Call
+from claude_iterate.core.state.run_state import RunState, fold
 
 
 def test_a_fresh_run_begins_with_iteration_1() -> None:

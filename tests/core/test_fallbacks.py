@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.fallbacks import from_block, from_boxes
-from claude_iterate.core.status import Status
+from claude_iterate.core.reports.fallbacks import from_block, from_boxes
+from claude_iterate.core.reports.status import Status
 
 
 def block(**fields: str) -> str:

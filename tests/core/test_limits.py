@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core import backoff
-from claude_iterate.core.limits import JUST_PASSED, LONGEST, means_limit, plausible, reset_in
+from claude_iterate.core.outcomes.usage_limits import JUST_PASSED, LONGEST, means_limit, plausible, reset_in
+from claude_iterate.core.rules import backoff
 
 NOW = datetime(2026, 2, 1, 12, 0, tzinfo=UTC).timestamp()
 LOCAL = timezone(timedelta(hours=2))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core import notices as subject
 from claude_iterate.core.events import (
     Entry,
     Event,
@@ -23,11 +22,12 @@ from claude_iterate.core.events import (
     WaitStarted,
     Warned,
 )
-from claude_iterate.core.notices import Notice, notices
-from claude_iterate.core.reasons import Reason
-from claude_iterate.core.settings import NOTIFY_EVENTS
-from claude_iterate.core.state import RunState, reduce
-from claude_iterate.core.status import Change, Status
+from claude_iterate.core.events.reasons import Reason
+from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.core.settings.declared import NOTIFY_EVENTS
+from claude_iterate.core.state.run_state import RunState, reduce
+from claude_iterate.sinks.notifications import notices as subject
+from claude_iterate.sinks.notifications.notices import Notice, notices
 
 AT = 1760538225.0  # 2025-10-15T14:23:45Z
 HALF = Status(complete=False, completed=35, total=60, summary="Migrated 35/60 API endpoints")

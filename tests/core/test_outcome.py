@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.agent.stream import Translator
+from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import (
     AgentExited,
     CutStarted,
@@ -20,7 +20,7 @@ from claude_iterate.core.events import (
     Thought,
     ToolCalled,
 )
-from claude_iterate.core.outcome import (
+from claude_iterate.core.outcomes.classes import (
     CLASSES,
     COUNTED_FAILURES,
     ENDING_FAILURES,
@@ -29,7 +29,7 @@ from claude_iterate.core.outcome import (
     Evidence,
     classify,
 )
-from claude_iterate.core.state import RunState, fold, fold_from, reduce
+from claude_iterate.core.state.run_state import RunState, fold, fold_from, reduce
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from claude_iterate.core.decide import decide
 from claude_iterate.core.events import (
     AgentStarted,
     Denial,
@@ -24,10 +23,11 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.handover import resumption
-from claude_iterate.core.state import RunState, fold
-from claude_iterate.core.status import Status
-from claude_iterate.core.verdicts import Begin, Facts, Finish, StartWait, Verdict, Verify, Wait
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.rules.between import decide
+from claude_iterate.core.rules.verdicts import Begin, Facts, Finish, StartWait, Verdict, Verify, Wait
+from claude_iterate.core.state.handover import resumption
+from claude_iterate.core.state.run_state import RunState, fold
 
 NOT_HANDED_ON = {
     "started": "it is another run",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.review import INCOMPLETE, INVALID, VERIFIED, read
+from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, read
 
 GOOD = """# Verification
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from claude_iterate.agent.stream import Translator
-from claude_iterate.core.decide import decide
+from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import (
     Entry,
     Event,
@@ -20,11 +19,12 @@ from claude_iterate.core.events import (
     RunStarted,
     Tokens,
 )
-from claude_iterate.core.handover import handed_on, resumption
-from claude_iterate.core.outcome import Evidence, classify
-from claude_iterate.core.sessions import FRESH, Continuation, continuation
-from claude_iterate.core.state import RunState, fold
-from claude_iterate.core.verdicts import Begin, Facts
+from claude_iterate.core.outcomes.classes import Evidence, classify
+from claude_iterate.core.rules.between import decide
+from claude_iterate.core.rules.verdicts import Begin, Facts
+from claude_iterate.core.state.handover import handed_on, resumption
+from claude_iterate.core.state.run_state import RunState, fold
+from claude_iterate.core.state.sessions import FRESH, Continuation, continuation
 
 ID = "8f2faae9-8052-4836-ac33-af634375cd69"
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"

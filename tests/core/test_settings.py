@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core import durations
-from claude_iterate.core.layers import (
+from claude_iterate.core.settings import durations
+from claude_iterate.core.settings.declared import Settings, build, canonical, catalogue
+from claude_iterate.core.settings.layers import (
     Layer,
     layer_from_document,
     layer_from_environment,
     resolve,
     unknown_variables,
 )
-from claude_iterate.core.settings import Settings, build, canonical, catalogue
 from claude_iterate.errors import SettingsProblem
 
 

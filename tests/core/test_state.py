@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.abridge import abridged
+from claude_iterate.core.abridgement import abridged
 from claude_iterate.core.events import (
     AgentExited,
     Carried,
@@ -32,9 +32,9 @@ from claude_iterate.core.events import (
     ToolCalled,
     Warned,
 )
-from claude_iterate.core.handover import handed_on
-from claude_iterate.core.state import RunState, fold, fold_from
-from claude_iterate.core.status import Change, Status
+from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.core.state.handover import handed_on
+from claude_iterate.core.state.run_state import RunState, fold, fold_from
 
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",), carried=Carried(7, 1.5, 2))
 WORDS = st.text(max_size=12)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.status import LARGEST, Change, Status, compare, describe, parse
+from claude_iterate.core.reports.status import LARGEST, Change, Status, compare, describe, parse
 
 
 def test_a_full_report_is_read() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from claude_iterate.core.decide import decide
 from claude_iterate.core.events import (
     CutStarted,
     Entry,
@@ -21,11 +20,12 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.outcome import Evidence, classify
-from claude_iterate.core.running import decide_running
-from claude_iterate.core.state import RunState, fold
-from claude_iterate.core.status import Status
-from claude_iterate.core.verdicts import Ask, Begin, Cut, Facts, Finish, StartWait, Wait
+from claude_iterate.core.outcomes.classes import Evidence, classify
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.rules.between import decide
+from claude_iterate.core.rules.during import decide_running
+from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Facts, Finish, StartWait, Wait
+from claude_iterate.core.state.run_state import RunState, fold
 
 WAIT = WaitStarted("usage_limit", 1000.0, window="five_hour")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.validation import CRITERIA, INVALID, READY, REQUIRED, VERDICTS, holds_verdict, read
+from claude_iterate.core.reports.validation import CRITERIA, INVALID, READY, REQUIRED, VERDICTS, holds_verdict, read
 
 
 def graded(

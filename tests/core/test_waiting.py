@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.decide import decide
 from claude_iterate.core.events import (
     AgentStarted,
     Carried,
@@ -19,10 +18,11 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.handover import resumption
-from claude_iterate.core.state import RunState, fold, reduce
-from claude_iterate.core.status import Status
-from claude_iterate.core.verdicts import Begin, EndWait, Facts, Finish, StartWait, Verify, Wait
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.rules.between import decide
+from claude_iterate.core.rules.verdicts import Begin, EndWait, Facts, Finish, StartWait, Verify, Wait
+from claude_iterate.core.state.handover import resumption
+from claude_iterate.core.state.run_state import RunState, fold, reduce
 
 LIMIT = Outcome("usage_limit", "limit", resets_at=1000.0, window="five_hour")
 OVERLOAD = Outcome("transient", "529")

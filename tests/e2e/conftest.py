@@ -45,7 +45,7 @@ class Loop:
             "PYTHONSAFEPATH": "1",
             "LANG": "C.UTF-8",
             "CLAUDE_ITERATE_CONFIG_DIR": str(self.home / "config"),
-            "CLAUDE_ITERATE_CLAUDE__COMMAND": json.dumps([sys.executable, "-m", "claude_iterate.agent.fake"]),
+            "CLAUDE_ITERATE_CLAUDE__COMMAND": json.dumps([sys.executable, "-m", "claude_iterate.fake_claude"]),
             "CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE": "acceptEdits",
             "CLAUDE_ITERATE_DELAY": "0",
             "CLAUDE_ITERATE_FAKE_PACE": "0",

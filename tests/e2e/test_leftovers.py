@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate import operating_system
+from claude_iterate.system import operating_system
 from tests.e2e.conftest import until
 
 HANGING: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]

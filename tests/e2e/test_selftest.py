@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate import operating_system
-from claude_iterate.selftest.playing import play
-from claude_iterate.selftest.scenario import Scenario
-from claude_iterate.selftest.table import SCENARIOS
+from claude_iterate.selftest.faults.fault_table import SCENARIOS
+from claude_iterate.selftest.harness.fault import Scenario
+from claude_iterate.selftest.harness.fault_runner import play
+from claude_iterate.system import operating_system
 from tests.e2e.conftest import until
 
 ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.workspace import control
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import control
 from tests.e2e.conftest import until
 
 UNDONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]

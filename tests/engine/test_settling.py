@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from claude_iterate.core.events import RunStarted
-from claude_iterate.core.redact import Redactor
-from claude_iterate.core.settings import Settings
+from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.clock import SystemClock
 from claude_iterate.engine.inbox import Inbox, Signalled
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.status import StatusDesk
-from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.engine.status_reports import StatusDesk
+from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 
 

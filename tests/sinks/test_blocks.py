@@ -25,9 +25,9 @@ from claude_iterate.core.events import (
     ToolAnswered,
     ToolCalled,
 )
-from claude_iterate.sinks.blocks import lines
-from claude_iterate.sinks.limits import CONSOLE, WHOLE
-from claude_iterate.sinks.transcript import Transcript
+from claude_iterate.text.claude_blocks import lines
+from claude_iterate.text.excerpt_limits import CONSOLE, WHOLE
+from claude_iterate.text.transcript import Transcript
 
 
 @pytest.mark.parametrize(

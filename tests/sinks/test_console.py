@@ -23,9 +23,9 @@ from claude_iterate.core.events import (
     ToolCalled,
     Warned,
 )
-from claude_iterate.core.reasons import ENDINGS
-from claude_iterate.core.status import Change, Status
-from claude_iterate.sinks.console import Console
+from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.sinks.console.console import Console
 
 OK = Outcome("ok")
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.notices import Notice
-from claude_iterate.core.settings import NotifySettings
-from claude_iterate.sinks.courier import Answer, Courier, Flight
+from claude_iterate.core.settings.declared import NotifySettings
+from claude_iterate.sinks.notifications.delivery import Answer, Courier, Flight
+from claude_iterate.sinks.notifications.notices import Notice
 from tests.receiver import Receiver
 
 NOTICE = Notice("completion", "Task Complete", "done")
@@ -124,7 +124,7 @@ def test_nobody_there(trip: Trip) -> None:
 )
 def test_a_receiver_that_drips(trip: Trip, monkeypatch: pytest.MonkeyPatch, beginning: bytes, answer: Answer) -> None:
     """A try as a whole has a deadline; a status that was said counts; the receiver is hung up on."""
-    monkeypatch.setattr("claude_iterate.sinks.courier.DEADLINE", 0.5)
+    monkeypatch.setattr("claude_iterate.sinks.notifications.delivery.DEADLINE", 0.5)
     hung_up = threading.Event()
 
     def drip(place: socket.socket) -> None:

@@ -19,9 +19,9 @@ from claude_iterate.core.events import (
     ToolCalled,
     WaitStarted,
 )
-from claude_iterate.core.status import Change, Status
-from claude_iterate.sinks.columns import clip, width
-from claude_iterate.sinks.console import Console
+from claude_iterate.core.formats import clip, width
+from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.sinks.console.console import Console
 from tests.sinks.conftest import BEGAN
 
 NPM = ToolCalled("1", "Bash", {"command": "npm test"})

@@ -8,9 +8,9 @@ import hmac
 import json
 from typing import Any
 
-from claude_iterate.core.notices import Notice
-from claude_iterate.core.settings import NotifySettings
-from claude_iterate.sinks.notice_forms import letter
+from claude_iterate.core.settings.declared import NotifySettings
+from claude_iterate.sinks.notifications.notice_forms import letter
+from claude_iterate.sinks.notifications.notices import Notice
 
 NOTICE = Notice("completion", "Task Complete", "TASK COMPLETE ✅\n\nx < y", "high", ("a", "b"), {"run": "r1"})
 

@@ -18,9 +18,9 @@ from claude_iterate.core.events import (
     StatusChanged,
     VerificationFinished,
 )
-from claude_iterate.core.settings import Settings, build
-from claude_iterate.core.status import Change, Status
-from claude_iterate.sinks.notify import CLOSE_WITHIN, Notifier, is_wanted
+from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.core.settings.declared import Settings, build
+from claude_iterate.sinks.notifications.notification_sink import CLOSE_WITHIN, Notifier, is_wanted
 from tests.receiver import Received, Receiver
 
 OK = Outcome("ok")
@@ -192,7 +192,7 @@ def test_the_last_word_is_handed_over_and_not_waited_for(run: Run, receiver: Rec
 
 def test_the_last_word_is_tried_until_the_deadline(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """When nobody takes it; and no longer."""
-    monkeypatch.setattr("claude_iterate.sinks.notify.CLOSE_WITHIN", 0.3)
+    monkeypatch.setattr("claude_iterate.sinks.notifications.notification_sink.CLOSE_WITHIN", 0.3)
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         run.begin(f"http://127.0.0.1:{place.getsockname()[1]}/", notify__events=("completion",))
@@ -235,7 +235,7 @@ def test_a_long_retry_after_does_not_hold_up_the_last_word(
     run: Run, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It goes out at half time, past the one that was told to wait."""
-    monkeypatch.setattr("claude_iterate.sinks.notify.CLOSE_WITHIN", 1.0)
+    monkeypatch.setattr("claude_iterate.sinks.notifications.notification_sink.CLOSE_WITHIN", 1.0)
     receiver.answers = [(429, {"Retry-After": "30"})]
     run.begin(receiver)
     receiver.wait(lambda got: len(got) == 1)

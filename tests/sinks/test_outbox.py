@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.notices import Notice
-from claude_iterate.sinks.outbox import Outbox
+from claude_iterate.sinks.notifications.notices import Notice
+from claude_iterate.sinks.notifications.outbox import Outbox
 
 
 def filled(capacity: int, *events: str) -> Outbox:

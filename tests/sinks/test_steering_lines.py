@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from claude_iterate.core.answers import answer
-from claude_iterate.core.call import Call
 from claude_iterate.core.events import Requested, VerificationFinished, WaitStarted
-from claude_iterate.core.state import RunState
-from claude_iterate.core.status import Status
-from claude_iterate.sinks.steering_lines import requested
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.state.answers import answer
+from claude_iterate.core.state.call_state import Call
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.text.steering_lines import requested
 
 BETWEEN = RunState()
 ITERATION = RunState(call=Call(3, 0.0))

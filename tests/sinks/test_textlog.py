@@ -24,8 +24,8 @@ from claude_iterate.core.events import (
     ToolCalled,
     Warned,
 )
-from claude_iterate.core.status import Change, Status
-from claude_iterate.sinks.textlog import TextLog
+from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.sinks.log.text_log import TextLog
 
 RULE = "=" * 80
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import ToolCalled
-from claude_iterate.sinks.limits import CONSOLE, WHOLE
-from claude_iterate.sinks.tool_calls import call_lines, headline
+from claude_iterate.text.excerpt_limits import CONSOLE, WHOLE
+from claude_iterate.text.tool_calls import call_lines, headline
 
 
 def shown(name, limits=CONSOLE, **values):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import ToolAnswered
-from claude_iterate.sinks.limits import CONSOLE, WHOLE
-from claude_iterate.sinks.tool_results import result_lines
+from claude_iterate.text.excerpt_limits import CONSOLE, WHOLE
+from claude_iterate.text.tool_results import result_lines
 
 
 def shown(name, text, limits=CONSOLE, **more):

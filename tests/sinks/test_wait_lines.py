@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import IterationFinished, Outcome, Requested, WaitEnded, WaitStarted
-from claude_iterate.core.state import fold
-from claude_iterate.core.status import Status
-from claude_iterate.sinks import wait_lines
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.state.run_state import fold
+from claude_iterate.text import wait_lines
 from tests.sinks.conftest import BEGAN
 
 

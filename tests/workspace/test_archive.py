@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.errors import ArchiveProblem
-from claude_iterate.workspace import archive, archive_entries, archive_list
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.archives import archive_creation, archive_entries, archive_list
+from claude_iterate.workspace.lifecycle.project import Project
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_everything_is_inside(project: Project, tmp_path: Path) -> None:
     (layout.working / "link").symlink_to(elsewhere, target_is_directory=True)
     (layout.working / "dangling").symlink_to("nowhere")
     layout.lock.touch()
-    saved = archive.save(layout, project.archive_folder)
+    saved = archive_creation.save(layout, project.archive_folder)
     path = saved.path
     assert re.fullmatch(r"w-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.tar\.gz", path.name)
     with tarfile.open(path) as opened:
@@ -53,7 +53,7 @@ def test_everything_is_inside(project: Project, tmp_path: Path) -> None:
 def test_two_in_one_second_are_two(project: Project) -> None:
     """A second archive never replaces the first."""
     layout = project.create("w")
-    paths = {archive.save(layout, project.archive_folder).path for _ in range(3)}
+    paths = {archive_creation.save(layout, project.archive_folder).path for _ in range(3)}
     assert len(paths) == 3
     assert all(path.is_file() for path in paths)
 
@@ -67,14 +67,17 @@ def test_what_has_no_content_is_told(project: Project) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"/proc/self/fd/{here}/socket")  # the path itself may be too long for one
     os.close(here)
-    assert sorted(archive.save(layout, project.archive_folder).left_out) == ["working/deep/socket", "working/pipe"]
+    assert sorted(archive_creation.save(layout, project.archive_folder).left_out) == [
+        "working/deep/socket",
+        "working/pipe",
+    ]
 
 
 def test_long_names_stay_names(project: Project) -> None:
     """The archive of a workspace with the longest name can be named in every command."""
     layout = project.create("n" * 100)
     for _ in range(2):
-        archive_list.checked(archive.save(layout, project.archive_folder).path.name)
+        archive_list.checked(archive_creation.save(layout, project.archive_folder).path.name)
     assert [found.workspace for found in archive_list.archives(project.archive_folder)] == ["n" * 100] * 2
 
 
@@ -84,7 +87,7 @@ def test_not_into_the_workspace_itself(tmp_path: Path) -> None:
     project = Project(tmp_path, {"HOME": str(tmp_path), "CLAUDE_ITERATE_PATHS__ARCHIVE_DIR": inside})
     layout = project.create("w")
     with pytest.raises(ArchiveProblem, match="lies within the workspace"):
-        archive.save(layout, project.archive_folder)
+        archive_creation.save(layout, project.archive_folder)
     assert list(layout.working.iterdir()) == []
 
 
@@ -98,7 +101,7 @@ def test_failure_leaves_no_half_archive(project: Project, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(tarfile.TarFile, "addfile", full)
     with pytest.raises(ArchiveProblem, match="No space left"):
-        archive.save(layout, project.archive_folder)
+        archive_creation.save(layout, project.archive_folder)
     assert list(project.archive_folder.iterdir()) == []
     assert sorted(path.name for path in layout.folder.rglob("*")) == before
 
@@ -114,7 +117,7 @@ def test_an_archive_that_lacks_something_is_none(project: Project, monkeypatch: 
 
     monkeypatch.setattr(tarfile.TarFile, "addfile", swallowing)
     with pytest.raises(ArchiveProblem, match=r"does not hold w/INSTRUCTIONS\.md"):
-        archive.save(layout, project.archive_folder)
+        archive_creation.save(layout, project.archive_folder)
     assert list(project.archive_folder.iterdir()) == []
 
 
@@ -123,5 +126,5 @@ def test_too_many_to_restore_are_too_many_to_save(project: Project, monkeypatch:
     layout = project.create("w", instructions=b"do it")
     monkeypatch.setattr(archive_entries, "MOST_ENTRIES", 3)
     with pytest.raises(ArchiveProblem, match="more than 3 files"):
-        archive.save(layout, project.archive_folder)
+        archive_creation.save(layout, project.archive_folder)
     assert layout.instructions.exists()

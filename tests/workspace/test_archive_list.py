@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.errors import ArchiveProblem, UsageProblem
-from claude_iterate.workspace import archive, archive_list, archive_restoring
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.archives import archive_creation, archive_list, restoration
+from claude_iterate.workspace.lifecycle.project import Project
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive" / "old-task-2025-10-01T08-30-00"
 
@@ -32,15 +32,15 @@ def test_a_hostile_name_in_the_manifest(project: Project) -> None:
         tar.addfile(member, io.BytesIO(data))
     found = archive_list.find(project.archive_folder, "a")
     with pytest.raises(ArchiveProblem, match="cannot be a name"):
-        archive_restoring.target_name(found, None)
+        restoration.target_name(found, None)
     with pytest.raises(UsageProblem):
-        archive_restoring.target_name(found, "../x")
+        restoration.target_name(found, "../x")
 
 
 def test_newest_first(project: Project) -> None:
     """By manifest, else by name; strangers in the folder are not archives."""
     shutil.copytree(ORIGINAL, project.archive_folder / ORIGINAL.name)
-    ours = archive.save(project.create("w"), project.archive_folder).path.name.removesuffix(".tar.gz")
+    ours = archive_creation.save(project.create("w"), project.archive_folder).path.name.removesuffix(".tar.gz")
     (project.archive_folder / "x-2024-01-02T03-04-05.tar.gz").write_bytes(b"")
     (project.archive_folder / "README.md").write_text("mine")
     (project.archive_folder / ".hidden").mkdir()

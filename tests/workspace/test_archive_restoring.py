@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from claude_iterate.errors import ArchiveProblem
-from claude_iterate.workspace import archive, archive_entries, archive_list, archive_restoring, metadata
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.archives import archive_creation, archive_entries, archive_list, restoration
+from claude_iterate.workspace.lifecycle.project import Project
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive" / "old-task-2025-10-01T08-30-00"
 
@@ -43,8 +44,8 @@ def tree(folder: Path) -> dict[str, Any]:
 
 def restored(project: Project, name: str, target: str, outside_links: bool = False) -> Path:
     found = archive_list.find(project.archive_folder, name)
-    folder = project.workspaces_folder / archive_restoring.target_name(found, target)
-    archive_restoring.restore(found, folder, outside_links)
+    folder = project.workspaces_folder / restoration.target_name(found, target)
+    restoration.restore(found, folder, outside_links)
     return folder
 
 
@@ -63,7 +64,7 @@ def test_what_comes_back_is_what_went_away(project: Project) -> None:
     (layout.working / "empty").mkdir()
     os.close(os.open(os.fsencode(layout.working) + b"/caf\xe9", os.O_CREAT, 0o600))
     before = tree(layout.folder)
-    name = archive.save(layout, project.archive_folder).path.name
+    name = archive_creation.save(layout, project.archive_folder).path.name
     folder = restored(project, name, "other")
     after = tree(folder)
     assert before.pop(".metadata.json") != after.pop(".metadata.json")
@@ -85,7 +86,7 @@ def test_permissions_come_back(project: Project, kind: str) -> None:
         path.chmod(mode)
     layout.folder.chmod(0o700)
     if kind == "tar":
-        name = archive.save(layout, project.archive_folder).path.name
+        name = archive_creation.save(layout, project.archive_folder).path.name
     else:
         name = "w-2025-10-01T08-30-00"
         shutil.copytree(layout.folder, project.archive_folder / name)
@@ -139,7 +140,7 @@ def test_the_originals_tarball_comes_back(project: Project) -> None:
 def test_a_place_that_is_taken_stays_as_it_is(project: Project) -> None:
     """Workspace, file or dead link: nothing is written over."""
     layout = project.create("w", instructions=b"first")
-    name = archive.save(layout, project.archive_folder).path.name
+    name = archive_creation.save(layout, project.archive_folder).path.name
     layout.instructions.write_text("second")
     (project.workspaces_folder / "dead").symlink_to("nowhere")
     for target in ("w", "dead"):
@@ -210,7 +211,7 @@ def test_links_outside_only_when_asked_for(project: Project, tmp_path: Path) -> 
     outside.write_text("mine")
     layout = project.create("w")
     (layout.working / "link").symlink_to(outside)
-    name = archive.save(layout, project.archive_folder).path.name
+    name = archive_creation.save(layout, project.archive_folder).path.name
     with pytest.raises(ArchiveProblem, match="leads outside: working/link") as told:
         restored(project, name, "other")
     assert "--outside-links" in told.value.hint
@@ -271,12 +272,12 @@ def pipe(path: Path) -> None:
 def test_damage_is_told(project: Project, damage: Callable[[Path], Any]) -> None:
     """Cut short, spoiled, no tar, not even a file: a clear error, nothing written, still listed and deletable."""
     layout = project.create("w", instructions=os.urandom(5000))
-    path = archive.save(layout, project.archive_folder).path
+    path = archive_creation.save(layout, project.archive_folder).path
     damage(path)
     with pytest.raises(ArchiveProblem):
         restored(project, path.name, "other")
     with pytest.raises(ArchiveProblem):
-        archive_restoring.contents(archive_list.find(project.archive_folder, path.name))
+        restoration.contents(archive_list.find(project.archive_folder, path.name))
     assert [path.name for path in project.workspaces_folder.iterdir()] == ["w"]
     assert [found.path for found in archive_list.archives(project.archive_folder)] == [path]
 
@@ -284,7 +285,7 @@ def test_damage_is_told(project: Project, damage: Callable[[Path], Any]) -> None
 @pytest.mark.parametrize(("limit", "words"), [("MOST_ENTRIES", "more than 2 files"), ("MOST_BYTES", "absurd size")])
 def test_bounds(project: Project, monkeypatch: pytest.MonkeyPatch, limit: str, words: str) -> None:
     """Too many, too much: refused."""
-    name = archive.save(project.create("w", instructions=b"do it"), project.archive_folder).path.name
+    name = archive_creation.save(project.create("w", instructions=b"do it"), project.archive_folder).path.name
     monkeypatch.setattr(archive_entries, limit, 2)
     with pytest.raises(ArchiveProblem, match=words):
         restored(project, name, "other")
@@ -292,7 +293,7 @@ def test_bounds(project: Project, monkeypatch: pytest.MonkeyPatch, limit: str, w
 
 def test_no_room(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not fit on the disk is not begun."""
-    name = archive.save(project.create("w", instructions=b"do it"), project.archive_folder).path.name
+    name = archive_creation.save(project.create("w", instructions=b"do it"), project.archive_folder).path.name
     monkeypatch.setattr(shutil, "disk_usage", lambda _place: type("Usage", (), {"free": 10}))
     with pytest.raises(ArchiveProblem, match="does not fit"):
         restored(project, name, "other")
@@ -300,7 +301,7 @@ def test_no_room(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_failure_half_way_leaves_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that fills up while restoring: no half workspace, not even a hidden one."""
-    name = archive.save(project.create("w", instructions=b"do it"), project.archive_folder).path.name
+    name = archive_creation.save(project.create("w", instructions=b"do it"), project.archive_folder).path.name
 
     def full(*_arguments: object) -> None:
         raise OSError(28, "No space left on device")

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import bounded, snapshot
+from claude_iterate.workspace.files import foreign, versions
 
 
 def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
     """As many bytes as allowed are read, one more is none; `look` gives the beginning and says so."""
     path = tmp_path / "report"
     path.write_bytes(b"12345")
-    assert bounded.read(path, 5) == b"12345"
-    assert bounded.read(path, 4) is None
-    assert bounded.look(path, 4)[:2] == (b"1234", False)
-    assert bounded.look(path, 5)[:2] == (b"12345", True)
+    assert foreign.read(path, 5) == b"12345"
+    assert foreign.read(path, 4) is None
+    assert foreign.look(path, 4)[:2] == (b"1234", False)
+    assert foreign.look(path, 5)[:2] == (b"12345", True)
     path.write_bytes(b"")
-    assert bounded.read(path, 0) == b""
+    assert foreign.read(path, 0) == b""
 
 
 def test_a_file_that_never_ends_is_none(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_a_file_that_never_ends_is_none(tmp_path: Path) -> None:
     path = tmp_path / "sparse"
     with path.open("wb") as file:
         file.truncate(1 << 40)
-    assert bounded.read(path) is None
+    assert foreign.read(path) is None
 
 
 def test_what_is_no_regular_file_is_none_at_once(tmp_path: Path) -> None:
@@ -44,15 +44,15 @@ def test_what_is_no_regular_file_is_none_at_once(tmp_path: Path) -> None:
         finally:
             os.close(here)
         for name in ("pipe", "socket", "dangling", "circle", "none", "."):
-            assert bounded.read(tmp_path / name) is None, name
-    assert bounded.read(Path("/dev/zero")) is None
+            assert foreign.read(tmp_path / name) is None, name
+    assert foreign.read(Path("/dev/zero")) is None
 
 
 def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
     """The agent may keep its report elsewhere."""
     (tmp_path / "real").write_bytes(b"x")
     (tmp_path / "link").symlink_to("real")
-    assert bounded.read(tmp_path / "link") == b"x"
+    assert foreign.read(tmp_path / "link") == b"x"
 
 
 def test_a_snapshot_neither_hangs_nor_swells(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_snapshot_neither_hangs_nor_swells(tmp_path: Path) -> None:
     with (tmp_path / "large").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(WorkspaceProblem, match="not a regular file"):
-        snapshot.look(tmp_path / "pipe")
+        versions.look(tmp_path / "pipe")
     with pytest.raises(WorkspaceProblem, match="larger than"):
-        snapshot.look(tmp_path / "large")
-    assert snapshot.look(tmp_path / "none").data is None
+        versions.look(tmp_path / "large")
+    assert versions.look(tmp_path / "none").data is None

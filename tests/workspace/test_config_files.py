@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.core.layers import resolve
+from claude_iterate.core.settings.layers import resolve
 from claude_iterate.errors import SettingsProblem
-from claude_iterate.workspace import config_files
 from claude_iterate.workspace.metadata import Metadata
+from claude_iterate.workspace.settings_files import settings_reader
 
 
 def environ(tmp_path: Path, **more: str) -> dict[str, str]:
@@ -27,7 +27,7 @@ def test_project_key_leaves_the_users_other_keys_alone(tmp_path: Path, user: Pat
     """A project file with one key changes that key and nothing else (defect 30)."""
     (user / "config.toml").write_text('delay = 7\n[claude]\ncommand = "mine"\nmodel = "opus"\n')
     (tmp_path / ".claude-iterate.toml").write_text('[claude]\nmodel = "haiku"\n')
-    resolved = resolve(config_files.layers(tmp_path, environ(tmp_path)))
+    resolved = resolve(settings_reader.layers(tmp_path, environ(tmp_path)))
     assert resolved.settings.delay == 7
     assert resolved.settings.claude.command == ("mine",)
     assert resolved.settings.claude.model == "haiku"
@@ -43,7 +43,7 @@ def test_layers_stand_in_the_order_of_their_strength(tmp_path: Path, user: Path)
         '{"defaultDelay": 2, "defaultMaxIterations": 2, "defaultStagnationThreshold": 2}'
     )
     about = Metadata({"format": 3, "config": {"delay": 3, "max_iterations": 3}})
-    found = config_files.layers(tmp_path, environ(tmp_path, CLAUDE_ITERATE_DELAY="4"), about)
+    found = settings_reader.layers(tmp_path, environ(tmp_path, CLAUDE_ITERATE_DELAY="4"), about)
     settings = resolve(found).settings
     assert (settings.output, settings.stagnation_threshold, settings.max_iterations, settings.delay) == (
         "quiet",
@@ -69,7 +69,7 @@ def test_torn_file_names_file_and_line(tmp_path: Path, name: str, content: bytes
     """A damaged settings file is an expected error with file, line and a way out."""
     (tmp_path / name).write_bytes(content)
     with pytest.raises(SettingsProblem) as raised:
-        config_files.layers(tmp_path, environ(tmp_path))
+        settings_reader.layers(tmp_path, environ(tmp_path))
     assert str(tmp_path / name) in raised.value.message
     assert f"line {line}" in raised.value.message
     assert word in raised.value.message
@@ -81,26 +81,26 @@ def test_two_files_in_one_scope_are_an_error(tmp_path: Path) -> None:
     (tmp_path / ".claude-iterate.toml").touch()
     (tmp_path / ".claude-iterate.json").write_text("{}")
     with pytest.raises(SettingsProblem, match="two settings files"):
-        config_files.layers(tmp_path, environ(tmp_path))
+        settings_reader.layers(tmp_path, environ(tmp_path))
 
 
 def test_folder_instead_of_a_file_is_told(tmp_path: Path) -> None:
     """A folder with a settings file's name is not silently ignored."""
     (tmp_path / ".claude-iterate.toml").mkdir()
     with pytest.raises(SettingsProblem, match="cannot be read"):
-        config_files.layers(tmp_path, environ(tmp_path))
+        settings_reader.layers(tmp_path, environ(tmp_path))
 
 
 def test_byte_order_mark_is_no_content(tmp_path: Path) -> None:
     """Files saved by Windows editors are read."""
     (tmp_path / ".claude-iterate.toml").write_bytes(b"\xef\xbb\xbfdelay = 9\n")
-    assert resolve(config_files.layers(tmp_path, environ(tmp_path))).settings.delay == 9
+    assert resolve(settings_reader.layers(tmp_path, environ(tmp_path))).settings.delay == 9
 
 
 def test_bad_variable_is_named(tmp_path: Path) -> None:
     """`CLAUDE_ITERATE_DELAY=banana` names the variable and what is expected."""
     with pytest.raises(SettingsProblem) as raised:
-        config_files.layers(tmp_path, environ(tmp_path, CLAUDE_ITERATE_DELAY="banana"))
+        settings_reader.layers(tmp_path, environ(tmp_path, CLAUDE_ITERATE_DELAY="banana"))
     assert "CLAUDE_ITERATE_DELAY" in raised.value.message
     assert "duration" in raised.value.hint
 
@@ -120,7 +120,7 @@ def test_user_folder_is_where_the_platform_keeps_settings(
     platform: str, variables: dict[str, str], expected: str
 ) -> None:
     """Each platform's custom is followed; one variable overrides it."""
-    assert config_files.user_folder(variables, platform) == Path(expected)
+    assert settings_reader.user_folder(variables, platform) == Path(expected)
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.toml", "delay = {}"), ("a.json", '{{"delay": {}}}')])
@@ -129,7 +129,7 @@ def test_a_number_without_end_is_told_like_any_torn_line(tmp_path: Path, name: s
     path = tmp_path / name
     path.write_text(text.format("9" * 5000))
     with pytest.raises(SettingsProblem, match="thousands of digits"):
-        config_files.read_document(path)
+        settings_reader.read_document(path)
 
 
 @pytest.mark.parametrize("pattern", ["x{99999999999}", "(" * 3000 + ")" * 3000, "(", "[a"])
@@ -137,4 +137,4 @@ def test_a_pattern_that_cannot_be_compiled_is_refused(tmp_path: Path, pattern: s
     """Whatever way it fails."""
     (tmp_path / ".claude-iterate.toml").write_text(f"[limits]\npatterns = ['{pattern}']\n")
     with pytest.raises(SettingsProblem, match=r"limits\.patterns"):
-        config_files.layers(tmp_path, environ(tmp_path))
+        settings_reader.layers(tmp_path, environ(tmp_path))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.errors import SettingsProblem, UsageProblem, WorkspaceProblem
-from claude_iterate.workspace import config_files, config_writing
+from claude_iterate.workspace.settings_files import settings_reader, settings_writer
 
 COMMENTED = """\
 # why we are slow
@@ -33,16 +33,16 @@ def toml(tmp_path: Path) -> Path:
 
 def test_comments_survive(toml: Path) -> None:
     """A TOML file keeps its comments, order and blank lines."""
-    config_writing.set_text(toml, "delay", "1h30m")
-    config_writing.set_text(toml, "claude.model", "haiku")
+    settings_writer.set_text(toml, "delay", "1h30m")
+    settings_writer.set_text(toml, "claude.model", "haiku")
     assert toml.read_text() == COMMENTED.replace("delay = 5", 'delay = "1h30m"').replace("opus", "haiku")
 
 
 def test_new_keys_land_where_they_belong(toml: Path) -> None:
     """A new top-level key goes above the tables, a new table's key into its table."""
-    config_writing.set_text(toml, "max_iterations", "9")
-    config_writing.set_text(toml, "notification.status_watch.debounce_ms", "700")
-    config_writing.set_text(toml, "claude.env", '{"A": "b"}')
+    settings_writer.set_text(toml, "max_iterations", "9")
+    settings_writer.set_text(toml, "notification.status_watch.debounce_ms", "700")
+    settings_writer.set_text(toml, "claude.env", '{"A": "b"}')
     document = tomllib.loads(toml.read_text())
     assert document["max_iterations"] == 9
     assert document["notification"] == {"status_watch": {"debounce_ms": 700}}
@@ -63,7 +63,7 @@ def test_new_keys_land_where_they_belong(toml: Path) -> None:
 def test_bad_value_changes_nothing(toml: Path, key: str, text: str) -> None:
     """The value is judged before anything is written."""
     with pytest.raises(SettingsProblem) as raised:
-        config_writing.set_text(toml, key, text)
+        settings_writer.set_text(toml, key, text)
     assert key in raised.value.message
     assert raised.value.hint.startswith("Expected ")
     assert toml.read_text() == COMMENTED
@@ -73,14 +73,14 @@ def test_missing_file_is_not_made_for_a_bad_value(tmp_path: Path) -> None:
     """Nothing half-made: not even the folder."""
     path = tmp_path / "new" / "config.toml"
     with pytest.raises(SettingsProblem):
-        config_writing.set_text(path, "delay", "banana")
+        settings_writer.set_text(path, "delay", "banana")
     assert not path.parent.exists()
 
 
 def test_misspelt_key_names_the_right_one(toml: Path) -> None:
     """`max_iteration` is answered with `max_iterations`."""
     with pytest.raises(SettingsProblem) as raised:
-        config_writing.set_text(toml, "max_iteration", "3")
+        settings_writer.set_text(toml, "max_iteration", "3")
     assert "max_iterations" in raised.value.hint
 
 
@@ -88,10 +88,10 @@ def test_json_file_stays_json_and_keeps_its_spelling(tmp_path: Path) -> None:
     """The original's file is changed in the original's words, so that both tools read it."""
     path = tmp_path / ".claude-iterate.json"
     path.write_text('{"defaultDelay": 3, "notification": {"statusWatch": {"debounceMs": 900}}}')
-    config_writing.set_text(path, "delay", "4")
-    config_writing.set_text(path, "max_iterations", "8")
-    config_writing.set_text(path, "notification.status_watch.enabled", "false")
-    config_writing.set_text(path, "claude.max_turns", "5")
+    settings_writer.set_text(path, "delay", "4")
+    settings_writer.set_text(path, "max_iterations", "8")
+    settings_writer.set_text(path, "notification.status_watch.enabled", "false")
+    settings_writer.set_text(path, "claude.max_turns", "5")
     assert json.loads(path.read_text()) == {
         "defaultDelay": 4,
         "notification": {"statusWatch": {"debounceMs": 900, "enabled": False}},
@@ -109,7 +109,7 @@ def metadata_file(tmp_path: Path, **more: Any) -> Path:
 def test_workspace_setting_goes_under_config(tmp_path: Path) -> None:
     """Other keys of the metadata, unknown ones too, survive."""
     path = metadata_file(tmp_path)
-    config_writing.set_text(path, "claude.model", "opus")
+    settings_writer.set_text(path, "claude.model", "opus")
     assert json.loads(path.read_text()) == {
         "name": "w",
         "status": "in_progress",
@@ -121,11 +121,11 @@ def test_workspace_setting_goes_under_config(tmp_path: Path) -> None:
 def test_originals_top_level_setting_gives_way(tmp_path: Path) -> None:
     """A workspace made by the original has `maxIterations` beside `config`; setting and unsetting reach it."""
     path = metadata_file(tmp_path, maxIterations=7)
-    config_writing.set_text(path, "max_iterations", "9")
+    settings_writer.set_text(path, "max_iterations", "9")
     document = json.loads(path.read_text())
     assert "maxIterations" not in document
     assert document["config"] == {"max_iterations": 9}
-    assert config_writing.unset(path, "maxIterations")
+    assert settings_writer.unset(path, "maxIterations")
     assert json.loads(path.read_text())["config"] == {}
 
 
@@ -134,20 +134,20 @@ def test_damaged_metadata_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / ".metadata.json"
     path.write_text('{"name": ')
     with pytest.raises(WorkspaceProblem):
-        config_writing.set_text(path, "delay", "1")
+        settings_writer.set_text(path, "delay", "1")
     assert path.read_text() == '{"name": '
 
 
 def test_lists_grow_and_shrink(toml: Path) -> None:
     """--add puts a word in once, --remove takes it out, a word that is not there is told."""
-    assert config_writing.add(toml, "claude.args", "--debug") == ["--debug"]
-    assert config_writing.add(toml, "claude.args", "--debug") == ["--debug"]
-    assert config_writing.add(toml, "claude.args", "a,b") == ["--debug", "a,b"]
-    assert config_writing.remove(toml, "claude.args", "--debug") == ["a,b"]
+    assert settings_writer.add(toml, "claude.args", "--debug") == ["--debug"]
+    assert settings_writer.add(toml, "claude.args", "--debug") == ["--debug"]
+    assert settings_writer.add(toml, "claude.args", "a,b") == ["--debug", "a,b"]
+    assert settings_writer.remove(toml, "claude.args", "--debug") == ["a,b"]
     with pytest.raises(SettingsProblem, match="is not in"):
-        config_writing.remove(toml, "claude.args", "--debug")
+        settings_writer.remove(toml, "claude.args", "--debug")
     with pytest.raises(UsageProblem, match="no list"):
-        config_writing.add(toml, "delay", "3")
+        settings_writer.add(toml, "delay", "3")
 
 
 LISTED = """\
@@ -164,17 +164,17 @@ checks = [
 def test_comments_within_a_list_survive(toml: Path) -> None:
     """A word is put in and taken out in place; the comment beside a word goes with it, no other does."""
     toml.write_text(LISTED)
-    assert config_writing.add(toml, "verification.checks", "mypy") == ["ruff check", "pytest -q", "mypy"]
+    assert settings_writer.add(toml, "verification.checks", "mypy") == ["ruff check", "pytest -q", "mypy"]
     grown = toml.read_text()
     assert [line for line in LISTED.splitlines() if line not in grown.splitlines()] == []
-    assert config_writing.remove(toml, "verification.checks", "ruff check") == ["pytest -q", "mypy"]
+    assert settings_writer.remove(toml, "verification.checks", "ruff check") == ["pytest -q", "mypy"]
     assert toml.read_text() == grown.replace('    "ruff check",  # style\n', "")
 
 
 def test_words_beside_the_workspaces_settings_are_not_lost(tmp_path: Path) -> None:
     """The original kept a list beside `config`; one more word moves all of it."""
     path = metadata_file(tmp_path, notifyEvents=["completion", "error"])
-    assert config_writing.add(path, "notify.events", "blocked") == ["completion", "error", "blocked"]
+    assert settings_writer.add(path, "notify.events", "blocked") == ["completion", "error", "blocked"]
     assert json.loads(path.read_text())["config"] == {"notify": {"events": ["completion", "error", "blocked"]}}
 
 
@@ -185,7 +185,8 @@ def test_nobodys_change_is_lost(tmp_path: Path, name: str) -> None:
     if path.suffix == ".json":
         path.write_text("{}")
     words = [f"c{number}" for number in range(8)]
-    program = "import sys, pathlib; from claude_iterate.workspace import config_writing as c; sys.stdin.read()\n"
+    program = "import sys, pathlib; from claude_iterate.workspace.settings_files import settings_writer as c\n"
+    program += "sys.stdin.read()\n"
     program += "for part in 'abc': c.add(pathlib.Path(sys.argv[1]), 'verification.checks', sys.argv[2] + part)"
     commands = [
         subprocess.Popen([sys.executable, "-c", program, str(path), word], stdin=subprocess.PIPE) for word in words
@@ -194,7 +195,7 @@ def test_nobodys_change_is_lost(tmp_path: Path, name: str) -> None:
         assert command.stdin is not None
         command.stdin.close()
     assert [command.wait(60) for command in commands] == [0] * len(words)
-    found = config_files.read_document(path)["verification"]["checks"]
+    found = settings_reader.read_document(path)["verification"]["checks"]
     assert sorted(found) == sorted(word + part for word in words for part in "abc")
     assert list(path.parent.iterdir()) == [path]
 
@@ -203,14 +204,14 @@ def test_unset_removes_every_spelling(tmp_path: Path) -> None:
     """Two spellings of one key in a file are one setting."""
     path = tmp_path / "config.toml"
     path.write_text("delay = 3\ndefaultDelay = 4\noutput = 'quiet'\n")
-    assert config_writing.unset(path, "delay")
+    assert settings_writer.unset(path, "delay")
     assert tomllib.loads(path.read_text()) == {"output": "quiet"}
-    assert not config_writing.unset(path, "delay")
+    assert not settings_writer.unset(path, "delay")
 
 
 def test_torn_file_is_not_overwritten(toml: Path) -> None:
     """A file we cannot read is a file we do not write."""
     toml.write_text("delay = = 3")
     with pytest.raises(SettingsProblem, match="line 1"):
-        config_writing.set_text(toml, "delay", "4")
+        settings_writer.set_text(toml, "delay", "4")
     assert toml.read_text() == "delay = = 3"

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import control
-from claude_iterate.workspace.control import Letterbox, Request
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import control
+from claude_iterate.workspace.running.control import Letterbox, Request
 
 
 @pytest.fixture

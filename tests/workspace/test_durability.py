@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import Entry, IterationStarted, Said
-from claude_iterate.workspace import atomic
-from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.journal.writer import JournalWriter
 
 
 class Disk:

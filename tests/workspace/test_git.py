@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.workspace import git
+from claude_iterate.progress import git_tree
 
 
 def said(root: Path, *words: str) -> str:
@@ -41,7 +41,7 @@ def test_the_repository_stays_as_it_is(root: Path) -> None:
     (root / "a").write_text("two\n")
     (root / "untracked").write_text("new\n" * 1000)
     before = contents(root)
-    assert git.tree_of(root, root / "own", root / "own" / "scratch")
+    assert git_tree.tree_of(root, root / "own", root / "own" / "scratch")
     assert contents(root) == before
 
 
@@ -49,11 +49,11 @@ def test_nothing_is_left_aside(root: Path) -> None:
     """The folder for new objects is gone, whether git could tell or not."""
     scratch = root / "own" / "runs" / "r" / "scratch"
     (root / "untracked").write_text("new\n")
-    assert git.tree_of(root, root / "own", scratch)
+    assert git_tree.tree_of(root, root / "own", scratch)
     assert not scratch.exists()
     scratch.parent.rmdir()
     scratch.parent.write_text("no folder")
-    assert git.tree_of(root, root / "own", scratch) == ""
+    assert git_tree.tree_of(root, root / "own", scratch) == ""
 
 
 def test_the_name_is_that_of_the_whole_content(root: Path) -> None:
@@ -62,11 +62,11 @@ def test_the_name_is_that_of_the_whole_content(root: Path) -> None:
     (root / "ignored").write_text("nobody's\n")
     (root / "untracked").write_text("new\n")
     (root / "own" / "journal").write_text("busy\n")
-    found = git.tree_of(root, root / "own", root / "own" / "scratch")
+    found = git_tree.tree_of(root, root / "own", root / "own" / "scratch")
     said(root, "add", "a", "untracked")
     assert found == said(root, "write-tree")
 
 
 def test_where_there_is_no_repository_there_is_no_name(tmp_path: Path) -> None:
     """And no error."""
-    assert git.tree_of(tmp_path, tmp_path / "own", tmp_path / "scratch") == ""
+    assert git_tree.tree_of(tmp_path, tmp_path / "own", tmp_path / "scratch") == ""

@@ -22,12 +22,12 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from claude_iterate.core.status import Status
-from claude_iterate.workspace import journal_ends
-from claude_iterate.workspace.inheritance import inherit
-from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.core.reports.status import Status
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle.inheritance import inherit
+from claude_iterate.workspace.lifecycle.project import Project
 
 
 @pytest.fixture
@@ -145,12 +145,12 @@ def test_the_age_is_that_of_the_last_entry(layout: Layout, torn: bytes) -> None:
     run = played(layout, Said("x" * 100_000), *[Said("y")] * 3)
     with layout.journal(run).open("ab") as file:
         file.write(torn)
-    assert journal_ends.age(layout.journal(run)) == 50.0
+    assert reader.age(layout.journal(run)) == 50.0
 
 
 def test_a_journal_without_entries_has_no_age(tmp_path: Path) -> None:
     """Nor a beginning."""
     path = tmp_path / "events.ndjson"
-    assert journal_ends.beginning(path) is None
+    assert reader.beginning(path) is None
     path.write_bytes(b"\0\0\n")
-    assert (journal_ends.age(path), journal_ends.beginning(path)) == (0.0, None)
+    assert (reader.age(path), reader.beginning(path)) == (0.0, None)

@@ -27,10 +27,11 @@ from claude_iterate.core.events import (
     Said,
     Warned,
 )
-from claude_iterate.workspace import journal
-from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.journal import writer as journal_writer
+from claude_iterate.workspace.journal.reserve import SIZE, Reserve
+from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.reserve import SIZE, Reserve
 
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",))
 
@@ -49,7 +50,7 @@ def written(path: Path, given: list[Entry]) -> None:
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     """Also texts with characters that some take for line ends."""
     written(tmp_path / "r" / "events.ndjson", entries(100))
-    assert list(journal.read(tmp_path / "r" / "events.ndjson")) == entries(100)
+    assert list(reader.read(tmp_path / "r" / "events.ndjson")) == entries(100)
 
 
 def test_a_torn_end_and_foreign_lines_are_passed_over(tmp_path: Path) -> None:
@@ -58,7 +59,7 @@ def test_a_torn_end_and_foreign_lines_are_passed_over(tmp_path: Path) -> None:
     written(path, entries(3))
     with path.open("ab") as file:
         file.write(b'{"not": "an entry"}\n\xff\xfe\n\n{"seq": 4, "at": 1.0, "el')
-    assert list(journal.read(path)) == entries(3)
+    assert list(reader.read(path)) == entries(3)
 
 
 def test_an_event_of_a_later_version_does_not_hide_the_others(tmp_path: Path) -> None:
@@ -68,7 +69,7 @@ def test_an_event_of_a_later_version_does_not_hide_the_others(tmp_path: Path) ->
     with path.open("ab") as file:
         file.write(json.dumps({"seq": 2, "at": 1.0, "elapsed": 1.0, "event": {"event": "Invented"}}).encode() + b"\n")
     written(path, [Entry(3, 1.0, 1.0, AgentStarted(7))])
-    assert [entry.seq for entry in journal.read(path)] == [1, 3]
+    assert [entry.seq for entry in reader.read(path)] == [1, 3]
 
 
 def test_long_texts_are_shortened_and_say_so(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_long_texts_are_shortened_and_say_so(tmp_path: Path) -> None:
     written(
         path, [Entry(1, 0, 0, Said("x" * 10_000)), Entry(2, 0, 0, IterationStarted(1, "I" * 10_000, "S", "P", 5, 6))]
     )
-    first, second = journal.read(path)
+    first, second = reader.read(path)
     assert isinstance(first.event, Said)
     assert len(first.event.text) + first.event.cut == 10_000
     assert second.event == IterationStarted(1, prompt_bytes=5, system_prompt_bytes=6)
@@ -98,7 +99,7 @@ def test_a_full_disk_loses_nothing_while_the_run_lives(tmp_path: Path) -> None:
     writer._handle = real
     writer.close()
     assert len(said) == 1
-    assert list(journal.read(path)) == entries(3)
+    assert list(reader.read(path)) == entries(3)
 
 
 def test_the_newest_run_that_began_is_found(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_the_newest_run_that_began_is_found(tmp_path: Path) -> None:
     layout.journal("20260103-000000-c").parent.mkdir()
     layout.journal("20260104-000000-d").parent.mkdir()
     layout.journal("20260104-000000-d").touch()
-    found = journal.last_run(layout)
+    found = reader.last_run(layout)
     assert found is not None
     assert found[0] == "20260102-000000-b"
 
@@ -119,7 +120,7 @@ class Disk:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
         self.room = room
-        monkeypatch.setattr(journal, "os", self)
+        monkeypatch.setattr(journal_writer, "os", self)
         monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_how: NamelessFile(self))
 
     def __getattr__(self, name: str) -> Any:
@@ -159,7 +160,7 @@ def record(writer: JournalWriter, *events: Event) -> None:
 
 
 def kinds(path: Path) -> list[str]:
-    return [type(entry.event).__name__ for entry in journal.read(path)]
+    return [type(entry.event).__name__ for entry in reader.read(path)]
 
 
 FINISHED = IterationFinished(1, Outcome("ok"))
@@ -229,7 +230,7 @@ def test_what_is_lost_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_only_words_are_left_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that stays full must not fill the memory; what counts is kept however long it lasts."""
     said: list[str] = []
-    monkeypatch.setattr(journal, "_KEPT_IN_MEMORY", 1000)
+    monkeypatch.setattr(journal_writer, "_KEPT_IN_MEMORY", 1000)
     disk = Disk(monkeypatch, 0)
     writer = JournalWriter(tmp_path / "j", said.append)
     record(writer, STARTED, *(Said("x" * 90) for _ in range(100)), FINISHED, ErrorPrinted("x"), RunFinished("stopped"))
@@ -259,7 +260,7 @@ def test_a_flood_of_garbage_is_counted(tmp_path: Path) -> None:
     for _ in range(2):
         flood = [GarbageSeen("x", 10) for _ in range(500)]
         written(path, [Entry(number, 0, 0, event) for number, event in enumerate([*flood, AgentExited(0)])])
-    found = list(journal.read(path))
+    found = list(reader.read(path))
     assert len(found) == 2 * 102
     assert found[100].event == GarbageSeen("(400 more such lines; the journal leaves them out)", 4000)
     assert found[100].seq == 499
@@ -270,7 +271,7 @@ def test_a_flood_of_errors_is_counted(tmp_path: Path) -> None:
     """A thousand lines of a call, then their number."""
     path = tmp_path / "j"
     written(path, [Entry(0, 0, 0, event) for event in [*(ErrorPrinted("x") for _ in range(1500)), AgentExited(0)]])
-    found = [entry.event for entry in journal.read(path)]
+    found = [entry.event for entry in reader.read(path)]
     assert found[1000:] == [ErrorPrinted("(500 more such lines; the journal leaves them out)"), AgentExited(0)]
 
 
@@ -278,7 +279,7 @@ def test_a_flood_without_an_end_is_counted_as_well(tmp_path: Path) -> None:
     """The run was ended in the middle of the call."""
     path = tmp_path / "j"
     written(path, [Entry(number, 0, 0, GarbageSeen("x", 10)) for number in range(500)])
-    assert list(journal.read(path))[-1].event.text.startswith("(400 more such lines")  # type: ignore[union-attr]
+    assert list(reader.read(path))[-1].event.text.startswith("(400 more such lines")  # type: ignore[union-attr]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="descriptors have names in /proc")

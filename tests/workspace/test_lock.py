@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate import operating_system
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import lock
+from claude_iterate.system import operating_system
+from claude_iterate.workspace.running import run_lock
 
 ROOT = Path(__file__).parents[2]
 HOLD = """
 import sys, pathlib
-from claude_iterate.workspace import lock
+from claude_iterate.workspace.running import run_lock as lock
 with lock.hold(pathlib.Path(sys.argv[1]), "w", "run-1"):
     print("held", flush=True)
     sys.stdin.read()
@@ -34,15 +34,18 @@ def test_a_second_holder_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
-        with pytest.raises(WorkspaceProblem, match=f"pid {process.pid} on .+, started 20"), lock.hold(path, "w", "r"):
+        with (
+            pytest.raises(WorkspaceProblem, match=f"pid {process.pid} on .+, started 20"),
+            run_lock.hold(path, "w", "r"),
+        ):
             pass
-        holder = lock.holder(path)
+        holder = run_lock.holder(path)
         assert holder is not None
         assert (holder["pid"], holder["run"]) == (process.pid, "run-1")
         process.kill()
-    with lock.hold(path, "w", "r"):
+    with run_lock.hold(path, "w", "r"):
         pass
-    assert lock.holder(path) is None
+    assert run_lock.holder(path) is None
 
 
 def test_those_who_look_are_not_taken_for_holders(tmp_path: Path) -> None:
@@ -51,10 +54,10 @@ def test_those_who_look_are_not_taken_for_holders(tmp_path: Path) -> None:
     path.write_text('{"pid": 1}')
     looking = os.open(path, os.O_RDONLY)
     assert operating_system.try_lock(looking, shared=True)
-    assert lock.holder(path) is None
+    assert run_lock.holder(path) is None
     threading.Timer(0.1, os.close, [looking]).start()
-    with lock.hold(path, "w", "r"):
-        assert lock.holder(path) is not None
+    with run_lock.hold(path, "w", "r"):
+        assert run_lock.holder(path) is not None
 
 
 def test_a_full_disk_is_a_problem_with_a_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,19 +69,19 @@ def test_a_full_disk_is_a_problem_with_a_place(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / ".lock"
     with monkeypatch.context() as patched:
         patched.setattr(os, "pwrite", full)
-        with pytest.raises(WorkspaceProblem, match="No space left") as problem, lock.hold(path, "w", "r"):
+        with pytest.raises(WorkspaceProblem, match="No space left") as problem, run_lock.hold(path, "w", "r"):
             pass
     assert str(tmp_path) in problem.value.hint
-    assert lock.holder(path) is None
+    assert run_lock.holder(path) is None
 
 
 def test_nobody_holds_a_lock_that_was_never_taken(tmp_path: Path) -> None:
     """And asking makes no file."""
-    assert lock.holder(tmp_path / ".lock") is None
+    assert run_lock.holder(tmp_path / ".lock") is None
     assert not (tmp_path / ".lock").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_a_clear_problem(tmp_path: Path) -> None:
     """Not a traceback."""
-    with pytest.raises(WorkspaceProblem, match="cannot be written"), lock.hold(tmp_path / "no" / ".lock", "w", "r"):
+    with pytest.raises(WorkspaceProblem, match="cannot be written"), run_lock.hold(tmp_path / "no" / ".lock", "w", "r"):
         pass

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.workspace import notes
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import notes
 
 
 @pytest.fixture

@@ -17,15 +17,16 @@ from claude_iterate.core.events import (
     RunFinished,
     RunStarted,
 )
-from claude_iterate.core.reasons import Reason
-from claude_iterate.core.state import RunState, fold
-from claude_iterate.core.status import Status
+from claude_iterate.core.events.reasons import Reason
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.state.run_state import RunState, fold
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import lock, projection
-from claude_iterate.workspace.inheritance import inherit
-from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.repository import Project
+from claude_iterate.workspace.lifecycle import summary
+from claude_iterate.workspace.lifecycle.inheritance import inherit
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
 
 RUN = "20260101-000000-aaaaaa"
 
@@ -75,7 +76,7 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
     """The original's tools and scripts find their keys; unknown keys survive."""
     layout = project.create("w")
     layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | {"mine": 1, "setupIterations": 3}))
-    projection.record_run(layout, fold(played(reason)), RUN, running=False)
+    summary.record_run(layout, fold(played(reason)), RUN, running=False)
     document = json.loads(layout.metadata.read_text())
     assert document["status"] == status
     assert document["mine"] == 1
@@ -99,8 +100,8 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
 def test_running_is_in_progress(project: Project) -> None:
     """A completed workspace that runs again is not completed."""
     layout = project.create("w")
-    projection.record_run(layout, fold(played("completed")), RUN, running=False)
-    projection.record_run(layout, fold(played(None)), RUN, running=True)
+    summary.record_run(layout, fold(played("completed")), RUN, running=False)
+    summary.record_run(layout, fold(played(None)), RUN, running=True)
     document = json.loads(layout.metadata.read_text())
     assert document["status"] == "in_progress"
     assert document["run"]["state"] == "running"
@@ -131,7 +132,7 @@ def test_rehearsal_costs_nothing(project: Project) -> None:
 def test_reset_forgets_iterations_not_money(project: Project) -> None:
     """After a reset the next run counts from 0, though the journal is still there; spent is spent."""
     layout = project.create("w")
-    projection.record_run(layout, write_journal(layout, played("agent_failed")), RUN, running=False)
+    summary.record_run(layout, write_journal(layout, played("agent_failed")), RUN, running=False)
     layout.status.write_text('{"complete": true}')
     project.reset(layout)
     document = json.loads(layout.metadata.read_text())
@@ -146,6 +147,6 @@ def test_reset_is_refused_while_running(project: Project) -> None:
     """Nobody pulls the rug from under a run."""
     layout = project.create("w")
     before = layout.metadata.read_bytes()
-    with lock.hold(layout.lock, "w", RUN), pytest.raises(WorkspaceProblem, match="already running"):
+    with run_lock.hold(layout.lock, "w", RUN), pytest.raises(WorkspaceProblem, match="already running"):
         project.reset(layout)
     assert layout.metadata.read_bytes() == before

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate import operating_system
 from claude_iterate.core.events import Entry, RunStarted
-from claude_iterate.workspace import runner
-from claude_iterate.workspace.journal import JournalWriter
+from claude_iterate.system import operating_system
+from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import liveness
 
 RUN = "000001-20260101-000000-aaaaaa"
 HOST = socket.gethostname()
@@ -44,16 +44,16 @@ def began(layout: Layout, pid: int, birth: str, host: str = HOST) -> None:
 def test_the_same_process_lives_until_it_is_dead(layout: Layout, somebody: subprocess.Popen[bytes]) -> None:
     """One that nobody has reaped yet is dead, too. Its host's name may change meanwhile."""
     began(layout, somebody.pid, operating_system.birth(somebody.pid), "renamed" if operating_system.LINUX else HOST)
-    assert runner.fate(layout, RUN) == runner.LIVES
+    assert liveness.fate(layout, RUN) == liveness.LIVES
     somebody.kill()
     os.waitid(os.P_PID, somebody.pid, os.WEXITED | os.WNOWAIT)
-    assert runner.fate(layout, RUN) == runner.DEAD
+    assert liveness.fate(layout, RUN) == liveness.DEAD
 
 
 def test_a_number_that_another_process_has_by_now_is_a_dead_runners(layout: Layout) -> None:
     """Number and birth together name a process."""
     began(layout, os.getpid(), operating_system.birth(1))
-    assert runner.fate(layout, RUN) == runner.DEAD
+    assert liveness.fate(layout, RUN) == liveness.DEAD
 
 
 @pytest.mark.skipif(not operating_system.LINUX, reason="there pids are told apart by the host's name")
@@ -61,23 +61,23 @@ def test_a_number_that_another_process_has_by_now_is_a_dead_runners(layout: Layo
 def test_what_was_counted_elsewhere_tells_nothing(layout: Layout, elsewhere: str) -> None:
     """Another machine, container or start of this machine."""
     began(layout, os.getpid(), elsewhere)
-    assert runner.fate(layout, RUN) == runner.UNKNOWN
+    assert liveness.fate(layout, RUN) == liveness.UNKNOWN
 
 
 @pytest.mark.parametrize(
     ("pid", "host", "fate"),
-    [(4194303, HOST, runner.DEAD), (4194303, "elsewhere", runner.UNKNOWN), (1, HOST, runner.UNKNOWN)],
+    [(4194303, HOST, liveness.DEAD), (4194303, "elsewhere", liveness.UNKNOWN), (1, HOST, liveness.UNKNOWN)],
 )
 def test_a_journal_without_a_birth(layout: Layout, pid: int, host: str, fate: str) -> None:
     """Of an older version: a number that nobody has here is certain; one that somebody has may be another's."""
     began(layout, pid, "", host)
-    assert runner.fate(layout, RUN) == fate
+    assert liveness.fate(layout, RUN) == fate
 
 
 def test_one_that_was_killed_before_its_first_entry_is_named_in_the_lock(layout: Layout) -> None:
     """Where nobody is named, nothing is known."""
-    assert runner.fate(layout, RUN) == runner.UNKNOWN
+    assert liveness.fate(layout, RUN) == liveness.UNKNOWN
     layout.lock.write_text(json.dumps({"pid": 4194303, "host": HOST, "run": RUN}))
-    assert runner.fate(layout, RUN) == runner.DEAD
+    assert liveness.fate(layout, RUN) == liveness.DEAD
     layout.lock.write_text(json.dumps({"pid": "x", "host": [], "run": RUN, "birth": 3}))
-    assert runner.fate(layout, RUN) == runner.UNKNOWN
+    assert liveness.fate(layout, RUN) == liveness.UNKNOWN

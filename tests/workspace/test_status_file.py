@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from claude_iterate.core.status import Status
-from claude_iterate.workspace.status_file import look
+from claude_iterate.core.reports.status import Status
+from claude_iterate.workspace.running.status_file import look
 
 
 def test_a_rewrite_with_the_same_words_is_seen(tmp_path: Path) -> None:

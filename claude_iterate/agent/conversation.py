@@ -1,0 +1,116 @@
+"""A conversation with Claude on the user's terminal: handed over whole, taken back when Claude leaves.
+
+Claude shares our process group, so Ctrl-C and Ctrl-\\ reach it and are nothing to us; SIGTERM and SIGHUP end it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+from claude_iterate.agent.command import command_line
+from claude_iterate.agent.command.long_texts import file_if_long
+from claude_iterate.agent.processes import leftover_processes
+from claude_iterate.agent.processes.guardian import Guardian
+from claude_iterate.agent.processes.termination import Ladder
+from claude_iterate.core.settings.declared import ClaudeSettings
+from claude_iterate.errors import AgentProblem
+from claude_iterate.system import operating_system, terminals
+
+
+class Ended(NamedTuple):
+    """How a conversation ended: Claude's exit code, and the signal that made us end it, if one did."""
+
+    code: int
+    signal: str = ""
+
+
+@contextlib.contextmanager
+def arguments(claude: ClaudeSettings, system: str, prompt: str, folder: Path, run: str) -> Iterator[list[str]]:
+    """The command line. A text too long for it lies in `folder` for as long as the conversation lasts."""
+    with (
+        file_if_long(system, f"{folder}/{run}-system.md") as system_file,
+        file_if_long(prompt, f"{folder}/{run}-prompt.md") as prompt_file,
+    ):
+        if prompt_file is not None:
+            prompt = f"Read the file {prompt_file} first. It says what to do; do that."
+        yield command_line.conversation(claude, system, prompt, system_file)
+
+
+def converse(
+    argv: Sequence[str], environment: Mapping[str, str], folder: Path, run: str, terminate_grace: float
+) -> Ended:
+    """From the start of Claude to its end. Nothing of it is left, even if we are killed meanwhile."""
+    inbox: SimpleQueue[str | int | None] = SimpleQueue()
+    restore = operating_system.on_stop_signals(
+        lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, "SIGQUIT"
+    )
+    try:
+        with _guarded(run, environment), terminals.kept(0):
+            claude = _Claude(argv, environment, folder)
+            threading.Thread(target=claude.watch, args=(inbox,), daemon=True, name="claude-session").start()
+            return _attend(claude, inbox, terminate_grace)
+    finally:
+        restore()
+
+
+@contextlib.contextmanager
+def _guarded(run: str, environment: Mapping[str, str]) -> Iterator[None]:
+    """Whatever happens inside, nothing that carries the run's mark is left."""
+    guardian = Guardian(run, environment)
+    try:
+        yield
+    finally:
+        leftover_processes.end_marked(run)
+        guardian.dismiss()
+
+
+class _Claude:
+    """The process. It leads no group, so signals go to it alone; the sweep finds the rest."""
+
+    def __init__(self, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> None:
+        try:
+            self._process = subprocess.Popen(argv, cwd=folder, env=environment)
+        except (OSError, ValueError) as error:
+            said = getattr(error, "strerror", None) or str(error)
+            what = f"Claude cannot be started: {said} ({argv[0]})."
+            raise AgentProblem(what, "Try: claude-iterate doctor") from error
+        self.pid = self._process.pid
+
+    def watch(self, inbox: SimpleQueue[str | int | None]) -> None:
+        """Post None whenever it is suspended, and its exit code at last."""
+        code = None
+        while code is None:
+            code = operating_system.await_change(self.pid)
+            if code is not None:
+                self._process.returncode = code  # else Popen would look for a process that is gone
+            inbox.put(code)
+
+    def signal(self, number: int, group: bool = False) -> None:  # noqa: ARG002 - the group is our own
+        if self._process.returncode is None:
+            operating_system.send(self.pid, number)
+
+
+def _attend(claude: _Claude, inbox: SimpleQueue[str | int | None], terminate_grace: float) -> Ended:
+    """Wait for the end, and bring it about when we are told to."""
+    ladder: Ladder | None = None
+    cause = ""
+    while True:
+        if ladder is not None:
+            ladder.climb(time.monotonic())
+        try:
+            message = inbox.get(timeout=None if ladder is None else max(0.0, ladder.due - time.monotonic()))
+        except Empty:
+            continue
+        if isinstance(message, int):
+            return Ended(message, cause)
+        if message is None:
+            operating_system.suspend_with(claude.pid)
+        elif ladder is None:
+            cause, ladder = message, Ladder(claude, time.monotonic(), terminate_grace)

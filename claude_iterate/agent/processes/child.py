@@ -1,0 +1,214 @@
+"""Runs Claude: starts it in a session of its own, feeds it, drains it, and tells when it is gone.
+
+Both pipes are drained all the time by a thread, because Claude does not wait for a slow reader at its end. The end
+of the process is its exit, never the end of a pipe: a grandchild may hold the pipe for hours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, BinaryIO, NamedTuple
+
+from claude_iterate.agent.processes.threads import WORKERS
+from claude_iterate.agent.protocol.framing import LineFramer
+from claude_iterate.errors import AgentProblem
+from claude_iterate.system import operating_system
+
+CHUNK = 256 * 1024
+_BATCHES_IN_FLIGHT = 8
+_PIECE = 64 * 1024
+
+
+class Printed(NamedTuple):
+    """Whole lines from one of Claude's streams. The engine calls `done` when it has dealt with them."""
+
+    pid: int
+    stream: str
+    lines: list[bytes]
+    done: Callable[[], None]
+
+
+class StreamEnded(NamedTuple):
+    """One of Claude's streams is at its end."""
+
+    pid: int
+    stream: str
+
+
+class Exited(NamedTuple):
+    """Claude is gone."""
+
+    pid: int
+    code: int
+
+
+Message = Printed | StreamEnded | Exited
+
+
+class AgentProcess:
+    """One running Claude. Everything it does arrives through `post`."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        prompt: bytes,
+        raw: BinaryIO | None,
+        post: Callable[[Message], None],
+    ) -> None:
+        self._post = post
+        self._raw = raw
+        self._abandoned = False
+        self._credit = threading.Semaphore(_BATCHES_IN_FLIGHT)
+        self._process = self._start(argv, environment, folder)
+        self.pid = self._process.pid
+        self._unsent = memoryview(prompt)
+        WORKERS.run(self._watch)
+
+    def signal(self, number: int, group: bool = False) -> None:
+        """Signal Claude, or everything in its process group. Harmless when it is gone."""
+        if self._process.returncode is None:
+            (operating_system.send_group if group else operating_system.send)(self.pid, number)
+
+    def abandon(self) -> None:
+        """Stop draining: Claude is gone and somebody unknown holds its pipes."""
+        self._abandoned = True
+        for _ in range(2 * _BATCHES_IN_FLIGHT):
+            self._credit.release()
+
+    def _start(self, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:
+        pipe = subprocess.PIPE
+        try:
+            return subprocess.Popen(
+                argv,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                cwd=folder,
+                env=environment,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            said = getattr(error, "strerror", None) or str(error)
+            what = f"Claude cannot be started: {said} ({argv[0]})."
+            raise AgentProblem(what, "Try: claude-iterate doctor") from error
+
+    def _watch(self) -> None:
+        """A thread's entry: whatever goes wrong in here, somebody waits for the end."""
+        try:
+            self._attend()
+        except Exception as error:  # noqa: BLE001 - the entry of a thread
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        """We cannot hear Claude any more: end it, and tell why."""
+        operating_system.send_group(self.pid, signal.SIGKILL)
+        code = self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        self._post(
+            Printed(self.pid, "stderr", [f"claude-iterate cannot hear Claude: {error!r}".encode()], lambda: None)
+        )
+        for name in ("stdout", "stderr"):
+            self._post(StreamEnded(self.pid, name))
+        self._post(Exited(self.pid, code))
+
+    def _attend(self) -> None:
+        """Feed, drain and await the exit, in one thread."""
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin is not None
+        assert stdout is not None
+        assert stderr is not None
+        operating_system.enlarge_pipe(stdout.fileno(), 1024 * 1024)
+        # A pipe may hold less than the prompt, and Claude may never read it: writing must not wait.
+        os.set_blocking(stdin.fileno(), False)
+        poll = select.poll()
+        streams = {pipe.fileno(): (name, pipe, LineFramer()) for name, pipe in (("stdout", stdout), ("stderr", stderr))}
+        for handle in streams:
+            poll.register(handle, select.POLLIN)
+        poll.register(stdin.fileno(), select.POLLOUT)
+        with operating_system.exit_notice(self.pid) as notice:
+            if notice.handle is not None:
+                poll.register(notice.handle, select.POLLIN)
+            running = True
+            while (streams or running) and not self._abandoned:
+                ready = [handle for handle, _ in poll.poll(notice.look_up_ms)]
+                for handle in ready:
+                    if handle in streams and not self._drain(handle, *streams[handle]):
+                        poll.unregister(handle)
+                        del streams[handle]
+                if not stdin.closed and stdin.fileno() in ready:
+                    self._feed(poll, stdin)
+                if running and (not ready or notice.handle in ready or notice.handle is None):
+                    running = self._is_running(poll, notice.handle)
+        for name, pipe, framer in streams.values():
+            self._end_stream(name, pipe, framer)
+        with contextlib.suppress(OSError):
+            stdin.close()
+
+    def _feed(self, poll: select.poll, stdin: IO[bytes]) -> None:
+        """Send more of the prompt; close when it is all there: an open stdin makes Claude wait."""
+        try:
+            self._unsent = self._unsent[os.write(stdin.fileno(), self._unsent[:_PIECE]) if self._unsent else 0 :]
+        except BlockingIOError:
+            return
+        except OSError:
+            # Claude is gone, or does not want to hear: what it does about that is its outcome.
+            self._unsent = self._unsent[:0]
+        if not self._unsent:
+            poll.unregister(stdin.fileno())
+            with contextlib.suppress(OSError):
+                stdin.close()
+
+    def _is_running(self, poll: select.poll, handle: int | None) -> bool:
+        code = self._process.poll()
+        if code is None:
+            return True
+        if handle is not None:
+            poll.unregister(handle)
+        self._post(Exited(self.pid, code))
+        return False
+
+    def _drain(self, handle: int, name: str, pipe: IO[bytes], framer: LineFramer) -> bool:
+        """Take what there is; False at the end of the stream."""
+        data = os.read(handle, CHUNK)
+        if not data:
+            self._end_stream(name, pipe, framer)
+            return False
+        self._keep(name, data)
+        self._hand_over(name, framer.feed(data))
+        return True
+
+    def _end_stream(self, name: str, pipe: IO[bytes], framer: LineFramer) -> None:
+        rest = framer.finish()
+        if rest:
+            self._hand_over(name, rest)
+        pipe.close()
+        self._post(StreamEnded(self.pid, name))
+
+    def _hand_over(self, name: str, lines: list[bytes]) -> None:
+        """Post lines, but never more than the engine can hold: a flood waits in the pipe, not in our memory.
+
+        No line is a message too: half of one is a sign of life.
+        """
+        self._credit.acquire()
+        self._post(Printed(self.pid, name, lines, self._credit.release))
+
+    def _keep(self, name: str, data: bytes) -> None:
+        if self._raw is not None and name == "stdout":
+            try:
+                self._raw.write(data)
+            except (OSError, ValueError):
+                # A full disk costs the recording, not the run; the journal tells of the disk. Or the call is over.
+                self._raw = None

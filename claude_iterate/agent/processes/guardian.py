@@ -1,0 +1,113 @@
+"""The guardian: a process that sees the runner die, even by SIGKILL, and ends what the run left.
+
+It is a shell that reads from a pipe whose write end only the runner has. The word `done` means that all is well; the
+end of the pipe without it means that the runner is dead, and only then Python starts. A shell, because it starts in a
+millisecond, stays small, and is not hit by whoever kills all Pythons or everything named like us.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from claude_iterate.agent.command.marks import RUN_VARIABLE
+from claude_iterate.system import operating_system
+
+if TYPE_CHECKING:
+    import subprocess
+
+_STEPS = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.5), (signal.SIGKILL, 5.0))
+_POLL = 0.05
+# Every line is a process to remember, but for the last word. The clean-up's command line travels in the environment,
+# not in `ps`, where a pattern might hit it.
+_WATCH = """trap "" INT TERM HUP
+while read -r word; do
+    [ "$word" = done ] && exit
+    known="$known $word"
+done
+eval "exec $CLEAN_UP $known"
+"""
+
+
+class Guardian:
+    """The runner's side: starts the guardian and tells it when it is not needed any more."""
+
+    def __init__(self, run: str, environ: Mapping[str, str]) -> None:
+        import subprocess
+
+        package = str(Path(__file__).parents[3])
+        code = (
+            f"import sys; sys.path.insert(0, {package!r}); from claude_iterate.agent.processes.guardian import end_run"
+        )
+        code += f"; end_run({run!r}, sys.argv[1:])"
+        clean_up = shlex.join([sys.executable, "-I", "-S", "-c", code])
+        read_end, self._write_end = os.pipe()
+        try:
+            self._process: subprocess.Popen[bytes] = subprocess.Popen(
+                ["/bin/sh", "-c", _WATCH],
+                stdin=read_end,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={**environ, RUN_VARIABLE: "", "CLEAN_UP": clean_up},
+                start_new_session=True,
+            )
+        except OSError as error:
+            from claude_iterate.errors import AgentProblem
+
+            os.close(self._write_end)
+            what = f"The guardian of this run cannot be started: {error.strerror or error}."
+            raise AgentProblem(what, "It is a /bin/sh; too many processes may be running. Then try again.") from error
+        finally:
+            os.close(read_end)
+        self.pid = self._process.pid
+        self._told: set[int] = set()
+
+    def remember(self, orphans: Iterable[int]) -> None:
+        """Tell of processes that became our children: without our mark they could not be found after our death."""
+        living = set(orphans)
+        told, self._told = self._told, living  # a number that is free may be somebody else's tomorrow
+        for pid in living - told:
+            with contextlib.suppress(OSError):
+                os.write(self._write_end, f"{pid}:{operating_system.birth(pid)}\n".encode())
+
+    def dismiss(self) -> None:
+        """All is well: the guardian leaves."""
+        with contextlib.suppress(OSError):
+            os.write(self._write_end, b"done\n")
+        os.close(self._write_end)
+        self._process.wait()
+
+
+def end_run(run: str, known: Sequence[str] = ()) -> None:
+    """Politely first, so that Claude can end its own tools; then whatever it takes."""
+    remembered = {tuple(word.split(":", 1)) for word in known if ":" in word}
+    for number, patience in _STEPS:
+        deadline = time.monotonic() + patience
+        told: set[int] = set()
+        while time.monotonic() < deadline:
+            living = _living(run, remembered)
+            if not living:
+                return
+            for pid in living - told:
+                told.add(pid)
+                # Whoever was found by his parent is lost when that one dies first.
+                remembered.add((str(pid), operating_system.birth(pid)))
+                operating_system.send(pid, number)
+            time.sleep(_POLL)
+
+
+def _living(run: str, remembered: Iterable[tuple[str, ...]]) -> set[int]:
+    """What of the run still lives: marked, remembered (and not another process by now), or born of these."""
+    found = {pid for pid in operating_system.processes_with(RUN_VARIABLE, run) if operating_system.is_alive(pid)}
+    for pid, birth in remembered:
+        if pid.isdigit() and operating_system.is_alive(int(pid)) and operating_system.birth(int(pid)) == birth:
+            found.add(int(pid))
+    return found | operating_system.descendants(found)

@@ -1,0 +1,94 @@
+"""Ends what a run left behind: processes that carry the run's mark in their environment, and adopted orphans.
+
+Claude's shell tool gives each command a session of its own, so killing Claude's process group misses them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+
+from claude_iterate.agent.command.marks import RUN_VARIABLE
+from claude_iterate.system import operating_system
+
+_POLITE = 0.5
+_PATIENCE = 5.0
+_POLL = 0.02
+_UNDYING: set[int] = set()
+
+
+def leftovers(run: str) -> list[int]:
+    """Living processes of this run, by their mark."""
+    return [pid for pid in operating_system.processes_with(RUN_VARIABLE, run) if operating_system.is_alive(pid)]
+
+
+def adopted(known: Iterable[int]) -> set[int] | None:
+    """Children of ours that are not `known`: orphans that we adopted as subreaper, dead or alive. Only looks.
+
+    What lives in the session of a known one is known as well: a helper of ours that dies leaves us its own helper.
+    """
+    # The first process of a container adopts every orphan there is, not only ours.
+    children = operating_system.children() if os.getpid() != 1 else None
+    if children is None:
+        return None
+    known = set(known)
+    return {pid for pid in children - known if _session(pid) not in known}
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:  # it is gone
+        return 0
+
+
+def orphans(known: Iterable[int]) -> set[int] | None:
+    """Living orphans that we adopted; the dead ones are reaped.
+
+    Ask only when no process that we started ourselves is under way: reaping it would lose its exit code.
+    """
+    strangers = adopted(known)
+    if strangers is None:
+        return None
+    living = {pid for pid in strangers if operating_system.is_alive(pid)}
+    for pid in strangers - living:
+        operating_system.reap(pid)
+    return living
+
+
+def end_leftovers(run: str, known: Iterable[int] = (), thorough: bool = False) -> tuple[str, ...]:
+    """End everything of this run that still lives; gives a line for each process that was ended.
+
+    The quick way asks only for adopted orphans, which on Linux is all there can be; `thorough` looks through all
+    processes of the machine, as does any system that cannot name our children.
+    """
+    known = tuple(known)
+    if not thorough:
+        living = orphans(known)
+        if living is not None and not living:
+            return ()
+    return _end(run, (*known, os.getpid()), lambda: orphans(known) or set())
+
+
+def end_marked(run: str) -> tuple[str, ...]:
+    """End what carries the mark of a run that is not ours; nothing else is touched."""
+    return _end(run, (os.getpid(),), set)
+
+
+def _end(run: str, known: tuple[int, ...], also: Callable[[], set[int]]) -> tuple[str, ...]:
+    names: dict[int, str] = {}
+    living: set[int] = set()
+    began = time.monotonic()
+    while (waited := time.monotonic() - began) < _PATIENCE:
+        living = {*leftovers(run), *also()} - set(known) - _UNDYING
+        if not living:
+            break
+        for pid in living:
+            names.setdefault(pid, operating_system.describe_process(pid))
+            operating_system.send(pid, signal.SIGTERM if waited < _POLITE else signal.SIGKILL)
+        time.sleep(_POLL)
+    # What survives SIGKILL (it waits for a device, or is not ours to kill) is not waited for a second time.
+    _UNDYING.update(living)
+    return tuple(name for pid, name in names.items() if pid not in living)

@@ -1,0 +1,57 @@
+"""Reads single fields of foreign JSON: a value of the right type, or a harmless stand-in."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from claude_iterate.core.reports import json_input
+
+
+def word(value: Any) -> str:
+    """A string, or the empty one."""
+    return value if type(value) is str else ""
+
+
+def number(value: Any) -> float | None:
+    """A finite number, or None. Numbers in strings are not numbers."""
+    if type(value) is not float and type(value) is not int:
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def whole(value: Any) -> int:
+    """A whole number, or 0."""
+    if type(value) is int:
+        return value
+    found = number(value)
+    return int(found) if found is not None else 0
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """The strings of a list; anything else in it as text."""
+    return tuple(text_of(item) for item in value) if isinstance(value, list) else ()
+
+
+def text_of(content: Any, levels: int = 20) -> str:
+    """The text of a block, of a list of blocks, or of whatever else stands where text was expected."""
+    if type(content) is str:
+        return content
+    if content is None:
+        return ""
+    if levels <= 0:
+        return "(nested too deeply to show)"
+    if isinstance(content, list):
+        return "\n".join(text_of(item, levels - 1) for item in content)
+    if isinstance(content, dict):
+        if type(content.get("text")) is str:
+            return str(content["text"])
+        kind = word(content.get("type"))
+        if kind in {"image", "document"}:
+            return f"({kind})"
+        return "(nested too deeply to show)" if json_input.is_deep(content) else str(content)[:2000]
+    return str(content)

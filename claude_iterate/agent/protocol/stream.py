@@ -1,0 +1,239 @@
+"""A line that Claude printed becomes events. Tolerant: no bytes at all can make it raise, no block is dropped.
+
+Fields are read from plain dictionaries with a check each, because the format changes with every release and a
+wrong type in one field must not cost the rest of the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
+from claude_iterate.agent.protocol.result import read_result
+from claude_iterate.core.events import (
+    AgentNoted,
+    ApiRetried,
+    GarbageSeen,
+    LimitReported,
+    Said,
+    SessionOpened,
+    StreamEvent,
+    TaskEnded,
+    TaskStarted,
+    Thought,
+    Told,
+    ToolAnswered,
+    ToolCalled,
+)
+from claude_iterate.core.outcomes import usage_limits
+from claude_iterate.core.reports import json_input
+
+PREVIEW = 2000
+_REMEMBERED_TOOLS = 4096
+
+
+class Translator:
+    """Translates the lines of one process. It remembers the names of open tools, to name their results."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._ended_tasks: set[str] = set()
+        self._used = 0
+        self._kinds: dict[str, Callable[[dict[str, Any]], list[StreamEvent]]] = {
+            "assistant": self._assistant,
+            "user": self._user,
+            "system": self._system,
+            "result": lambda document: [read_result(document, self._used)],
+            "rate_limit_event": _limit,
+            "stream_event": lambda _: [],  # pieces of a message that comes whole later
+        }
+
+    def translate(self, line: bytes) -> list[StreamEvent]:
+        """The events of one line; an empty line has none."""
+        document = json_input.decode(line)
+        if type(document) is not dict:
+            if not line.strip():
+                return []
+            return [GarbageSeen(line[:PREVIEW].decode("utf-8", "replace"), len(line))]
+        kind = document.get("type")
+        read = self._kinds.get(kind) if type(kind) is str else None
+        if read is None:
+            return [AgentNoted(word(kind) or "unknown", _remark(document))]
+        return read(document)
+
+    def _assistant(self, document: dict[str, Any]) -> list[StreamEvent]:
+        parent = word(document.get("parent_tool_use_id"))
+        error = word(document.get("error"))
+        if not parent:
+            self._used = _request_size(document) or self._used
+        found: list[StreamEvent] = []
+        for block in _blocks(document):
+            kind = block.get("type")
+            if kind == "text":
+                found.append(Said(word(block.get("text")), parent, error))
+            elif kind == "tool_use" or kind == "server_tool_use":
+                found.append(self._tool_call(block, parent))
+            elif kind == "thinking":
+                found.append(Thought(word(block.get("thinking")), parent))
+            elif kind == "redacted_thinking":
+                found.append(Thought("(hidden)", parent))
+            else:
+                found.append(AgentNoted(word(kind) or "block", _remark(block)))
+        return found
+
+    def _tool_call(self, block: dict[str, Any], parent: str) -> ToolCalled:
+        identity, name, given = word(block.get("id")), word(block.get("name")), block.get("input")
+        if len(self._names) >= _REMEMBERED_TOOLS:
+            self._names.clear()
+        self._names[identity] = name
+        return ToolCalled(identity, name, _table(given if isinstance(given, dict) else {"input": given}), parent)
+
+    def _user(self, document: dict[str, Any]) -> list[StreamEvent]:
+        parent = word(document.get("parent_tool_use_id"))
+        facts = document.get("tool_use_result")
+        found: list[StreamEvent] = []
+        for block in _blocks(document):
+            if block.get("type") == "tool_result":
+                identity = word(block.get("tool_use_id"))
+                found.append(
+                    ToolAnswered(
+                        identity,
+                        self._names.pop(identity, ""),
+                        text_of(block.get("content")),
+                        block.get("is_error") is True,
+                        _table(facts) if isinstance(facts, dict) else {},
+                        parent,
+                    )
+                )
+            else:
+                found.append(Told(text_of([block]), parent))
+        return found
+
+    def _system(self, document: dict[str, Any]) -> list[StreamEvent]:
+        subtype = word(document.get("subtype"))
+        read = _SYSTEM.get(subtype)
+        event = read(document) if read else AgentNoted(subtype or "system", _remark(document))
+        if isinstance(event, TaskStarted):
+            self._ended_tasks.discard(event.id)
+        elif isinstance(event, TaskEnded):
+            # Claude Code tells of an end twice: as an update of the task, then as a notification.
+            if event.id in self._ended_tasks:
+                return []
+            self._ended_tasks.add(event.id)
+        return [event]
+
+
+def _table(values: dict[str, Any]) -> dict[str, Any]:
+    """The table itself, or a word in its place when it is nested beyond use."""
+    return {"input": "(nested too deeply to show)"} if json_input.is_deep(values) else values
+
+
+def _blocks(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The content blocks of a message; a plain string counts as one text block."""
+    message = document.get("message")
+    content = message.get("content") if isinstance(message, dict) else message
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        return []
+    return [block if isinstance(block, dict) else {"type": "text", "text": text_of(block)} for block in content]
+
+
+def _request_size(document: dict[str, Any]) -> int:
+    """Tokens that the request behind an assistant's message took: how full the context is."""
+    message = document.get("message")
+    usage = message.get("usage") if isinstance(message, dict) else None
+    if not isinstance(usage, dict):
+        return 0
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return sum(max(0, whole(usage.get(name))) for name in names)
+
+
+def _limit(document: dict[str, Any]) -> list[StreamEvent]:
+    info = document.get("rate_limit_info")
+    if not isinstance(info, dict):
+        return [AgentNoted("rate_limit_event", _remark(document))]
+    window = word(info.get("rateLimitType"))
+    told = info.get("unifiedWindows")
+    # Newer releases tell of all windows at once, and of the one in question often only there.
+    windows = {name: row for name, row in told.items() if isinstance(row, dict)} if isinstance(told, dict) else {}
+    own = windows.pop(window, {})
+    others = (_window("allowed", name, row) for name, row in windows.items())
+    return [*others, _window(word(info.get("status")), window, info, own)]
+
+
+def _window(status: str, name: str, *rows: dict[str, Any]) -> LimitReported:
+    """What the first row that tells it says of the window's reset and use."""
+    resets, used = (
+        next((found for row in rows if (found := number(row.get(key))) is not None), None)
+        for key in ("resetsAt", "utilization")
+    )
+    return LimitReported(status, name, usage_limits.in_seconds(resets), used)
+
+
+def _session(document: dict[str, Any]) -> StreamEvent:
+    servers = document.get("mcp_servers")
+    troubled = [
+        f"MCP server {word(server.get('name'))}: {word(server.get('status'))}"
+        for server in (servers if isinstance(servers, list) else [])
+        if isinstance(server, dict) and server.get("status") not in {"connected", "pending", None}
+    ]
+    return SessionOpened(
+        word(document.get("session_id")),
+        word(document.get("model")),
+        word(document.get("claude_code_version")),
+        word(document.get("permissionMode")),
+        word(document.get("apiKeySource")),
+        (*troubled, *texts(document.get("plugin_errors"))),
+    )
+
+
+def _retry(document: dict[str, Any]) -> StreamEvent:
+    delay = number(document.get("retry_delay_ms"))
+    return ApiRetried(
+        whole(document.get("attempt")),
+        whole(document.get("max_retries")),
+        (delay or 0.0) / 1000,
+        whole(document.get("error_status")) or None,
+        word(document.get("error")),
+    )
+
+
+def _task_started(document: dict[str, Any]) -> StreamEvent:
+    return TaskStarted(
+        word(document.get("task_id")), word(document.get("task_type")), word(document.get("description"))
+    )
+
+
+def _task_updated(document: dict[str, Any]) -> StreamEvent:
+    patch = document.get("patch")
+    status = word(patch.get("status")) if isinstance(patch, dict) else ""
+    if status in {"completed", "failed", "stopped", "killed"}:
+        return TaskEnded(word(document.get("task_id")), status)
+    return AgentNoted("task_updated", status)
+
+
+def _task_notification(document: dict[str, Any]) -> StreamEvent:
+    return TaskEnded(word(document.get("task_id")), word(document.get("status")), word(document.get("summary")))
+
+
+_SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
+    "init": _session,
+    "api_retry": _retry,
+    "task_started": _task_started,
+    "task_updated": _task_updated,
+    "task_notification": _task_notification,
+}
+
+_DULL = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
+
+
+def _remark(document: dict[str, Any]) -> str:
+    """What a notice says, for people: its short values; long ones are in the raw stream."""
+    said = [
+        f"{key}={value}"
+        for key, value in document.items()
+        if key not in _DULL and isinstance(value, str | int | float) and value != ""
+    ]
+    return " ".join(said)[:500]

@@ -1,0 +1,53 @@
+"""`clean NAME`: archive a workspace, then delete it."""
+
+from __future__ import annotations
+
+import click
+
+from claude_iterate.cli import output
+from claude_iterate.cli.commands.archive_display import tell_of
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.options import json_option, name_argument
+from claude_iterate.cli.terminal import confirmation
+from claude_iterate.workspace.archives import archive_creation
+from claude_iterate.workspace.files.folders import remove
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import run_lock
+
+
+@click.command("clean")
+@name_argument
+@click.option("-f", "--force", is_flag=True, help="Do not ask.")
+@click.option("--no-archive", is_flag=True, help="Delete without keeping an archive.")
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, name: str, force: bool, no_archive: bool, as_json: bool) -> int:
+    """Archive the workspace NAME, then delete it. Refused while it runs."""
+    project = invocation.project
+    layout = project.layout(name)
+    if not force and not _agreed(layout, no_archive):
+        output.note("Nothing was deleted.")
+        return 1
+    saved: archive_creation.Saved | None = None
+    with run_lock.hold(layout.lock, name, "clean"):
+        if not no_archive:
+            saved = archive_creation.save(layout, project.archive_folder)
+        remove(layout.folder)
+    if as_json:
+        output.document({"name": name, "deleted": str(layout.folder), "archive": str(saved.path) if saved else None})
+    elif saved:
+        output.done(f"Deleted {name}; its archive is {saved.path}")
+    else:
+        output.done(f"Deleted {name}, without an archive.")
+    if saved:
+        tell_of(saved)
+    return 0
+
+
+def _agreed(layout: Layout, no_archive: bool) -> bool:
+    again = f"claude-iterate clean {layout.name} --force"
+    if not no_archive:
+        return confirmation.given(layout.name, f"Archive and delete {layout.folder}?", again)
+    runs, logs = len(layout.run_ids()), len(layout.logs())
+    loss = f"Without an archive its instructions, {runs} runs and {logs} logs are lost for good."
+    return confirmation.given(layout.name, f"Delete {layout.folder}?", again, loss)

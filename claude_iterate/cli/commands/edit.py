@@ -1,0 +1,67 @@
+"""`edit NAME`: improve the instructions with Claude, in a conversation or from a wish."""
+
+from __future__ import annotations
+
+import difflib
+
+import click
+
+from claude_iterate.cli import output
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.options import dry_run_option, json_option, name_argument
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
+
+
+@click.command("edit")
+@name_argument
+@click.option("--goal", metavar="TEXT", help="What should change; Claude then works alone, without a conversation.")
+@dry_run_option
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, as_json: bool) -> int:
+    """Improve the instructions of the workspace NAME together with Claude.
+
+    The old text is kept as INSTRUCTIONS.md.bak. To change it yourself, edit the file.
+    """
+    # Imported here: they bring the engine, which `--help` does without.
+    from claude_iterate.engine.prompt_texts import read_instructions
+    from claude_iterate.operations import compose, converse
+
+    layout = invocation.project.layout(name)
+    read_instructions(layout)
+    if goal is not None and not goal.strip():
+        raise UsageProblem("The goal is empty.", "Say what should change.")
+    if goal is None and (as_json or not converse.is_possible()):
+        raise UsageProblem(
+            "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
+            f"Say what should change: claude-iterate edit {name} --goal TEXT",
+        )
+    composed = compose.compose(invocation, layout, "edit", goal, dry_run, as_json)
+    if composed.exit_code:
+        return composed.exit_code
+    if composed.problem:
+        raise WorkspaceProblem(f"Claude {composed.problem}.{composed.words}", "The old ones are back in their place.")
+    added, removed = _differences(composed.before.data or b"", composed.after.data or b"")
+    changed = composed.before.data != composed.after.data
+    if as_json:
+        path = str(layout.instructions)
+        output.document({"name": name, "path": path, "changed": changed, "added": added, "removed": removed})
+    elif not changed:
+        output.result("The instructions were left as they were.")
+    elif dry_run:
+        output.result(f"It would be changed: {_figures(added, removed)}. This was a dry run, so it was not.")
+    else:
+        output.done(f"Changed {layout.instructions}: {_figures(added, removed)}. The old text: INSTRUCTIONS.md.bak")
+        output.note(f"Next: claude-iterate validate {name}")
+    return 0
+
+
+def _differences(before: bytes, after: bytes) -> tuple[int, int]:
+    """How many lines came and how many went."""
+    old, new = (data.decode("utf-8", "replace").splitlines() for data in (before, after))
+    lines = list(difflib.unified_diff(old, new, n=0, lineterm=""))[2:]
+    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
+
+
+def _figures(added: int, removed: int) -> str:
+    return f"{added} {'line' if added == 1 else 'lines'} added, {removed} removed"

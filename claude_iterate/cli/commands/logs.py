@@ -1,0 +1,87 @@
+"""`logs NAME`: the log of a run as text, its journal as JSON, either of them followed while it grows."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+
+import click
+
+from claude_iterate.cli import output
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.options import json_option, name_argument
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.views import run_files
+from claude_iterate.workspace.layout import Layout
+
+
+@click.command("logs")
+@name_argument
+@click.option("-f", "--follow", is_flag=True, help="Go on printing until the run ends.")
+@click.option("--run", "run", metavar="ID", help="A certain run; --list names them. Default: the last one.")
+@click.option("--list", "listing", is_flag=True, help="List the runs.")
+@click.option("-n", "--lines", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
+@json_option
+@click.pass_obj
+def command(
+    invocation: Invocation, name: str, follow: bool, run: str | None, listing: bool, lines: int | None, as_json: bool
+) -> None:
+    """Print the log of the workspace NAME's last run.
+
+    With --json: its journal as one document; with -f --json: one entry per line (NDJSON).
+    """
+    layout = invocation.project.layout(name)
+    if run is not None and run not in layout.run_ids():
+        raise UsageProblem(f"{name} has no run {run!r}.", f"See: claude-iterate logs {name} --list")
+    if listing:
+        _print_runs(layout, as_json)
+    elif follow:
+        from claude_iterate.cli.follow import follow_run
+
+        follow_run(layout, run, lines, as_json)
+    elif as_json:
+        _print_journal(layout, run, lines)
+    else:
+        _print_text(_log(layout, run), lines)
+
+
+def _log(layout: Layout, run: str | None) -> Path:
+    path = run_files.log_of(layout, run)
+    if path is None or not path.is_file():
+        which = f"the run {run}" if run else layout.name
+        raise WorkspaceProblem(f"There is no log of {which} yet.", f"Run it: claude-iterate run {layout.name}")
+    return path
+
+
+def _print_text(path: Path, lines: int | None) -> None:
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        for line in file if lines is None else deque(file, maxlen=lines):
+            output.part(output.foreign(line))
+
+
+def _print_journal(layout: Layout, run: str | None, lines: int | None) -> None:
+    wanted = run or run_files.newest_run(layout)
+    if wanted is None:
+        raise WorkspaceProblem(f"{layout.name} has never run.", f"Run it: claude-iterate run {layout.name}")
+    log = run_files.log_of(layout, wanted)
+    entries = run_files.entries(layout.journal(wanted))
+    kept = list(entries) if lines is None else list(deque(entries, maxlen=lines))
+    output.document({"workspace": layout.name, "run": wanted, "log": str(log) if log else None, "entries": kept})
+
+
+def _print_runs(layout: Layout, as_json: bool) -> None:
+    rows = run_files.summaries(layout)
+    if as_json:
+        output.document({"workspace": layout.name, "runs": rows, "logs": [str(path) for path in layout.logs()]})
+        return
+    if not rows:
+        output.note(f"{layout.name} has no recorded runs.")
+    else:
+        output.table(
+            [(row["id"], row["started"], str(row["iterations"]), row["reason"] or "unfinished") for row in rows],
+            ("RUN", "STARTED", "ITERATIONS", "ENDED"),
+        )
+    known = {row["log"] for row in rows}
+    for path in layout.logs():
+        if str(path) not in known:
+            output.result(str(path))

@@ -1,0 +1,65 @@
+"""`note NAME TEXT`: a word from a person that reaches the next iteration's prompt once."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from claude_iterate.cli import output
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.options import json_option, name_argument
+from claude_iterate.errors import UsageProblem
+
+
+class _Words(click.Command):
+    """Takes a note that begins with a dash, such as `- use tabs`: what has blanks in it is no option of ours."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        options = [word for word in args[:end] if word.startswith("-") and len(word.split()) == 1 and word != "-"]
+        words = [word for word in args[:end] if word not in options]
+        try:
+            return super().parse_args(ctx, [*options, "--", *words, *args[end + 1 :]])
+        except click.NoSuchOption as unknown:
+            if ctx.parent and any(unknown.option_name in known.opts for known in ctx.parent.command.params):
+                raise  # it goes before the command
+            hint = f"If it belongs to the note: {ctx.command_path} NAME -- {unknown.option_name} ..."
+            raise UsageProblem(unknown.message, hint) from None
+
+
+@click.command("note", cls=_Words)
+@name_argument
+@click.argument("text", nargs=-1, required=True)
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, name: str, text: tuple[str, ...], as_json: bool) -> None:
+    """Leave a note for the next iteration of NAME; `-` takes it from standard input.
+
+    The running iteration is not disturbed. The next one finds the note in its prompt, and where it contradicts the
+    instructions, it wins. What should hold for good belongs into INSTRUCTIONS.md.
+
+    \b
+    Examples:
+      claude-iterate note my-task "The tests need Node 22."
+      claude-iterate note my-task - < findings.md
+      claude-iterate note my-task -- --force is not for us
+    """
+    from claude_iterate.workspace.running import notes, run_lock
+
+    layout = invocation.project.layout(name)
+    words = " ".join(text) if text != ("-",) else _standard_input(notes.LARGEST)
+    identity = notes.add(layout, words)
+    running = run_lock.holder(layout.lock) is not None
+    if as_json:
+        output.document({"name": name, "note": identity, "running": running})
+        return
+    output.done("Noted for the next iteration.")
+    if not running:
+        output.note(f"Nothing runs now. Next: claude-iterate run {name}")
+
+
+def _standard_input(most: int) -> str:
+    """At most what is needed to see that it is too much."""
+    data = sys.stdin.buffer.read(most + 2) if sys.stdin is not None else b""
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,63 @@
+"""`notify test`: send one notification now, and show what came back."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from claude_iterate.cli import output
+from claude_iterate.cli.group import group
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.options import json_option
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.errors import SettingsProblem
+
+
+@click.command("test")
+@click.option("-w", "--workspace", metavar="NAME", help="With the settings of this workspace.")
+@json_option
+@click.pass_obj
+def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
+    """Send one notification and show the answer. Exit code 0 if it was taken, 1 if not."""
+    settings = _settings(invocation, workspace)
+    from claude_iterate.sinks.notifications.delivery import Courier, Flight
+    from claude_iterate.sinks.notifications.notices import trial
+
+    courier = Courier(settings.notify)
+    answer = courier.send(Flight(trial(workspace, time.time())), lambda _seconds: False, tries=1)
+    courier.close()
+    if as_json:
+        output.document(
+            {
+                "delivered": answer.delivered,
+                "host": courier.host,
+                "format": settings.notify.format,
+                "status": answer.status,
+                "answer": answer.text,
+                "problem": answer.problem or None,
+            }
+        )
+        return 0 if answer.delivered else 1
+    if answer.delivered:
+        output.done(f"{courier.host} took it: {answer.status}")
+    else:
+        output.note(f"{output.symbol('bad')} {courier.host} did not take it: {output.printable(answer.problem)}")
+    if answer.text.strip():
+        output.result(output.foreign(answer.text.rstrip()))
+    return 0 if answer.delivered else 1
+
+
+def _settings(invocation: Invocation, workspace: str | None) -> Settings:
+    project = invocation.project
+    resolved = project.resolved if workspace is None else project.settings_for(project.layout(workspace))
+    if not resolved.settings.notify.url:
+        raise SettingsProblem(
+            "No address for notifications is set.",
+            "Set one: claude-iterate config notify.url https://ntfy.sh/my-topic"
+            + ("" if workspace else ", or name a workspace that has one: --workspace NAME"),
+        )
+    return resolved.settings
+
+
+command = group("notify", "Try out notifications.", [test])

@@ -1,0 +1,83 @@
+"""`run NAME`: the loop. This file turns flags into a layer of settings; `launch` does the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.options import flags_layer, name_argument, setting_option
+from claude_iterate.errors import UsageProblem
+
+
+@click.command("run")
+@name_argument
+@setting_option("max_iterations", "-m", "--max-iterations")
+@setting_option("delay", "-d", "--delay", metavar="TIME")
+@click.option("--no-delay", is_flag=True, help="No pause between iterations.")
+@setting_option("stagnation_threshold", "--stagnation-threshold")
+@click.option("-v", "--verbose", is_flag=True, help="Show Claude's words and tools as they come.")
+@click.option("-q", "--quiet", is_flag=True, help="Show errors only.")
+@setting_option("output", "--output", metavar="LEVEL", more="quiet, progress or verbose.")
+@setting_option("claude.model", "--model", metavar="NAME")
+@setting_option("claude.max_turns", "--max-turns")
+@setting_option("limits.max_cost_usd", "--max-cost", metavar="USD")
+@setting_option("limits.max_duration", "--max-duration", metavar="TIME")
+@setting_option("session", "--session", metavar="MODE", more="fresh or resume.")
+@setting_option("claude.permission_mode", "--permission-mode", metavar="MODE")
+@click.option(
+    "--allow", multiple=True, metavar="TOOL", help="Allow a tool, for example 'Bash(npm test:*)'. Repeatable."
+)
+@click.option("--dangerously-skip-permissions", is_flag=True, help="Allow everything. For sandboxes; never saved.")
+@click.option("--attended", is_flag=True, help="Ask on the terminal before each iteration: go, skip, note, stop.")
+@click.option("--verify", is_flag=True, help="Let Claude review a completion claim before it counts.")
+@click.option("--dry-run", is_flag=True, help="Use the built-in fake Claude: no login, no cost.")
+@click.option("--detailed-exit-code", is_flag=True, help="A different exit code for every reason to end.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document about the run on standard output.")
+@click.pass_obj
+def command(invocation: Invocation, /, name: str, **given: Any) -> int:
+    """Call Claude again and again until the task NAME is done.
+
+    The first Ctrl-C lets the iteration finish, the second ends it now.
+
+    \b
+    Examples:
+      claude-iterate run my-task                     until done, at most 50 iterations
+      claude-iterate run my-task --output verbose    watch every tool
+      claude-iterate run my-task -m 5 --max-cost 3   a careful start
+      claude-iterate run my-task --dry-run           try it without Claude
+    """
+    own = _own_flags(given)
+    from claude_iterate.operations.launch import Options, launch
+
+    options = Options(
+        flags=flags_layer(given),
+        allow=own["allow"],
+        skip_permissions=own["dangerously_skip_permissions"],
+        dry_run=own["dry_run"],
+        detailed=own["detailed_exit_code"],
+        as_json=own["as_json"],
+        color=invocation.colour,
+    )
+    return launch(invocation.project, name, options)
+
+
+def _own_flags(given: dict[str, Any]) -> dict[str, Any]:
+    """Take out of `given` what is no setting; the shorthands among it become settings."""
+    names = ("no_delay", "verbose", "quiet", "allow", "dangerously_skip_permissions", "dry_run", "verify", "attended")
+    own = {name: given.pop(name) for name in (*names, "detailed_exit_code", "as_json")}
+    levels = [word for word in ("verbose", "quiet") if own[word]]
+    if len(levels) + (given["output"] is not None) > 1:
+        raise UsageProblem("Choose one of --verbose, --quiet and --output.", "They all set the output level.")
+    if levels:
+        given["output"] = levels[0]
+    if own["no_delay"] and given["delay"] is not None:
+        raise UsageProblem("Choose one of --delay and --no-delay.", "They exclude each other.")
+    if own["attended"]:
+        given["attended"] = True
+    if own["verify"]:
+        given["verification.auto_verify"] = True
+    if own["no_delay"]:
+        given["delay"] = 0.0
+    return own

@@ -1,0 +1,127 @@
+"""`pause`, `resume`, `stop`, `skip`, `reboot` and `retry`: one way to ask, one table of what can be asked for.
+
+A request is a file that the runner takes away; before that it writes down what the request means. So a run with a huge
+journal answers as quickly as any other.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from claude_iterate.cli import output
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.options import json_option, name_argument
+from claude_iterate.errors import WorkspaceProblem
+
+if TYPE_CHECKING:
+    from claude_iterate.workspace.layout import Layout
+
+_PATIENCE = 3.0
+_POLL = 0.02
+_LOOK = 0.5
+_SAYINGS = {
+    "answered": "The run has taken the request.",
+    "over": "The run ended before it could answer.",
+    "silent": "No answer from process {pid} yet; the request waits for it. If it is suspended, wake it: fg",
+}
+_HELP = {
+    "pause": "Let the running iteration of NAME finish, then hold until `resume`.",
+    "resume": "Let a paused run of NAME go on.",
+    "stop": "End the run of NAME after its running iteration, or with --now at once. Nothing is lost.",
+    "skip": "End the running iteration of NAME now and begin the next; also ends a wait or a delay.",
+    "reboot": "End the running iteration of NAME now and do it again with fresh context.",
+    "retry": "End a wait of NAME (for a limit, after an error) and try again now.",
+}
+
+
+class Running(NamedTuple):
+    """The run that is asked, and who runs it."""
+
+    run: str
+    pid: int
+
+
+def _command(verb: str, text: str) -> click.Command:
+    @click.command(verb, help=text)
+    @name_argument
+    @json_option
+    @click.pass_obj
+    def command(invocation: Invocation, name: str, as_json: bool, now: bool = False) -> int:
+        return _steer(invocation, name, verb, now, as_json)
+
+    if verb == "stop":
+        click.option("--now", is_flag=True, help="End Claude at once instead of after this iteration.")(command)
+    return command
+
+
+commands = {verb: _command(verb, text) for verb, text in _HELP.items()}
+
+
+def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: bool) -> int:
+    """Ask, wait for the answer, tell what it means."""
+    from claude_iterate.workspace.running import control
+
+    layout = invocation.project.layout(name)
+    running = _running(layout)
+    purpose = _purpose(layout, running.run) if verb != "stop" else "run"
+    if purpose != "run":
+        raise WorkspaceProblem(f"{purpose} runs in {name!r}, and can only be stopped.", f"claude-iterate stop {name}")
+    identity = control.post(layout, running.run, verb, now)
+    came = _await_answer(layout, running, identity)
+    done = came == "answered"
+    said = output.printable(control.answer(layout, identity)) if done else ""
+    words = said or _SAYINGS[came].format(pid=running.pid)
+    if as_json:
+        output.document({"name": name, "run": running.run, "verb": verb, "answered": done, "message": words})
+    elif done:
+        output.done(words)
+    else:
+        output.warn(words)
+    return 0 if done or (came == "over" and verb == "stop") else 1
+
+
+def _running(layout: Layout) -> Running:
+    from claude_iterate.workspace.running import run_lock
+
+    name = layout.name
+    who = run_lock.holder(layout.lock)
+    if who is None:
+        raise WorkspaceProblem(f"Nothing runs in the workspace {name!r}.", f"Start it: claude-iterate run {name}")
+    run, pid = str(who.get("run", "")), who.get("pid")
+    if not isinstance(pid, int) or not (layout.runs / run).is_dir() or not run:
+        busy = f"The workspace {name!r} is busy ({output.printable(run) or 'unknown'}), but no run has begun."
+        raise WorkspaceProblem(busy, "Try again in a moment.")
+    return Running(run, pid)
+
+
+def _purpose(layout: Layout, run: str) -> str:
+    """What the run is for. Its first entry tells; no more than that is read."""
+    from claude_iterate.core.events import RunStarted
+    from claude_iterate.workspace.journal import reader
+
+    try:
+        first = next(reader.read(layout.journal(run)), None)
+    except OSError:
+        return "run"
+    return first.event.purpose if first is not None and isinstance(first.event, RunStarted) else "run"
+
+
+def _await_answer(layout: Layout, running: Running, identity: str) -> str:
+    """answered, over (the run ended before it could answer) or silent (the request waits for a suspended run)."""
+    from claude_iterate.workspace.running import control, run_lock
+
+    began = time.monotonic()
+    looked = began
+    while (now := time.monotonic()) < began + _PATIENCE:
+        if control.answered(layout, identity):
+            return "answered"
+        if now >= looked + _LOOK:
+            looked = now
+            if (run_lock.holder(layout.lock) or {}).get("run") != running.run:
+                # It may have been answered in its last moment.
+                return "over" if control.withdraw(layout, identity) else "answered"
+        time.sleep(_POLL)
+    return "silent"

@@ -1,0 +1,90 @@
+"""`validate NAME`: let Claude grade the instructions. Only a report written in this call counts."""
+
+from __future__ import annotations
+
+import click
+
+from claude_iterate.cli import output
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.options import dry_run_option, flags_layer, json_option, name_argument
+from claude_iterate.core.reports import validation
+from claude_iterate.errors import UsageProblem
+from claude_iterate.workspace.files import atomic, versions
+from claude_iterate.workspace.files.versions import Snapshot
+from claude_iterate.workspace.layout import Layout
+
+_REPORT = "validation-report.md"
+_MEANING = {
+    validation.READY: "Claude can work from these instructions.",
+    validation.NEEDS_REVISION: "Improve them first: claude-iterate edit {name}",
+    validation.MAJOR_ISSUES: "Claude could not work from them. Improve them: claude-iterate edit {name}",
+    validation.INVALID: "There is no verdict: {problem}. Try again: claude-iterate validate {name}",
+}
+
+
+@click.command("validate")
+@name_argument
+@click.option("-v", "--verbose", is_flag=True, help="Show Claude's words and tools as they come.")
+@click.option("-q", "--quiet", is_flag=True, help="Show the verdict and errors only.")
+@dry_run_option
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_run: bool, as_json: bool) -> int:
+    """Let Claude grade the instructions of the workspace NAME by ten criteria, seven of them required.
+
+    The report is validation-report.md in the workspace. Exit code 0 only for the verdict READY.
+    """
+    from claude_iterate.engine.prompt_texts import read_instructions
+    from claude_iterate.operations.launch import Options, perform
+
+    if verbose and quiet:
+        raise UsageProblem("Choose one of --verbose and --quiet.", "They exclude each other.")
+    layout = invocation.project.layout(name)
+    read_instructions(layout)
+    path = layout.folder / _REPORT
+    before = versions.look(path)
+    options = Options(
+        flags=flags_layer({"output": "verbose" if verbose else "quiet" if quiet else None}),
+        dry_run=dry_run,
+        as_json=as_json,
+        color=invocation.colour,
+        purpose="validate",
+        errand={"report_path": str(path)},
+    )
+    done = perform(invocation.project, layout, options)
+    if done.exit_code:
+        report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
+    else:
+        report, found = _judged(layout, before, done.state.errand.text if done.state.errand else "")
+    code = done.exit_code or (0 if found.verdict == validation.READY else 1)
+    if as_json:
+        output.document(
+            {"workspace": name, "verdict": found.verdict, "exitCode": code, "report": report, "path": str(path)}
+        )
+    elif report is not None and not quiet:
+        output.result(f"\n{output.foreign(report.rstrip())}\n")
+    _tell(name, found, as_json)
+    return code
+
+
+def _judged(layout: Layout, before: Snapshot, said: str) -> tuple[str | None, validation.Validation]:
+    """The report of this call and its verdict. Claude's answer may stand in for a file that it did not write."""
+    path = layout.folder / _REPORT
+    after = versions.look(path)
+    if after.data is not None and after.is_newer_than(before):
+        report = after.data.decode("utf-8", "replace")
+    elif validation.holds_verdict(said):
+        report = said.rstrip() + "\n"
+        atomic.write_text(path, report)
+    else:
+        return None, validation.Validation(validation.INVALID, "Claude wrote no report")
+    return report, validation.read(report)
+
+
+def _tell(name: str, found: validation.Validation, as_json: bool) -> None:
+    kind = {validation.READY: "good", validation.NEEDS_REVISION: "warning"}.get(found.verdict, "bad")
+    meaning = _MEANING[found.verdict].format(name=name, problem=found.problem)
+    if as_json:
+        output.note(f"{found.verdict}: {meaning}")
+    else:
+        output.result(f"{output.symbol(kind)} {found.verdict}: {meaning}")

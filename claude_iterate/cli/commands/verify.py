@@ -1,0 +1,87 @@
+"""`verify NAME`: prove the claim of completion: our checks, then Claude's review with fresh context."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from claude_iterate.cli import output
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.options import flags_layer, json_option, name_argument, setting_option
+from claude_iterate.core.settings.kinds import OWN_FILES
+from claude_iterate.errors import UsageProblem
+from claude_iterate.workspace.layout import Layout
+
+
+@click.command("verify")
+@name_argument
+@setting_option("verification.depth", "--depth", metavar="DEPTH", more="quick, standard or deep.")
+@click.option("--report-path", metavar="FILE", help="Where the report goes; relative to the workspace.")
+@click.option("--show-report", is_flag=True, help="Print the report.")
+@click.option("-v", "--verbose", is_flag=True, help="Show Claude's words and tools as they come.")
+@click.option("-q", "--quiet", is_flag=True, help="Show errors only.")
+@click.option("--dangerously-skip-permissions", is_flag=True, help="Allow everything. For sandboxes; never saved.")
+@click.option("--dry-run", is_flag=True, help="Use the built-in fake Claude: no login, no cost.")
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, /, name: str, **given: Any) -> int:
+    """Prove that the task NAME is done: run the checks, then let Claude review the work with fresh context.
+
+    Exit code 0 only for green checks and a fresh, well-formed, positive verdict.
+    """
+    from claude_iterate.engine.prompt_texts import read_instructions
+    from claude_iterate.operations.launch import Options, perform
+    from claude_iterate.views import evidence_view
+
+    if given["verbose"] and given["quiet"]:
+        raise UsageProblem("Choose one of --verbose and --quiet.", "They exclude each other.")
+    project = invocation.project
+    layout = project.layout(name)
+    read_instructions(layout)
+    level = "verbose" if given["verbose"] else "quiet" if given["quiet"] else None
+    options = Options(
+        flags=flags_layer({"verification.depth": given["verification.depth"], "output": level}),
+        skip_permissions=given["dangerously_skip_permissions"],
+        dry_run=given["dry_run"],
+        as_json=given["as_json"],
+        color=invocation.colour,
+        purpose="verify",
+        report=_report_path(layout, given["report_path"]) if given["report_path"] else "",
+    )
+    done = perform(project, layout, options)
+    proof = evidence_view.of_run(layout, done.run) or {}
+    report = _report(proof) if given["show_report"] or given["as_json"] else None
+    if given["as_json"]:
+        status = {True: "pass", False: "fail", None: "not_run"}[proof.get("passed")]
+        output.document({"workspace": name, "status": status, "exitCode": done.exit_code, **proof, "report": report})
+    elif report is not None:
+        output.result(output.foreign(report))
+    return done.exit_code
+
+
+def _report_path(layout: Layout, given: str) -> str:
+    """Where the report goes: a relative path stays in the workspace, and none may name what is used otherwise."""
+    folder = layout.folder.resolve()
+    path = (folder / given).resolve()
+    relative = path.relative_to(folder) if path.is_relative_to(folder) else None
+    if relative is None and not Path(given).is_absolute():
+        raise UsageProblem(
+            f"--report-path {given} leads out of the workspace.", "Give an absolute path to write there."
+        )
+    if path.is_dir() or (relative is not None and (not relative.parts or relative.parts[0].lower() in OWN_FILES)):
+        raise UsageProblem(f"--report-path {given} is used for something else.", "Choose another name.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return str(path)
+
+
+def _report(proof: dict[str, Any]) -> str | None:
+    """The text of the review's report, if it wrote one that counts."""
+    review = proof.get("review")
+    from claude_iterate.workspace.files import foreign
+
+    if review is None or review["verdict"] not in {"verified", "incomplete"}:
+        return None
+    found = foreign.read(Path(review["report"]))
+    return found.decode("utf-8", "replace") if found is not None else None

@@ -1,0 +1,116 @@
+"""Follows the files of a run while they grow: looks five times a second, ends when the run has ended."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from claude_iterate.cli import output
+from claude_iterate.views import run_files
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import run_lock
+
+_PAUSE = 0.2
+
+
+def follow_run(layout: Layout, run: str | None, lines: int | None, as_json: bool) -> None:
+    """Print what is there, then what comes, until nobody runs the workspace any more. A first run is waited for."""
+    followed = run or _begun(layout)
+    tell = _entry_printer() if as_json else _text_printer()
+    path = _file(layout, followed, as_json)
+    offset = _start(path, lines)
+    while True:
+        over = not _is_running(layout, followed)  # asked before reading, so that the last words are not missed
+        offset += _tell_new(path, offset, tell, final=over)
+        if over:
+            return
+        time.sleep(_PAUSE)
+
+
+def _begun(layout: Layout) -> str | None:
+    """The run to follow: the one under way, else the newest, else the first that begins. None: an original's log."""
+    told = False
+    while True:
+        holder = run_lock.holder(layout.lock)
+        running = str(holder.get("run", "")) if holder else ""
+        if running and layout.journal(running).is_file():
+            return running
+        newest = run_files.newest_run(layout)
+        if newest is not None and holder is None:
+            return newest
+        if newest is None and holder is None and layout.logs():
+            return None
+        if not told:
+            output.note(f"Waiting for {layout.name} to run; Ctrl-C ends this.")
+            told = True
+        time.sleep(_PAUSE)
+
+
+def _file(layout: Layout, run: str | None, as_json: bool) -> Path:
+    """The file to follow. A run's first journal line names its log, so it may take a moment to be known."""
+    if as_json and run is not None:
+        return layout.journal(run)
+    while True:
+        path = run_files.log_of(layout, run)
+        if path is not None:
+            return path
+        if run is None or not _is_running(layout, run):
+            return run_files.log_of(layout) or layout.folder / "iterate.log"
+        time.sleep(_PAUSE)
+
+
+def _is_running(layout: Layout, run: str | None) -> bool:
+    holder = run_lock.holder(layout.lock)
+    return holder is not None and (run is None or holder.get("run", run) == run)
+
+
+def _start(path: Path, lines: int | None) -> int:
+    """Where the last `lines` lines begin."""
+    if lines is None or not path.is_file():
+        return 0
+    data = path.read_bytes()
+    offset = len(data)
+    for _ in range(lines):
+        offset = data.rfind(b"\n", 0, max(0, offset - 1)) + 1
+        if offset == 0:
+            break
+    return offset
+
+
+def _tell_new(path: Path, offset: int, tell: Callable[[bytes], None], final: bool) -> int:
+    """Print what was added since `offset`; how many bytes that was. A missing file has added nothing yet."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            data = file.read()
+    except FileNotFoundError:
+        return 0
+    if not final:
+        data = data[: data.rfind(b"\n") + 1]  # the rest may be half a character or half an entry: it can wait
+    if data:
+        tell(data)
+        sys.stdout.flush()
+    return len(data)
+
+
+def _text_printer() -> Callable[[bytes], None]:
+    return lambda data: output.part(output.foreign(data.decode("utf-8", "replace")))
+
+
+def _entry_printer() -> Callable[[bytes], None]:
+    import ndjson
+
+    rows = ndjson.writer(sys.stdout, ensure_ascii=False)
+
+    def tell(data: bytes) -> None:
+        for line in data.split(b"\n"):
+            try:
+                entry = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            rows.writerow(entry)
+
+    return tell

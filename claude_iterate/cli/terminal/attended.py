@@ -1,0 +1,86 @@
+"""Attended mode: before each iteration a person says go, skip or stop, and may leave a note.
+
+Asking never waits: the engine asks again and again what was answered so far, and meanwhile heeds signals and requests.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from claude_iterate.cli import output
+from claude_iterate.cli.invocation import on_terminal
+from claude_iterate.core.events import Requested
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.errors import ExpectedError, UsageProblem
+from claude_iterate.system import terminals
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import notes
+
+_CHOICES = "Enter go · n skip it · m TEXT leave a note · s stop"
+_VERBS = {"": "go", "g": "go", "go": "go", "n": "skip", "skip": "skip", "s": "stop", "stop": "stop"}
+_NOTE = frozenset({"m", "note"})
+
+
+class Question:
+    """Asks on the terminal before each iteration."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._handle = sys.stdin.fileno()
+        self._asked = 0
+        self._unread = b""
+
+    def __call__(self, number: int) -> list[Requested]:
+        """What was answered about iteration `number`; nothing as long as nothing was."""
+        if self._asked != number:
+            self._asked = number
+            self._unread = b""
+            terminals.forget_typed(self._handle)  # what was typed before the question is no answer to it
+            self._prompt()
+        typed = terminals.typed(self._handle)
+        if typed is None:
+            # Nobody is there any more, and nobody's consent is none.
+            return [Requested("stop", "answer")]
+        *lines, self._unread = (self._unread + typed).split(b"\n")
+        for line in lines:
+            if verb := self._understood(line.decode("utf-8", "replace").strip()):
+                # Asked anew if the same iteration comes up again, for example after a pause.
+                self._asked = 0
+                return [Requested(verb, "answer")]
+            self._prompt()
+        return []
+
+    def held(self, state: RunState) -> list[Requested]:
+        """In a pause nobody waits for an answer: afterwards it is asked anew, and what was typed meanwhile is none."""
+        if state.paused:
+            self._asked = 0
+        return []
+
+    def _prompt(self) -> None:
+        click.echo(f"Iteration {self._asked}? {_CHOICES}: ", err=True, nl=False)
+
+    def _understood(self, line: str) -> str:
+        """The verb, or nothing when the question stays open."""
+        word, _, rest = line.partition(" ")
+        if word.lower() in _NOTE:
+            try:
+                notes.add(self._layout, rest)
+                output.note("Noted for this iteration.")
+            except ExpectedError as problem:
+                output.warn(f"{problem.message} {problem.hint}")
+            return ""
+        verb = _VERBS.get(line.lower(), "")
+        if not verb:
+            output.warn(f"{output.printable(line)!r} is none of the answers.")
+        return verb
+
+
+def refuse_without_terminal() -> None:
+    """Attended, with nobody to ask, would be unattended."""
+    if not on_terminal():
+        raise UsageProblem(
+            "Attended mode asks before each iteration, and there is no terminal to ask on.",
+            "Run it on a terminal, or without --attended (setting `attended`).",
+        )

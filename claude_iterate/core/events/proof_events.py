@@ -1,0 +1,74 @@
+"""Events of calls that are no iteration: the proof of a claim, and errands such as writing instructions."""
+
+from __future__ import annotations
+
+import msgspec
+
+from claude_iterate.core.events.results import Outcome, Tokens
+
+
+class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The agent claims completion for the `claim`-th time; we look for ourselves."""
+
+    claim: int
+    checks: int = 0
+    review: str = ""
+
+
+class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A check of ours ran: its command, exit code (None: too slow or stopped), and the end of its output."""
+
+    command: str
+    code: int | None
+    duration: float = 0.0
+    output: str = ""
+    cut: str = ""
+
+
+class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Claude, with fresh context, looks whether the work is really done."""
+
+    depth: str
+    prompt_bytes: int = 0
+
+
+class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The review's verdict: verified, incomplete, invalid when its report cannot be trusted, or unheld when it could
+    not be held at all, for the reason in `outcome`."""
+
+    verdict: str
+    summary: str = ""
+    findings: tuple[str, ...] = ()
+    report: str = ""
+    duration: float = 0.0
+    cost_usd: float = 0.0
+    outcome: Outcome | None = None
+    tokens: Tokens = Tokens()
+
+
+class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """What the proof came to. `findings` goes into the next prompt; `tree` is git's name for what was proven."""
+
+    claim: int
+    passed: bool
+    findings: str = ""
+    tree: str = ""
+
+
+class ErrandStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A call that is no iteration began: `purpose` is setup, edit or validate."""
+
+    purpose: str
+    prompt_bytes: int = 0
+
+
+class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """It is over. `text` is Claude's answer."""
+
+    purpose: str
+    outcome: Outcome
+    text: str = ""
+    duration: float = 0.0
+    cost_usd: float = 0.0
+    cut: int = 0
+    tokens: Tokens = Tokens()

@@ -1,0 +1,159 @@
+"""Events that stand for what Claude prints: past-tense facts, one struct each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from claude_iterate.core.events.results import Denial, Tokens
+
+
+class SessionOpened(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Claude introduced itself."""
+
+    session: str = ""
+    model: str = ""
+    version: str = ""
+    permission_mode: str = ""
+    credential: str = ""
+    problems: tuple[str, ...] = ()
+
+
+class Said(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Text by the model, or (with `error`) an error message that Claude Code put in the model's mouth."""
+
+    text: str
+    parent: str = ""
+    error: str = ""
+    cut: int = 0
+
+
+class Thought(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Thinking that Claude showed."""
+
+    text: str
+    parent: str = ""
+    cut: int = 0
+
+
+class Told(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Text given to the model in mid-session: a sub-agent's task, an interruption, a summary."""
+
+    text: str
+    parent: str = ""
+    cut: int = 0
+
+
+class ToolCalled(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The model uses a tool."""
+
+    id: str
+    name: str
+    input: dict[str, Any] = {}
+    parent: str = ""
+
+
+class ToolAnswered(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A tool's result. `name` is the tool's, found by the id; `facts` is Claude Code's structured result."""
+
+    id: str
+    name: str = ""
+    text: str = ""
+    is_error: bool = False
+    facts: dict[str, Any] = {}
+    parent: str = ""
+    cut: int = 0
+
+
+class TaskStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A sub-agent or a background command began."""
+
+    id: str
+    kind: str = ""
+    description: str = ""
+
+
+class TaskEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """It ended: completed, failed, stopped or killed."""
+
+    id: str
+    status: str = ""
+    summary: str = ""
+
+
+class ApiRetried(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Claude Code met an API error and tries again by itself."""
+
+    attempt: int = 0
+    max_retries: int = 0
+    delay: float = 0.0
+    status: int | None = None
+    error: str = ""
+
+
+class LimitReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """State of a usage window of the subscription."""
+
+    status: str
+    window: str = ""
+    resets_at: float | None = None
+    utilization: float | None = None
+
+
+class AgentNoted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Any other thing Claude Code reports: hooks, compaction, model changes, kinds we do not know yet."""
+
+    kind: str
+    text: str = ""
+
+
+class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Claude's own word on how it went. There may be several in one process; the last one counts. `untold`: it tells
+    no cost that can be read."""
+
+    subtype: str = ""
+    is_error: bool = False
+    text: str = ""
+    errors: tuple[str, ...] = ()
+    api_error_status: int | None = None
+    terminal_reason: str = ""
+    session: str = ""
+    turns: int = 0
+    cost_usd: float = 0.0
+    tokens: Tokens = Tokens()
+    denials: tuple[Denial, ...] = ()
+    context: float | None = None
+    untold: bool = False
+    cut: int = 0
+
+
+class GarbageSeen(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A line of output that is no event: kept, shown, never fatal."""
+
+    text: str
+    bytes: int = 0
+
+
+class ErrorPrinted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A line on Claude's standard error."""
+
+    text: str
+
+
+StreamEvent = (
+    SessionOpened
+    | Said
+    | Thought
+    | Told
+    | ToolCalled
+    | ToolAnswered
+    | TaskStarted
+    | TaskEnded
+    | ApiRetried
+    | LimitReported
+    | AgentNoted
+    | ResultReported
+    | GarbageSeen
+    | ErrorPrinted
+)

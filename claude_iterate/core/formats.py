@@ -1,0 +1,98 @@
+"""How values are written for people and documents: durations, money, moments, counts, sizes, shortened text.
+
+Each form exists once, here. Pure functions; a moment is written in UTC unless a zone is given.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from unicodedata import category, east_asian_width
+
+_INVISIBLE = frozenset({"Mn", "Me", "Cf"})
+
+
+def duration(seconds: float) -> str:
+    """Short, for people: `0.4s`, `12s`, `3m 05s`, `1h 02m`."""
+    seconds = max(0.0, seconds)
+    if seconds < 9.95:
+        return f"{seconds:.1f}s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60:02d}s"
+    if whole < 86400:
+        return f"{whole // 3600}h {whole % 3600 // 60:02d}m"
+    return f"{whole // 86400}d {whole % 86400 // 3600:02d}h"
+
+
+def money(dollars: float) -> str:
+    """`$0.42`; a fraction of a cent is not shown as zero."""
+    return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"
+
+
+def moment(epoch: float) -> str:
+    """ISO 8601 in UTC: `2025-10-15T14:23:45Z`. A number that is not a moment is shown as it is."""
+    return _moment(epoch, "seconds")
+
+
+def precise_moment(epoch: float) -> str:
+    """With milliseconds: `2025-10-15T14:23:45.000Z`."""
+    return _moment(epoch, "milliseconds")
+
+
+def _moment(epoch: float, timespec: str) -> str:
+    try:
+        return datetime.fromtimestamp(epoch, UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return f"{epoch:g}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 line`, `3 lines`."""
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def size(count: int) -> str:
+    """Bytes for people: `340 B`, `12.5 KB`, `3.1 MB`."""
+    amount = float(count)
+    for unit in ("B", "KB", "MB"):
+        if amount < 1000:
+            return f"{count} B" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks and runs of blanks."""
+    return " ".join(text.split())
+
+
+def shortened(text: str, longest: int, mark: str = "...") -> str:
+    """The text, or its beginning and a mark: never more than `longest` characters."""
+    return text if len(text) <= longest else text[: longest - len(mark)].rstrip() + mark
+
+
+def width(text: str) -> int:
+    """Columns on a terminal of a text without control characters. Terminals disagree on emoji."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def clip(text: str, columns: int) -> str:
+    """As much of the beginning as fits into the columns, with an ellipsis when something is missing."""
+    if width(text) <= columns:
+        return text
+    room = columns - 1
+    for position, character in enumerate(text):
+        room -= _columns(character)
+        if room < 0:
+            return f"{text[:position]}…" if columns > 0 else ""
+    return text
+
+
+def _columns(character: str) -> int:
+    if character.isascii():
+        return 1
+    if east_asian_width(character) in {"W", "F"}:
+        return 2
+    return 0 if category(character) in _INVISIBLE else 1

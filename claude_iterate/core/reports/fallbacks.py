@@ -1,0 +1,86 @@
+"""Reports for agents that write no status file: a LOOP_STATUS block in the last message, then boxes in a list.
+
+The block (clawker's form) is a report. Boxes only count what is left: they are the weakest source and never say
+that the work is done.
+"""
+
+from __future__ import annotations
+
+import re
+
+from claude_iterate.core.reports.status import Reading, Status
+
+_BEGIN, _END = "---LOOP_STATUS---", "---END_LOOP_STATUS---"
+_FIELD = re.compile(r"[ \t]*([A-Z_]{1,60})[ \t]*:(.*)")
+_STATES = frozenset({"IN_PROGRESS", "COMPLETE", "BLOCKED"})
+_BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\](?=\s|$)")
+_FENCE = re.compile(r"^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
+"""The marks of a fence, and what follows them. Backquotes after backquotes are code within a line, and no fence."""
+
+
+def from_block(message: str) -> Reading | None:
+    """The last whole LOOP_STATUS block of a message, as a report; None when there is none."""
+    fields = _last_block(message)
+    if fields is None:
+        return None
+    problems: list[str] = []
+    state = fields.get("STATUS", "").upper()
+    if state not in _STATES:
+        problems.append(f"LOOP_STATUS: STATUS is {state or 'missing'}")
+    done = _count(fields, "TASKS_COMPLETED_THIS_LOOP", problems) + _count(fields, "FILES_MODIFIED", problems)
+    advice = fields.get("RECOMMENDATION") or None
+    status = Status(
+        # Who is blocked may want to leave, but has not finished.
+        complete=state == "COMPLETE" or (state != "BLOCKED" and fields.get("EXIT_SIGNAL", "").lower() == "true"),
+        worked=done > 0,
+        summary=advice,
+        blocked=(advice or "no reason given") if state == "BLOCKED" else None,
+        source="block",
+    )
+    return Reading(status, tuple(problems))
+
+
+def _last_block(message: str) -> dict[str, str] | None:
+    """The fields of the last block that has a beginning and an end."""
+    found: dict[str, str] | None = None
+    fields: dict[str, str] | None = None
+    for line in message.splitlines():
+        if line.strip() == _BEGIN:
+            fields = {}
+        elif line.strip() == _END and fields is not None:
+            found, fields = fields, None
+        elif fields is not None and (field := _FIELD.match(line)):
+            fields[field[1]] = field[2].strip()
+    return found
+
+
+def from_boxes(text: str) -> Status | None:
+    """How many boxes of a list are ticked; None without boxes. Boxes in code are examples."""
+    done = total = 0
+    fence = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if mark:
+            fence = _fence_after(fence, mark[1] or mark[3], mark[2] or mark[4] or "")
+        elif not fence:
+            box = _BOX.match(line)
+            if box:
+                total += 1
+                done += box[1] != " "
+    return Status(complete=False, completed=done, total=total, source="boxes") if total else None
+
+
+def _fence_after(fence: str, marks: str, rest: str) -> str:
+    """The open fence after such a line; empty for none. One is closed by at least as many of its marks, alone."""
+    if not fence:
+        return marks
+    closes = marks.startswith(fence) and not rest.strip()
+    return "" if closes else fence
+
+
+def _count(fields: dict[str, str], name: str, problems: list[str]) -> int:
+    text = fields.get(name, "0")
+    if text.isdecimal() and len(text) < 10:
+        return int(text)
+    problems.append(f"LOOP_STATUS: {name} is no whole number")
+    return 0

@@ -1,0 +1,213 @@
+"""What happens next: an ordered tuple of small rules over state and facts. The documentation's table is this one.
+
+Between iterations the first rule with an opinion wins. While Claude works, `core.running` rules.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+
+from claude_iterate.core.formats import duration, money
+from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
+from claude_iterate.core.rules.verdicts import Ask, Begin, Facts, Finish, RunErrand, Verdict, Verify, Wait
+from claude_iterate.core.rules.waits import (
+    api_is_in_trouble,
+    limit_is_reached,
+    pace_is_kept,
+    reserve_is_reached,
+    wait_is_on,
+)
+from claude_iterate.core.state.run_state import RunState
+
+Between = Callable[[RunState, Facts], Verdict | None]
+
+
+def errand(state: RunState, facts: Facts) -> Verdict | None:
+    """`setup`, `edit` and `validate` make one call and are done: **completed**, or **agent_failed** if it failed."""
+    if not facts.only_errand:
+        return None
+    if state.errand is None:
+        return RunErrand() if state.stop is None else None
+    outcome = state.errand.outcome
+    if state.stop is not None and outcome.kind == "interrupted":
+        return None
+    if outcome.kind in FINE:
+        return Finish("completed")
+    return Finish("agent_failed", outcome.message, outcome.advice)
+
+
+def _claims_completion(state: RunState) -> bool:
+    return state.last_status is not None and state.last_status.complete
+
+
+def completed(state: RunState, facts: Facts) -> Verdict | None:
+    """The agent reported `complete: true` in the iteration that just ended, and the proof (if one is wanted) holds:
+    **completed**."""
+    if facts.only_verify:
+        return Finish("completed", "verified") if state.proof is not None and state.proof.passed else None
+    if _claims_completion(state) and (not facts.proof_wanted or (state.proof is not None and state.proof.passed)):
+        return Finish("completed", (state.last_status.summary or "") if state.last_status else "")
+    return None
+
+
+def stop_was_asked(state: RunState, facts: Facts) -> Verdict | None:
+    """Ctrl-C: **interrupted**; SIGTERM or SIGHUP: **terminated**; `stop`: **stopped**."""
+    if state.stop is None:
+        return None
+    by = state.stop.by
+    if by == "SIGINT":
+        return Finish("interrupted", by)
+    return Finish("terminated", by) if by.startswith("SIG") else Finish("stopped", f"by {by}")
+
+
+_NOT_YET = RETRIED | ENDING_FAILURES
+"""After these a claim is not looked at: other rules say what is next."""
+
+
+def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
+    """The agent reported `complete: true` and checks or a review are wanted: look for ourselves. A review that cannot
+    be paid any more is not begun: **budget**."""
+    if state.proof is not None or not (facts.only_verify or (facts.proof_wanted and _claims_completion(state))):
+        return None
+    if state.wait is not None or (state.last_outcome is not None and state.last_outcome.kind in _NOT_YET):
+        return None
+    if state.paused and not facts.only_verify:
+        return Wait(float("inf"))  # a proof costs time and money, and somebody said to hold
+    if not facts.review_wanted:
+        return Verify(state.claims + 1)
+    return money_is_spent(state, facts) or pace_is_kept(state, facts) or Verify(state.claims + 1)
+
+
+def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
+    """The proof failed, and `verification.max_attempts` claims were made or `resume_on_fail` is off:
+    **verification_failed**."""
+    if state.proof is None or state.proof.passed or (not facts.only_verify and state.claims < facts.claims_allowed):
+        return None
+    return Finish("verification_failed", state.proof.findings, "Help it along, then run again. Evidence: show")
+
+
+def agent_is_blocked(state: RunState, facts: Facts) -> Verdict | None:
+    """The agent reported `blocked`: **blocked**, with its reason."""
+    if state.last_status is not None and state.last_status.blocked:
+        return Finish("blocked", state.last_status.blocked, "Help it (INSTRUCTIONS.md, files), then run again.")
+    return None
+
+
+def failure_ends_the_run(state: RunState, facts: Facts) -> Verdict | None:
+    """Login, billing, settings: **agent_failed** at once; an iteration that spent what the workspace had left:
+    **budget**. One that spent only `limits.max_cost_per_iteration_usd` is a failure like others."""
+    outcome = state.last_outcome
+    if outcome is None:
+        return None
+    if outcome.kind == "budget" and facts.max_cost_per_iteration_usd is None:
+        return Finish("budget", outcome.message, outcome.advice)
+    return Finish("agent_failed", outcome.message, outcome.advice) if outcome.kind in ENDING_FAILURES else None
+
+
+def denied_again(state: RunState, facts: Facts) -> Verdict | None:
+    """Two iterations in a row were denied the same tools and got no further: **agent_failed**, with the rule to
+    add."""
+    if state.denials < 2:
+        return None
+    rules = state.denied.split("\n")
+    flags = " ".join(f"--allow {shlex.quote(rule)}" for rule in rules)
+    return Finish("agent_failed", f"not allowed: {', '.join(rules)}", f"Allow it: {flags}")
+
+
+def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
+    """`stop.failures` crashes, hangs or time-outs in a row: **agent_failed**."""
+    outcome = state.last_outcome
+    if outcome is None or not 0 < facts.failures_allowed <= state.failures:
+        return None
+    times = "1 iteration" if state.failures == 1 else f"{state.failures} iterations in a row"
+    return Finish("agent_failed", f"{times} failed; the last: {outcome.message}", outcome.advice)
+
+
+def stagnated(state: RunState, facts: Facts) -> Verdict | None:
+    """Iterative mode, `worked: false` in `stagnation_threshold` iterations in a row: **stagnation**."""
+    if facts.stagnates and 0 < facts.stagnation_threshold <= state.idle_iterations:
+        return Finish("stagnation", str(state.idle_iterations))
+    return None
+
+
+def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
+    """The workspace cost `limits.max_cost_usd` or more: **budget**."""
+    # A millionth more or less is a matter of how computers add.
+    if facts.max_cost_usd is not None and state.total_cost_usd + 1e-6 >= facts.max_cost_usd:
+        figures = f"{money(state.total_cost_usd)} of {money(facts.max_cost_usd)} spent"
+        return Finish("budget", figures, "Raise `limits.max_cost_usd` (or --max-cost) and run again.")
+    return None
+
+
+def time_is_up(state: RunState, facts: Facts) -> Verdict | None:
+    """The run took `limits.max_duration` or more: **duration**."""
+    if facts.max_duration is not None and facts.now + state.elapsed_before >= facts.max_duration:
+        return Finish("duration", f"{duration(facts.max_duration)} are over", "Run again to go on.")
+    return None
+
+
+def iterations_are_used_up(state: RunState, facts: Facts) -> Verdict | None:
+    """`max_iterations` iterations are done, and no claim waits for its proof: **max_iterations**."""
+    unproven = facts.proof_wanted and _claims_completion(state) and state.proof is None
+    if 0 < facts.max_iterations <= state.iterations and not unproven:
+        return Finish("max_iterations", str(facts.max_iterations))
+    return None
+
+
+def paused(state: RunState, facts: Facts) -> Verdict | None:
+    """Somebody said `pause`: wait until somebody says `resume`."""
+    return Wait(float("inf")) if state.paused else None
+
+
+def pause_between_iterations(state: RunState, facts: Facts) -> Verdict | None:
+    """`delay` seconds have not passed since the last iteration: wait."""
+    if state.iterations == 0 or facts.now >= state.last_ended + facts.delay:
+        return None
+    return Wait(state.last_ended + facts.delay)
+
+
+def person_is_asked(state: RunState, facts: Facts) -> Verdict | None:
+    """Attended mode, and the person has not said `go` for this iteration yet: ask."""
+    number = state.iterations + 1
+    return Ask(number) if facts.attended and state.approved < number else None
+
+
+def begin_the_next(state: RunState, facts: Facts) -> Verdict | None:
+    """Otherwise: the next iteration begins."""
+    return Begin(state.iterations + 1)
+
+
+BETWEEN_RULES: tuple[Between, ...] = (
+    errand,
+    completed,
+    stop_was_asked,
+    time_is_up,
+    claim_must_be_proven,
+    proof_failed,
+    agent_is_blocked,
+    failure_ends_the_run,
+    denied_again,
+    too_many_failures,
+    stagnated,
+    money_is_spent,
+    iterations_are_used_up,
+    wait_is_on,
+    limit_is_reached,
+    api_is_in_trouble,
+    reserve_is_reached,
+    pace_is_kept,
+    paused,
+    pause_between_iterations,
+    person_is_asked,
+    begin_the_next,
+)
+
+
+def decide(state: RunState, facts: Facts) -> Verdict:
+    """The first rule that has an opinion."""
+    for rule in BETWEEN_RULES:
+        verdict = rule(state, facts)
+        if verdict is not None:
+            return verdict
+    raise AssertionError("the last rule always has an opinion")

@@ -1,0 +1,71 @@
+"""While Claude works: every rule names the moment at which it would cut in; the engine sleeps until the earliest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from claude_iterate.core.rules.verdicts import Cut, Facts, Wait
+from claude_iterate.core.state.run_state import RunState
+
+Limit = tuple[float, Cut]
+Running = Callable[[RunState, Facts], Limit | None]
+
+
+def stop_now(state: RunState, facts: Facts) -> Limit | None:
+    """A stop was asked for with urgency (second Ctrl-C, SIGTERM, SIGHUP, `stop --now`): at once."""
+    return (facts.now, Cut("stopped")) if state.stop is not None and state.stop.now else None
+
+
+def skip_was_asked(state: RunState, facts: Facts) -> Limit | None:
+    """Somebody said `skip` or `reboot`: at once."""
+    return (facts.now, Cut(state.cut_asked)) if state.cut_asked else None
+
+
+def lingers_after_result(state: RunState, facts: Facts) -> Limit | None:
+    """Claude gave its last result and no background task is open: `timeouts.result_grace` later."""
+    call = state.call
+    if call is None or call.result_at is None or call.open_tasks:
+        return None
+    return call.result_at + facts.result_grace, Cut("lingering", facts.result_grace)
+
+
+def silent_for_too_long(state: RunState, facts: Facts) -> Limit | None:
+    """Nothing was heard of Claude: `timeouts.idle` after its last sign of life."""
+    return facts.last_heard + facts.idle_timeout, Cut("idle", facts.idle_timeout)
+
+
+def call_too_long(state: RunState, facts: Facts) -> Limit | None:
+    """The call goes on: `timeouts.iteration` after its start."""
+    if state.call is None:
+        return None
+    return state.call.started + facts.iteration_timeout, Cut("timeout", facts.iteration_timeout)
+
+
+def run_too_long(state: RunState, facts: Facts) -> Limit | None:
+    """The run has taken its `limits.max_duration`: at that moment."""
+    if facts.max_duration is None:
+        return None
+    return facts.max_duration - state.elapsed_before, Cut("duration", facts.max_duration)
+
+
+RUNNING_RULES: tuple[Running, ...] = (
+    stop_now,
+    skip_was_asked,
+    lingers_after_result,
+    silent_for_too_long,
+    call_too_long,
+    run_too_long,
+)
+
+
+def decide_running(state: RunState, facts: Facts) -> Wait | Cut:
+    """Cut in now, or look again at the moment the earliest rule names."""
+    earliest = float("inf")
+    for rule in RUNNING_RULES:
+        limit = rule(state, facts)
+        if limit is not None:
+            at, cut = limit
+            if facts.now >= at:
+                return cut
+            earliest = min(earliest, at)
+    return Wait(earliest)

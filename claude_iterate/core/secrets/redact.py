@@ -1,0 +1,84 @@
+"""Keeps secrets out of logs, journals and notifications: known shapes, and values of secret-looking variables.
+
+Looking is cheap (a few searches for fixed bytes in a whole batch); only what looks suspicious is cleaned.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from claude_iterate.core.events import Event
+from claude_iterate.core.secrets.patterns import MASK, SHAPES
+from claude_iterate.core.secrets.secret_names import is_secret_name
+from claude_iterate.core.settings.declared import Settings
+
+_PLAIN = re.compile(r".{0,7}|[a-z]{0,15}|[A-Z]{0,15}|[A-Z][a-z]{0,14}", re.DOTALL)
+"""Too short or too plain to be a secret: `completed` would be masked in every sentence."""
+
+_SHORTEST = 8
+
+WORDS = frozenset(
+    """
+    agent_version birth by cause credential cut depth host id kind log mode model name parent permission_mode purpose
+    reason report resumes review run session source status subtype terminal_reason tool tree verb verdict version why
+    window windows workspace
+    """.split()  # noqa: SIM905 - one name per line would take a page
+)
+"""Fields of events that hold words of ours, names and paths. The code reads them, so they are kept as they are;
+everything else is taken for text that somebody wrote, and so is a field that nobody thought of."""
+
+
+def redactor_for(environ: Mapping[str, str], settings: Settings) -> Redactor:
+    """For a run with these settings: Claude's own variables count, and what notifications are signed and sent with."""
+    return Redactor(
+        {**environ, **settings.claude.env}, {settings.notify.secret or "", *settings.notify.headers.values()}
+    )
+
+
+class Redactor:
+    """Knows the secrets of one environment, and those that somebody called so (`own`)."""
+
+    def __init__(self, environ: Mapping[str, str], own: Collection[str] = ()) -> None:
+        values = {value for name, value in environ.items() if is_secret_name(name) and not _PLAIN.fullmatch(value)}
+        values |= {value for value in own if len(value) >= _SHORTEST}
+        # Within a line of JSON a value may be escaped; both forms are looked for.
+        spellings = values | {json.dumps(value)[1:-1] for value in values}
+        needles = sorted({*SHAPES, *spellings})
+        self._needles = tuple(needle.encode("utf-8", "surrogateescape") for needle in needles)
+        known = sorted((re.escape(value) for value in spellings), key=len, reverse=True)
+        self._pattern = re.compile("|".join([*known, *SHAPES.values()]))
+
+    def suspects(self, data: bytes) -> bool:
+        """True when these bytes may hold a secret."""
+        return any(needle in data for needle in self._needles)
+
+    def clean(self, text: str) -> str:
+        """The text with its secrets masked."""
+        return self._pattern.sub(MASK, text)
+
+    def clean_event(self, event: Event) -> Event:
+        """The event with the secrets in all its texts masked. Its own words stay, so it means the same as before."""
+        cleaned: Event = self._clean_value(event)
+        return cleaned
+
+    def _clean_value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.clean(value)
+        if isinstance(value, msgspec.Struct):
+            return replace(value, **{name: self._clean_field(value, name) for name in value.__struct_fields__})
+        if isinstance(value, dict):
+            return {self._clean_value(key): self._clean_value(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self._clean_value(item) for item in value)
+        return value
+
+    def _clean_field(self, struct: msgspec.Struct, name: str) -> Any:
+        value = getattr(struct, name)
+        # `status` is a word in one event and a whole report in another.
+        return value if name in WORDS and not isinstance(value, msgspec.Struct) else self._clean_value(value)

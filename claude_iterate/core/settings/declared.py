@@ -1,0 +1,299 @@
+"""Every setting, declared once: name, kind, default, one sentence. All else is derived from here.
+
+Validation, `config`, environment names and the reference page read this declaration; nothing repeats it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from claude_iterate.core.settings.kinds import (
+    Amount,
+    Choice,
+    Duration,
+    Flag,
+    Kind,
+    Pattern,
+    Program,
+    ReportName,
+    Shares,
+    Table,
+    Whole,
+    Words,
+)
+from claude_iterate.core.settings.shell_kinds import Command
+from claude_iterate.core.settings.web_kinds import Headers, WebAddress
+
+PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
+NOTIFY_EVENTS = (
+    "all",
+    "setup_complete",
+    "execution_start",
+    "iteration",
+    "iteration_milestone",
+    "status_update",
+    "completion",
+    "error",
+    "verification",
+    "limit_wait",
+    "limit_over",
+    "blocked",
+    "stopped",
+)
+NOTIFY_FORMATS = ("ntfy", "json", "slack", "discord")
+
+
+def _set(kind: Kind, default: Any, sentence: str, **extra: Any) -> Any:
+    """Declare a setting. `original` lists other names it goes by; `planned` marks what is read but not used yet."""
+    return field(default=default, metadata={"kind": kind, "sentence": sentence, **extra})
+
+
+class Group:
+    """A group of settings. Compared and shown by hand: generating that for each group costs every start-up."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ClaudeSettings(Group):
+    command: tuple[str, ...] = _set(Program(), ("claude",), "The program to call; a list puts arguments first.")
+    args: tuple[str, ...] = _set(Words(), (), "Arguments added to every call.")
+    model: str | None = _set(Kind(), None, "Model, passed as `--model`.")
+    max_turns: int | None = _set(Whole(1), None, "Most model turns in one iteration, passed as `--max-turns`.")
+    permission_mode: str | None = _set(
+        Choice(PERMISSION_MODES), None, "What Claude may do without asking, passed as `--permission-mode`."
+    )
+    allowed_tools: tuple[str, ...] = _set(
+        Words(), (), "Tools allowed without asking, passed as `--allowedTools`, for example `Bash(npm test:*)`."
+    )
+    env: dict[str, str] = field(
+        default_factory=dict,
+        metadata={"kind": Table(), "sentence": "Environment variables added for Claude."},
+    )
+    agents_file: str | None = _set(
+        Kind(), None, "A file whose text is added to the system prompt; relative to the project root."
+    )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TimeoutSettings(Group):
+    iteration: float = _set(Duration(above_zero=True), 3600.0, "Longest time one iteration may take.")
+    idle: float = _set(Duration(above_zero=True), 900.0, "Longest silence of Claude within an iteration.")
+    result_grace: float = _set(
+        Duration(above_zero=True), 15.0, "How long Claude may linger after its last result before it is ended."
+    )
+    terminate_grace: float = _set(Duration(above_zero=True), 5.0, "Pause between SIGTERM and SIGKILL.")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LimitSettings(Group):
+    max_duration: float | None = _set(Duration(above_zero=True), None, "Longest time a run may take.")
+    max_cost_usd: float | None = _set(Amount(), None, "Most money the workspace may cost, over all its runs.")
+    max_cost_per_iteration_usd: float | None = _set(Amount(), None, "Most money one iteration may cost.")
+    on_usage_limit: str = _set(
+        Choice(("wait", "stop")), "wait", "What to do at the provider's usage limit: wait for the reset, or stop."
+    )
+    max_wait: float = _set(
+        Duration(above_zero=True), 86400.0, "Longest time to wait for a limit or an overload before the run ends."
+    )
+    reset_margin: float = _set(Duration(), 60.0, "Time added to the announced reset of a limit.")
+    reserve: dict[str, float] = field(
+        default_factory=dict,
+        metadata={
+            "kind": Shares(),
+            "sentence": "Percent of a usage window to leave unused, for example `five_hour = 20`.",
+        },
+    )
+    on_reserve: str = _set(Choice(("stop", "wait")), "stop", "What to do when a window's reserve is reached.")
+    calls_per_hour: int = _set(Whole(0, 1000), 0, "Most calls of Claude that a run makes within an hour; 0 = no limit.")
+    patterns: tuple[str, ...] = _set(
+        Words(Pattern()), (), "More regular expressions that mark an error message as a usage limit."
+    )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class StopSettings(Group):
+    failures: int = _set(Whole(0), 3, "End the run after this many failed iterations in a row; 0 = never.")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class StatusWatchSettings(Group):
+    enabled: bool = _set(Flag(), True, "Tell of changes of `.status.json` while Claude works.")
+    debounce_ms: int = _set(Whole(500, 10000), 2000, "Wait for this much quiet before reading a changed status.")
+    notify_only_meaningful: bool = _set(Flag(), True, "A change of nothing but the timestamp is not told.")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class NotificationSettings(Group):
+    status_watch: StatusWatchSettings = field(default_factory=StatusWatchSettings)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class NotifySettings(Group):
+    url: str | None = _set(
+        WebAddress(), None, "Where notifications are posted; empty: nowhere.", original=("notifyUrl",)
+    )
+    events: tuple[str, ...] = _set(
+        Words(Choice(NOTIFY_EVENTS)), ("all",), "Which events are posted.", original=("notifyEvents",)
+    )
+    format: str = _set(Choice(NOTIFY_FORMATS), "ntfy", "The form of a notification: who is to understand it.")
+    headers: dict[str, str] = field(
+        default_factory=dict,
+        metadata={"kind": Headers(), "sentence": "Headers added to every notification, for example a login."},
+    )
+    secret: str | None = _set(Kind(), None, "Signs every notification, so that the receiver can tell it is ours.")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class VerificationSettings(Group):
+    checks: tuple[str, ...] = _set(
+        Words(Command()),
+        (),
+        "Shell commands that must succeed before a completion claim counts, for example `npm test`.",
+    )
+    check_timeout: float = _set(Duration(above_zero=True), 600.0, "Longest time one check may take.")
+    auto_verify: bool = _set(Flag(), False, "Let Claude review a completion claim in fresh context before it counts.")
+    depth: str = _set(Choice(("quick", "standard", "deep")), "standard", "How thorough the review is.")
+    resume_on_fail: bool = _set(Flag(), True, "Go on when the proof fails; the findings go into the next prompt.")
+    max_attempts: int = _set(Whole(1, 10), 2, "Completion claims allowed in one run before it gives up.")
+    report_filename: str = _set(ReportName(), "verification-report.md", "Name of the review's report in the workspace.")
+    notify_on_verification: bool = _set(Flag(), True, "Post a notification of each verification.")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PathSettings(Group):
+    workspaces_dir: str = _set(
+        Kind(), "claude-iterate/workspaces", "Where workspaces live.", original=("workspacesDir",)
+    )
+    templates_dir: str = _set(Kind(), "claude-iterate/templates", "Where templates live.", original=("templatesDir",))
+    archive_dir: str = _set(Kind(), "claude-iterate/archive", "Where archives live.", original=("archiveDir",))
+    global_templates_dir: str | None = _set(
+        Kind(), None, "Where the user's own templates live.", original=("globalTemplatesDir",)
+    )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Settings(Group):
+    max_iterations: int | None = _set(
+        Whole(0),
+        None,
+        "Iterations a run may take; 0 = no limit. Unset: loop 50, iterative 20.",
+        original=("defaultMaxIterations",),
+    )
+    delay: float = _set(Duration(), 2.0, "Pause between iterations.", original=("defaultDelay",))
+    stagnation_threshold: int = _set(
+        Whole(0),
+        2,
+        "Iterative mode: end after this many iterations in a row without work; 0 = never.",
+        original=("defaultStagnationThreshold",),
+    )
+    output: str = _set(
+        Choice(("quiet", "progress", "verbose")), "progress", "How much `run` shows.", original=("outputLevel",)
+    )
+    exit_codes: str = _set(
+        Choice(("simple", "detailed")), "simple", "`detailed` gives every reason for ending a code of its own."
+    )
+    colors: bool = _set(Flag(), True, "Colour on terminals that can show it.")
+    session: str = _set(
+        Choice(("fresh", "resume")), "fresh", "Fresh context in every iteration, or the session of the last one."
+    )
+    context_redline: int = _set(
+        Whole(1, 100), 85, "With `session = resume`: percent of the context at which a fresh session begins."
+    )
+    attended: bool = _set(Flag(), False, "Ask before every iteration.")
+    keep_awake: bool = _set(Flag(), True, "Keep the computer awake while a run is going on.")
+    keep_raw_runs: int = _set(Whole(1), 5, "Of how many runs Claude's raw output is kept.")
+    claude: ClaudeSettings = field(default_factory=ClaudeSettings)
+    timeouts: TimeoutSettings = field(default_factory=TimeoutSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    stop: StopSettings = field(default_factory=StopSettings)
+    notification: NotificationSettings = field(default_factory=NotificationSettings)
+    notify: NotifySettings = field(default_factory=NotifySettings)
+    verification: VerificationSettings = field(default_factory=VerificationSettings)
+    paths: PathSettings = field(default_factory=PathSettings)
+
+
+class Setting(NamedTuple):
+    """One declared setting, as the tables see it."""
+
+    key: str
+    kind: Kind
+    default: Any
+    sentence: str
+    original: tuple[str, ...]
+    planned: bool
+
+    @property
+    def variable(self) -> str:
+        """Its environment variable."""
+        return "CLAUDE_ITERATE_" + self.key.upper().replace(".", "__")
+
+
+def _walk(group: Any, prefix: str) -> dict[str, Setting]:
+    found: dict[str, Setting] = {}
+    for item in fields(group):
+        key, value = prefix + item.name, getattr(group, item.name)
+        if is_dataclass(value):
+            found |= _walk(value, key + ".")
+        else:
+            meta = item.metadata
+            found[key] = Setting(
+                key, meta["kind"], value, meta["sentence"], meta.get("original", ()), meta.get("planned", False)
+            )
+    return found
+
+
+@cache
+def catalogue() -> dict[str, Setting]:
+    """All settings by dotted key, in the order of their declaration."""
+    return _walk(Settings(), "")
+
+
+@cache
+def _spellings() -> dict[str, str]:
+    return {name: setting.key for setting in catalogue().values() for name in (*setting.original, setting.key)}
+
+
+def snake(key: str) -> str:
+    """`statusWatch.debounceMs` as `status_watch.debounce_ms`."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match.group(1).lower(), key)
+
+
+def canonical(key: str) -> str | None:
+    """The declared key behind any accepted spelling (snake_case, camelCase, the original's names), or None."""
+    if key in _spellings():
+        return _spellings()[key]
+    return _spellings().get(snake(key))
+
+
+def is_group(key: str) -> bool:
+    """True for `claude`, `timeouts`, `notification.status_watch` and the like."""
+    return any(name.startswith(snake(key) + ".") for name in catalogue())
+
+
+def build(values: dict[str, Any]) -> Settings:
+    """Settings with these accepted values by dotted key, defaults elsewhere."""
+
+    def fill(group: Any, prefix: str) -> Any:
+        changed = {}
+        for item in fields(group):
+            key, value = prefix + item.name, getattr(group, item.name)
+            if is_dataclass(value):
+                changed[item.name] = fill(value, key + ".")
+            elif key in values:
+                changed[item.name] = values[key]
+            else:
+                changed[item.name] = value
+        return type(group)(**changed)
+
+    settings: Settings = fill(Settings(), "")
+    return settings

@@ -1,0 +1,139 @@
+"""Layers of settings and their union: default < user < project < workspace < environment < flag.
+
+A layer holds only what it sets, so a project file with one key never touches a user's other keys.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from claude_iterate.core.formats import shortened
+from claude_iterate.core.settings.declared import Setting, Settings, build, canonical, catalogue, is_group
+from claude_iterate.errors import SettingsProblem
+
+NOT_SETTINGS = frozenset(
+    {"RUN", "WORKSPACE", "MOCK_LOG", "CONFIG_DIR", "FAKE_SCRIPT", "FAKE_STATE", "FAKE_PACE", "TEST_CLAUDE"}
+)
+"""What may follow `CLAUDE_ITERATE_` in the environment without being a setting."""
+
+
+class Layer(NamedTuple):
+    """Where values come from (`kind`: default, user, project, workspace, environment, flag) and the values."""
+
+    kind: str
+    place: str
+    values: dict[str, Any]
+
+
+class Origin(NamedTuple):
+    """Where an effective value comes from."""
+
+    kind: str
+    place: str
+
+
+class Resolved(NamedTuple):
+    """Effective settings and the origin of each that is not a default."""
+
+    settings: Settings
+    origins: dict[str, Origin]
+
+    def origin(self, key: str) -> Origin:
+        """Where this key's value comes from."""
+        return self.origins.get(key, Origin("default", ""))
+
+
+def layer_from_document(kind: str, place: str, document: Mapping[str, Any]) -> Layer:
+    """A layer from a parsed file. Unknown keys and bad values are SettingsProblems that name file and key."""
+    values: dict[str, Any] = {}
+    for spelled, value in _flatten(document, ""):
+        key = canonical(spelled)
+        if key is None:
+            raise unknown_key(spelled, place)
+        setting = catalogue()[key]
+        if value is None and setting.default is None:
+            continue
+        values[key] = _accepted(setting, value, f"{place}: {spelled}")
+    return Layer(kind, place, values)
+
+
+def layer_from_environment(environ: Mapping[str, str]) -> Layer:
+    """A layer from `CLAUDE_ITERATE_*` variables; a variable that is no setting is not ours to judge."""
+    by_variable = {setting.variable: setting for setting in catalogue().values()}
+    values: dict[str, Any] = {}
+    for name, text in environ.items():
+        setting = by_variable.get(name)
+        if setting is not None:
+            values[setting.key] = accepted_text(setting, text, name)
+    return Layer("environment", "environment", values)
+
+
+def layer_from_flags(given: Mapping[str, str]) -> Layer:
+    """A layer from texts on the command line, by dotted key."""
+    values = {key: accepted_text(catalogue()[key], text, f"`{key}`") for key, text in given.items()}
+    return Layer("flag", "command line", values)
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Variables that look like settings of ours and are none; `doctor` tells of them."""
+    prefix = "CLAUDE_ITERATE_"
+    known = {setting.variable for setting in catalogue().values()}
+    return [
+        name
+        for name in environ
+        if name.startswith(prefix) and name not in known and name.removeprefix(prefix) not in NOT_SETTINGS
+    ]
+
+
+def resolve(layers: Iterable[Layer]) -> Resolved:
+    """The union; a later layer wins key by key."""
+    values: dict[str, Any] = {}
+    origins: dict[str, Origin] = {}
+    for layer in layers:
+        for key, value in layer.values.items():
+            values[key] = value
+            origins[key] = Origin(layer.kind, layer.place)
+    return Resolved(build(values), origins)
+
+
+def accepted_text(setting: Setting, text: str, where: str) -> Any:
+    """The value in a string typed by a person, or a SettingsProblem that names `where`."""
+    try:
+        return setting.kind.from_text(text)
+    except ValueError as refused:
+        raise _bad_value(text, where, refused) from None
+
+
+def unknown_key(spelled: str, place: str) -> SettingsProblem:
+    """The error for a key that does not exist, with the nearest one that does."""
+    names = [name for setting in catalogue().values() for name in (setting.key, *setting.original)]
+    names += dict.fromkeys(key.rpartition(".")[0] for key in catalogue() if "." in key)
+    close = difflib.get_close_matches(spelled, names, n=1, cutoff=0.6)
+    hint = f"Did you mean `{close[0]}`? " if close else ""
+    prefix = f"{place}: " if place else ""
+    return SettingsProblem(f"{prefix}unknown setting `{spelled}`.", f"{hint}All settings: claude-iterate config --keys")
+
+
+def _accepted(setting: Setting, value: Any, where: str) -> Any:
+    try:
+        return setting.kind.accept(value)
+    except ValueError as refused:
+        raise _bad_value(value, where, refused) from None
+
+
+def _bad_value(value: Any, where: str, refused: ValueError) -> SettingsProblem:
+    shown = repr(value)
+    shown = shortened(shown, 60)
+    return SettingsProblem(f"{where} cannot be {shown}.", f"Expected {refused}.")
+
+
+def _flatten(document: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:
+    """Dotted keys and values. A table that is itself a value (such as `claude.env`) is not opened."""
+    for name, value in document.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, Mapping) and is_group(key):
+            yield from _flatten(value, key + ".")
+        else:
+            yield key, value

@@ -1,0 +1,155 @@
+"""The call of Claude that is under way, folded from what it prints: its evidence when it is over."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from claude_iterate.core.events import (
+    AgentExited,
+    ApiRetried,
+    CutStarted,
+    Entry,
+    ErrorPrinted,
+    LimitReported,
+    ResultReported,
+    Said,
+    SessionOpened,
+    TaskEnded,
+    TaskStarted,
+    Thought,
+    ToolAnswered,
+    ToolCalled,
+)
+from claude_iterate.core.formats import duration, one_line, shortened
+
+STDERR_KEPT = 4000
+_OPEN_KEPT = 31
+_OPEN_TASKS_KEPT = 999
+_LABEL = 60
+
+FOLDED = frozenset(
+    {
+        AgentExited,
+        ApiRetried,
+        CutStarted,
+        ErrorPrinted,
+        LimitReported,
+        ResultReported,
+        Said,
+        SessionOpened,
+        TaskEnded,
+        TaskStarted,
+        Thought,
+        ToolAnswered,
+        ToolCalled,
+    }
+)
+"""Events that can change a call."""
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One call; `number` is the iteration's, 0 for a review or an errand; `resumes` the session it went on with."""
+
+    number: int
+    started: float
+    session: str = ""
+    result: ResultReported | None = None
+    result_at: float | None = None
+    error_said: str = ""
+    rejected: LimitReported | None = None
+    open_tools: tuple[tuple[ToolCalled, float], ...] = ()
+    open_tasks: tuple[tuple[TaskStarted, float], ...] = ()
+    """Tools and background tasks that have not ended, and since when they run."""
+    retrying: bool = False
+    """The last that was heard is that Claude Code tries the API again."""
+    tools: int = 0
+    cut: CutStarted | None = None
+    exit_code: int | None = None
+    stderr: str = ""
+    resumes: str = ""
+
+    @property
+    def in_doubt(self) -> bool:
+        """True until the model answers: then the API is there after all."""
+        return self.rejected is not None or self.retrying
+
+
+def advance(now: Call, entry: Entry) -> Call:
+    """The call after an entry; the same object when the entry says nothing of it."""
+    event = entry.event
+    match event:
+        case ToolCalled():
+            opened = (*now.open_tools[-_OPEN_KEPT:], (event, entry.elapsed))
+            return replace(now, open_tools=opened, tools=now.tools + 1, rejected=None, retrying=False)
+        case ToolAnswered():
+            return replace(now, open_tools=tuple(tool for tool in now.open_tools if tool[0].id != event.id))
+        case Said() if event.error:
+            return replace(now, error_said=event.text)
+        case Said() | Thought() if now.in_doubt:
+            return replace(now, rejected=None, retrying=False)
+        case ApiRetried():
+            return now if now.retrying else replace(now, retrying=True)
+        case ResultReported() if now.cut is not None and now.result is not None:
+            # What Claude says when we end it does not unsay the result it gave before; its costs count.
+            return replace(now, result=replace(now.result, cost_usd=max(now.result.cost_usd, event.cost_usd)))
+        case ResultReported():
+            # The cost is the process's, so it never falls; a result that does not tell it takes nothing back.
+            if now.result is not None and now.result.cost_usd > event.cost_usd:
+                event = replace(event, cost_usd=now.result.cost_usd)
+            return replace(now, result=event, result_at=entry.elapsed)
+        case SessionOpened():
+            # A further prompt in the same process (a finished background task) takes the last result back.
+            return replace(now, session=event.session or now.session, result_at=None)
+        case TaskStarted() | TaskEnded():
+            return _with_task(now, event, entry.elapsed)
+        case LimitReported() if event.status == "rejected":
+            return replace(now, rejected=event)
+        case LimitReported() if now.rejected is not None and event.window == now.rejected.window:
+            return replace(now, rejected=None)
+        case ErrorPrinted():
+            return replace(now, stderr=(now.stderr + event.text + "\n")[-STDERR_KEPT:])
+        case CutStarted():
+            return replace(now, cut=now.cut or event)
+        case AgentExited():
+            return replace(now, exit_code=event.code)
+    return now
+
+
+def _with_task(now: Call, event: TaskStarted | TaskEnded, elapsed: float) -> Call:
+    """The ledger of sub-agents and background commands."""
+    others = tuple(task for task in now.open_tasks[-_OPEN_TASKS_KEPT:] if task[0].id != event.id)
+    if isinstance(event, TaskStarted):
+        return replace(now, open_tasks=(*others, (event, elapsed)))
+    # The grace after a result begins when nothing is left to wait for.
+    at = elapsed if now.result_at is not None and not others else now.result_at
+    return replace(now, open_tasks=others, result_at=at)
+
+
+def busy_with(call: Call, elapsed: float) -> str:
+    """What Claude is doing, as far as it told: the last tool or task that is open, and for how long. After its result
+    all tasks, because it is them that it waits for."""
+    tasks = call.open_tasks if call.result is not None else call.open_tasks[-1:]
+    busy = [(_tool(tool), since) for tool, since in call.open_tools[-1:]] + [
+        (_task(task), since) for task, since in tasks
+    ]
+    if busy:
+        return "; ".join(f"{what} has been running for {duration(elapsed - since)}" for what, since in busy[:4])
+    return "waiting for the API's answer" if call.session and call.result is None else ""
+
+
+_TELLING = ("command", "file_path", "path", "url", "pattern", "description")
+
+
+def _tool(event: ToolCalled) -> str:
+    about = next((event.input[key] for key in _TELLING if isinstance(event.input.get(key), str)), "")
+    return f"{event.name} `{_clipped(about)}`" if about else event.name
+
+
+def _task(event: TaskStarted) -> str:
+    about = event.description or event.kind
+    return f"task `{_clipped(about)}`" if about else "a task"
+
+
+def _clipped(text: str) -> str:
+    return shortened(one_line(text[: 4 * _LABEL]), _LABEL, "…")

@@ -1,0 +1,63 @@
+"""Keeps the computer awake while a run is on. A machine that falls asleep at midnight has done nothing by morning.
+
+Silently nothing happens where there is no way: no run fails or waits because of this.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+
+from claude_iterate.agent.command.marks import RUN_VARIABLE
+from claude_iterate.system import operating_system
+
+_WAYS = (
+    ("systemd-inhibit", "--what=idle:sleep", "--who=claude-iterate", "--why=Claude is working"),
+    ("caffeinate", "-i"),
+)
+"""Programs that keep the computer awake as long as another one runs: Linux, macOS."""
+_PATIENCE = 1.0
+
+
+class Awake:
+    """A process that holds the system's sleep back while `cat` reads from a pipe of ours: it ends when we do.
+
+    One that hangs does not. It leads a session of its own, so that whatever it started is found and ended with it.
+    """
+
+    def __init__(self, wanted: bool, environ: Mapping[str, str]) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        way = next((way for way in _WAYS if wanted and shutil.which(way[0], path=environ.get("PATH"))), None)
+        if way is None:
+            return
+        with contextlib.suppress(OSError, ValueError):
+            self._process = subprocess.Popen(
+                [*way, "cat"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                # Not marked as the run's: it is no leftover of Claude's.
+                env={**environ, RUN_VARIABLE: ""},
+                start_new_session=True,
+            )
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The process, if there is one."""
+        return () if self._process is None else (self._process.pid,)
+
+    def end(self) -> None:
+        """The computer may sleep again."""
+        if self._process is None:
+            return
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_PATIENCE)
+        # Also when it left in time: somebody may have killed it alone.
+        operating_system.send_group(self._process.pid, signal.SIGKILL)
+        self._process.wait()

@@ -1,0 +1,137 @@
+"""The prompts of an iteration, made at its start from the files as they are then: people edit while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from claude_iterate.core.reports.status import describe
+from claude_iterate.core.settings.modes import Mode
+from claude_iterate.engine.plan import Texts
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.prompts import Prompts
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import notes, status_file
+
+
+def read_instructions(layout: Layout) -> str:
+    """INSTRUCTIONS.md, or a WorkspaceProblem that says what is wrong with it."""
+    path, again = layout.instructions, f"Write it: claude-iterate setup {layout.name}"
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise WorkspaceProblem(f"{path} is not a regular file.", again)
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise WorkspaceProblem(
+            f"Instructions not found. Run setup first: claude-iterate setup {layout.name}", f"Expected: {path}"
+        ) from None
+    except IsADirectoryError:
+        raise WorkspaceProblem(f"{path} is a folder, not a file.", again) from None
+    except UnicodeDecodeError as error:
+        raise WorkspaceProblem(
+            f"{path} is not valid UTF-8 (byte {error.start}).", "Save it in UTF-8 and try again."
+        ) from None
+    except OSError as error:
+        raise WorkspaceProblem(f"{path} cannot be read: {error.strerror}.", "Check its permissions.") from None
+    if not text.strip():
+        raise WorkspaceProblem(f"{path} is empty.", again)
+    return text
+
+
+class TextSource:
+    """Renders the prompts of one run."""
+
+    def __init__(
+        self, layout: Layout, mode: Mode, max_iterations: int, folders: list[Path], agents_file: Path | None
+    ) -> None:
+        self._layout = layout
+        self.mode = mode
+        self.max_iterations = max_iterations
+        self._agents_file = agents_file
+        self._prompts = Prompts(folders, mode.name)
+
+    def __call__(self, number: int, failure: str) -> Texts:
+        """The texts of iteration `number`."""
+        instructions = read_instructions(self._layout)
+        waiting = notes.pending(self._layout)
+        values = self._values(number, failure, instructions, [note.text for note in waiting])
+        rendered = self._prompts.iteration_prompts(values)
+        names = tuple(note.name for note in waiting)
+        return Texts(rendered.system, rendered.user, instructions, rendered.status_instructions, names)
+
+    def review(self, depth: str, depth_note: str, identity: str, report: Path) -> Texts:
+        """The texts of a review."""
+        layout = self._layout
+        values = {
+            "project_root": str(layout.root),
+            "workspace_name": layout.name,
+            "workspace_path": str(layout.folder),
+            "report_path": str(report),
+            "depth": depth,
+            "depth_note": depth_note,
+            "nonce": identity,
+        }
+        return Texts(
+            self._prompts.render("workspace-system", values),
+            self._prompts.render("verify-completion", values),
+            "",
+            "",
+        )
+
+    def errand(self, purpose: str, more: Mapping[str, str]) -> Texts:
+        """The texts of a call that is no iteration: setup, edit or validate."""
+        layout = self._layout
+        values = {
+            "project_root": str(layout.root),
+            "workspace_name": layout.name,
+            "workspace_path": str(layout.folder),
+            "validation_criteria": self._prompts.render("validation-criteria", {}),
+            "goal": "",
+            **more,
+        }
+        system = self._prompts.render("workspace-system", values)
+        return Texts(system, self._prompts.render(purpose, values), "", "")
+
+    def _values(self, number: int, failure: str, instructions: str, told: list[str]) -> Mapping[str, object]:
+        layout = self._layout
+        seen = status_file.look(layout.status).reading
+        status = seen.status if seen else None
+        return {
+            "project_root": str(layout.root),
+            "workspace_path": str(layout.folder),
+            "workspace_name": layout.name,
+            "mode": self.mode.name,
+            "iteration": number,
+            "max_iterations": self.max_iterations,
+            "instructions": instructions,
+            "status_instructions": _own_text(layout.status_instructions),
+            "previous_status": describe(status) if status else "",
+            "previous_summary": (status.summary or "") if status else "",
+            "failures": failure,
+            "notes": told,
+            "commands": {},
+            "now": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z"),
+            "status_file": str(layout.status),
+            "todo_file": str(layout.todo),
+            "agents_text": _agents_text(self._agents_file),
+        }
+
+
+def _own_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkspaceProblem(f"{path} cannot be read: {error}.", "Mend it or remove it.") from None
+
+
+def _agents_text(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise WorkspaceProblem(f"`claude.agents_file` ({path}) cannot be read: {said}.", "Mend the setting.") from None

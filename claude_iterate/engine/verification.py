@@ -1,0 +1,156 @@
+"""The proof of a claim: our own checks first, then Claude's review in fresh context. All of it is evidence."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from claude_iterate.core.events import (
+    Outcome,
+    ResultReported,
+    ReviewFinished,
+    ReviewStarted,
+    VerificationFinished,
+    VerificationStarted,
+)
+from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED, classify
+from claude_iterate.core.reports import review
+from claude_iterate.core.reports.review import INVALID, VERIFIED, Review
+from claude_iterate.engine.call import AgentCall, evidence
+from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.shell_command import Check
+from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.errors import ExpectedError
+from claude_iterate.progress import git_tree
+from claude_iterate.workspace.files import atomic, foreign
+
+UNHELD = "unheld"
+"""No verdict, and nobody's fault: a limit, an overload, a missing login. The claim is looked at again later."""
+
+
+class Proof:
+    """Proves or refutes one claim of completion."""
+
+    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor, claim: int) -> None:
+        self._plan = plan
+        self._recorder = recorder
+        self._supervisor = supervisor
+        self._claim = claim
+
+    def run(self) -> None:
+        """From `VerificationStarted` to `VerificationFinished`. Without the latter the claim is still unproven: it was
+        stopped, the time of the run is over, or the review could not be held."""
+        settings = self._plan.settings.verification
+        depth = settings.depth if self._plan.review_wanted else ""
+        self._recorder.record(VerificationStarted(self._claim, len(settings.checks), depth))
+        findings: list[str] = []
+        for line in settings.checks:
+            if self._is_over():
+                return
+            findings.append(Check(self._plan, self._recorder, self._supervisor, line).run())
+        findings = [finding for finding in findings if finding]
+        if self._is_over():
+            return
+        tree = self._tree()
+        # A review of work that is known to be red would only cost money.
+        if depth and not findings:
+            if self._is_over():
+                return
+            found = self._review(depth, tree)
+            if found is None or self._is_over():
+                return
+            findings += found
+        self._recorder.record(VerificationFinished(self._claim, not findings, "\n\n".join(findings), tree))
+
+    def _is_over(self) -> bool:
+        """Somebody asked for a stop, or the run has taken its time: nothing more is begun."""
+        most = self._plan.settings.limits.max_duration
+        state = self._recorder.state
+        late = most is not None and self._recorder.elapsed() + state.elapsed_before >= most
+        return state.stop is not None or late
+
+    def _tree(self) -> str:
+        """What is being proven, without our own files, which change all the time."""
+        layout = self._plan.layout
+        # Large projects take a while, and nobody who steers should have to wait.
+        return self._supervisor.meanwhile(
+            lambda: git_tree.tree_of(layout.root, layout.folder, layout.scratch(self._plan.run))
+        )
+
+    def _review(self, depth: str, tree: str) -> list[str] | None:
+        """Let Claude look with fresh context; what it writes is believed only if it is well-formed. None: not held."""
+        began = self._recorder.elapsed()
+        identity = os.urandom(8).hex()
+        before = foreign.read(self._plan.report)
+        problem: Outcome | None = None
+        try:
+            texts = self._plan.review_texts(depth, review.DEPTHS[depth], identity, self._plan.report)
+            prompt = texts.user.encode("utf-8", "replace")
+            self._recorder.record(ReviewStarted(depth, len(prompt)))
+            call = AgentCall(self._plan, self._recorder, self._supervisor)
+            call.make(texts.system, prompt, f"review-{self._claim}-{identity[:4]}")
+        except ExpectedError as error:
+            problem = Outcome("config", error.message, error.hint)
+        outcome = problem or self._outcome()
+        if outcome.kind in RETRIED | ENDING_FAILURES | {"interrupted"}:
+            found = Review(UNHELD, outcome.message or outcome.kind)
+        else:
+            found = self._judge(outcome, before, identity, tree)
+        self._record_end(found, outcome, began)
+        return None if found.verdict == UNHELD else _told(found)
+
+    def _outcome(self) -> Outcome:
+        patterns = self._plan.settings.limits.patterns
+        return classify(evidence(self._recorder.state.call, True, self._recorder.wall(), patterns))
+
+    def _record_end(self, found: Review, outcome: Outcome, began: float) -> None:
+        call = self._recorder.state.call
+        result = call.result if call and call.result else ResultReported()
+        self._recorder.record(
+            ReviewFinished(
+                found.verdict,
+                found.summary,
+                found.findings,
+                str(self._plan.report),
+                self._recorder.elapsed() - began,
+                result.cost_usd,
+                outcome if found.verdict == UNHELD else None,
+                result.tokens,
+            )
+        )
+
+    def _judge(self, outcome: Outcome, before: bytes | None, identity: str, tree: str) -> Review:
+        """The verdict. A report of an earlier call is none; the final answer may stand in for a file not written."""
+        if outcome.kind not in FINE:
+            return Review(INVALID, outcome.message or outcome.kind)
+        if tree and self._tree() != tree:
+            return Review(INVALID, "the review changed the project that it was to look at")
+        call = self._recorder.state.call
+        said = call.result.text if call and call.result else ""
+        after = foreign.read(self._plan.report)
+        if after is not None and after != before:
+            return review.read(after.decode("utf-8", "replace"), identity, said)
+        if f"VERIFICATION-ID: {identity}" not in said:
+            return Review(INVALID, "no report was written in this review")
+        return _kept(self._plan.report, said) or review.read(said, identity)
+
+
+def _kept(report: Path, text: str) -> Review | None:
+    """Keep the answer as the report; a report that cannot be kept is no evidence."""
+    try:
+        report.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_text(report, text + "\n")
+    except OSError as error:
+        return Review(INVALID, f"{report} cannot be written: {error.strerror}")
+    return None
+
+
+def _told(found: Review) -> list[str]:
+    """A review as it is told in the next prompt; nothing when it verifies."""
+    if found.verdict == VERIFIED:
+        return []
+    if found.verdict == INVALID:
+        return [f"The independent review gave no verdict that can be trusted: {found.summary}"]
+    numbered = "\n".join(f"{number}. {item}" for number, item in enumerate(found.findings, 1))
+    return [f"The independent review found the work incomplete. {found.summary}\n{numbered}".strip()]

@@ -1,0 +1,154 @@
+"""The built-in fake Claude: stands in for `claude` in a dry run, the demo, the self-test and the tests.
+
+`python -m claude_iterate.agent.fake` takes the options of Claude Code and answers in its formats. It works off the
+items of INSTRUCTIONS.md, or plays the fault script named by `CLAUDE_ITERATE_FAKE_SCRIPT`. It never uses the network.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from claude_iterate.fake_claude.arguments import Arguments, Refusal, parse
+from claude_iterate.fake_claude.call_log import CallLog
+from claude_iterate.fake_claude.printer import VERSION, Stream, put
+from claude_iterate.fake_claude.replies import sample_instructions
+from claude_iterate.fake_claude.script import ScriptProblem, claim, record, state_folder, steps_for
+from claude_iterate.fake_claude.work import work
+
+PACE = 0.01
+"""Seconds between events: slow enough to watch, about 0.15 s for a call."""
+LARGEST_STDIN = 10_000_000
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Answer one call; the exit code is the one that Claude Code would give."""
+    argv = sys.argv[1:] if argv is None else argv
+    log = CallLog(argv, os.environ)
+    _listen(log)
+    code = 1
+    try:
+        code = _answer(argv, log)
+    except Refusal as refusal:
+        put(f"{refusal}\n".encode("utf-8", "replace"), 2)
+    except ScriptProblem as problem:
+        put(f"fake claude: {problem}\n".encode("utf-8", "replace"), 2)
+        code = 97
+    except KeyboardInterrupt:
+        code = 0
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # one that comes while Python shuts down would print a traceback
+    log.write(code)
+    return code
+
+
+def _listen(log: CallLog) -> None:
+    """SIGINT ends the conversation in good order; SIGTERM and SIGHUP end the process at once, without a result."""
+
+    def leave(number: int, _frame: object) -> None:
+        log.write(128 + number)
+        os._exit(128 + number)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, leave)
+
+
+def _answer(argv: list[str], log: CallLog) -> int:
+    arguments = parse(argv)
+    if "--version" in arguments.flags:
+        put(f"{VERSION} (Claude Code, built-in fake)\n".encode())
+        return 0
+    stdin = _read_stdin() if arguments.headless else b""
+    prompt = _prompt(arguments, stdin)
+    log.prompt_bytes = len(prompt.encode("utf-8", "replace"))
+    folder = os.environ.get("CLAUDE_ITERATE_WORKSPACE")
+    workspace = Path(folder) if folder else None
+    state = state_folder(os.environ)
+    number = 0
+    if state is not None:
+        number = claim(state)
+        record(state, number, argv, stdin, os.environ)
+    stream = Stream(arguments, _pace())
+    if not arguments.headless:
+        return _converse(stream, workspace, number)
+    try:
+        return _perform(stream, workspace, number, lambda: work(stream, workspace, prompt))
+    except KeyboardInterrupt:
+        stream.interrupted()
+        return 0
+
+
+def _perform(stream: Stream, workspace: Path | None, number: int, usual: Callable[[], None]) -> int:
+    """Play the script's act for this call; without one do what is usual."""
+    script = os.environ.get("CLAUDE_ITERATE_FAKE_SCRIPT")
+    if script:
+        # Only here, so that a dry run does not pay for it.
+        from claude_iterate.fake_claude.verbs import VERBS, Stage, play
+
+        steps = steps_for(Path(script), number, frozenset(VERBS))
+        if steps is not None:
+            return play(Stage(stream, workspace, usual), steps)
+    usual()
+    return 1 if stream.failed else 0
+
+
+def _converse(stream: Stream, workspace: Path | None, number: int) -> int:
+    """Without `-p` the real one opens a conversation; Ctrl-C ends what it does and is no failure."""
+    try:
+        return _perform(stream, workspace, number, lambda: _talk(workspace))
+    except KeyboardInterrupt:
+        put(b"(built-in fake Claude) You pressed Ctrl-C, so I leave.\n")
+        return 0
+
+
+def _talk(workspace: Path | None) -> None:
+    """Writes sample instructions where there are none."""
+    if workspace is not None and workspace.is_dir() and sample_instructions(workspace):
+        put(f"(built-in fake Claude) I wrote sample instructions: {workspace / 'INSTRUCTIONS.md'}\n".encode())
+    else:
+        put(b"(built-in fake Claude) I have nothing to add.\n")
+
+
+def _read_stdin() -> bytes:
+    """All of stdin. Like the real one it waits three seconds for the first byte and takes 10 MB at most."""
+    if os.isatty(0):
+        return b""
+    try:
+        if not select.select([0], [], [], 3.0)[0]:
+            put(b"Warning: no stdin data received in 3s, proceeding without it.\n", 2)
+            return b""
+        data = sys.stdin.buffer.read(LARGEST_STDIN + 1)
+    except (OSError, ValueError):  # closed
+        return b""
+    if len(data) > LARGEST_STDIN:
+        raise Refusal(
+            "Error: piped stdin input exceeds 10MB. Pass large content as a file path in your prompt instead."
+        )
+    return data
+
+
+def _prompt(arguments: Arguments, stdin: bytes) -> str:
+    parts = [part for part in (arguments.prompt, stdin.decode("utf-8", "replace")) if part]
+    if arguments.headless and not parts:
+        raise Refusal("Error: Input must be provided either through stdin or as a prompt argument when using --print")
+    prompt = "\n".join(parts)
+    if arguments.headless and not prompt.strip():
+        raise Refusal("Error: No messages returned from query")
+    return prompt
+
+
+def _pace() -> float:
+    """A script sets its own times; only unscripted work is slowed down for people, unless told otherwise."""
+    usual = 0.0 if os.environ.get("CLAUDE_ITERATE_FAKE_SCRIPT") else PACE
+    try:
+        return float(os.environ.get("CLAUDE_ITERATE_FAKE_PACE") or usual)
+    except ValueError:
+        return usual
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""One line per call in `/tmp/mock-claude.log`, for whoever wonders what a dry run did.
+
+A prompt shows its size only, and so does every value that is not known to be harmless. Failure is ignored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from claude_iterate.fake_claude.printer import timestamp
+
+PLACE = "/tmp/mock-claude.log"  # noqa: S108 - the seed promises this name; a link in its place is not followed
+HARMLESS = frozenset(
+    {
+        "--output-format",
+        "--model",
+        "--max-turns",
+        "--max-budget-usd",
+        "--permission-mode",
+        "--session-id",
+        "--resume",
+        "--append-system-prompt-file",
+    }
+)
+LONGEST = 80
+
+
+class CallLog:
+    """The line of this call, written when its exit code is known."""
+
+    def __init__(self, argv: list[str], environ: Mapping[str, str]) -> None:
+        self.prompt_bytes = 0
+        self._argv = argv
+        self._place = environ.get("CLAUDE_ITERATE_MOCK_LOG") or PLACE
+
+    def write(self, code: int) -> None:
+        """Append the line in one piece; calls at the same time do not mix."""
+        line = (
+            f"{timestamp()} pid={os.getpid()} cwd={Path.cwd()} argv={' '.join(shortened(self._argv))} "
+            f"prompt={self.prompt_bytes} bytes exit={code}\n"
+        )
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+            descriptor = os.open(self._place, flags, 0o600)
+            os.write(descriptor, line.encode("utf-8", "replace"))
+            os.close(descriptor)
+        except OSError:
+            return
+
+
+def shortened(argv: list[str]) -> list[str]:
+    """The arguments as they may be shown: options by name, harmless values, of everything else the length."""
+    shown = []
+    before = ""
+    for word in argv:
+        harmless = before in HARMLESS and len(word) <= LONGEST
+        option = word.startswith("-") and "=" not in word and " " not in word and len(word) <= LONGEST
+        shown.append(word if harmless or option else f"<{len(word)} characters>")
+        before = word
+    return shown

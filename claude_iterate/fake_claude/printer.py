@@ -1,0 +1,140 @@
+"""Prints the events of the fake Claude: a stream of them, or only the last result (text, json).
+
+Every event goes out in one piece at once; nothing is buffered, and a reader that went away is no reason to stop.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import ndjson
+
+from claude_iterate.fake_claude import shapes
+from claude_iterate.fake_claude.arguments import Arguments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+VERSION = "0.0.0"
+MODEL = "claude-fake-0"
+
+
+def put(data: bytes, descriptor: int = 1) -> None:
+    """Write all of it. The real one goes on when nobody reads any more, so this does too."""
+    view = memoryview(data)
+    try:
+        while view.nbytes:
+            view = view[os.write(descriptor, view) :]
+    except OSError:
+        return
+
+
+class _Output:
+    def write(self, text: str) -> None:
+        put(text.encode("utf-8", "replace"))
+
+
+def fresh_id(prefix: str = "") -> str:
+    """A random id: a UUID, or with a prefix such as `toolu_` the short form of the API."""
+    digits = os.urandom(16).hex()
+    if prefix:
+        return prefix + digits[:24]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
+
+def timestamp() -> str:
+    """The time now, as JavaScript writes it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Stream:
+    """One conversation."""
+
+    def __init__(self, arguments: Arguments, pace: float = 0.0) -> None:
+        self.arguments = arguments
+        self.format = arguments.output_format
+        self.session = arguments.values.get("--session-id") or arguments.values.get("--resume") or fresh_id()
+        self.model = arguments.values.get("--model") or MODEL
+        self.last_text = ""
+        self.failed = False
+        self._pace = pace
+        self._turns = 0
+        self._began = time.monotonic()
+        self._kept: list[dict[str, Any]] = []
+        self._printer = ndjson.writer(_Output(), ensure_ascii=False, separators=(",", ":"))
+
+    def line(self, event: Any) -> None:
+        """Print anything as one line of JSON, whatever the format."""
+        self._printer.writerow(event)
+
+    def send(self, event: dict[str, Any]) -> None:
+        """One event, with the ids that all events have."""
+        if self._pace > 0:
+            time.sleep(self._pace)
+        event = {**event, "session_id": event.get("session_id", self.session), "uuid": event.get("uuid", fresh_id())}
+        if self.format == "stream-json":
+            self.line(event)
+        else:
+            self._kept.append(event)
+
+    def init(self, **overrides: Any) -> None:
+        """The event that opens a session."""
+        mode = self.arguments.values.get("--permission-mode", "default")
+        if "--dangerously-skip-permissions" in self.arguments.flags:
+            mode = "bypassPermissions"
+        self.send({**shapes.init(str(Path.cwd()), self.model, mode, VERSION), **overrides})
+
+    def say(self, text: str) -> None:
+        """Text by the model."""
+        self.last_text = text
+        self._assistant({"type": "text", "text": text})
+
+    def call(self, name: str, given: dict[str, Any]) -> str:
+        """The model uses a tool; the id ties the answer to it."""
+        identity = fresh_id("toolu_")
+        self._assistant({"type": "tool_use", "name": name, "input": given, "id": identity})
+        return identity
+
+    def answer(self, identity: str, text: str, facts: Any, is_error: bool = False) -> None:
+        """The tool's result. `facts` is an object on success and, as in the real one, a string on an error."""
+        block: dict[str, Any] = {"tool_use_id": identity, "type": "tool_result", "content": text}
+        if is_error:
+            block["is_error"] = True
+        event = shapes.user(block, timestamp())
+        self.send({**event, "tool_use_result": f"Error: {text}" if is_error else facts})
+
+    def result(self, **overrides: Any) -> None:
+        """Claude's own word on how it went. In text and json format this is all that is printed."""
+        elapsed = int((time.monotonic() - self._began) * 1000)
+        event = {**shapes.result(self.last_text, self.model, self._turns, elapsed), **overrides}
+        self.failed = bool(event.get("is_error"))
+        self.send(event)
+        if self.format == "text":
+            put(f"{event.get('result') or ''}\n".encode("utf-8", "replace"))
+        elif self.format == "json":
+            self.line(self._kept if "--verbose" in self.arguments.flags else self._kept[-1])
+
+    def interrupted(self) -> None:
+        """What SIGINT makes of a conversation."""
+        self._pace = 0.0
+        if self.format == "text":
+            put(b"Execution error\n")
+            return
+        block = {"type": "text", "text": "[Request interrupted by user for tool use]"}
+        self.send(shapes.user(block, timestamp()))
+        self.result(
+            subtype="error_during_execution",
+            is_error=True,
+            result=None,
+            errors=["[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=tool_use"],
+            stop_reason="tool_use",
+            terminal_reason="aborted_tools",
+        )
+
+    def _assistant(self, block: dict[str, Any]) -> None:
+        self._turns += 1
+        self.send(shapes.assistant(block, self.model, fresh_id("msg_"), fresh_id("req_")))

@@ -1,0 +1,104 @@
+"""The fake's answers to the other prompts: setup, edit, validate, verify. Each is known by its first words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from claude_iterate.fake_claude import tools
+from claude_iterate.fake_claude.printer import Stream
+from claude_iterate.fake_claude.todo_list import Todo
+
+SAMPLE = """# Task
+
+{goal}
+
+## Items
+
+1. Look at the project and note what is there
+2. Make the change
+3. Write a test for it
+4. Run all tests
+5. Describe the change
+
+## Completion criteria
+
+All items are done and all tests pass.
+"""
+
+
+def other_purpose(prompt: str) -> Callable[[Stream, Path, str], None] | None:
+    """What to do for a prompt that is no iteration; None for one that is."""
+    for words, purpose in _PURPOSES.items():
+        if prompt.startswith(words):
+            return purpose
+    return None
+
+
+def sample_instructions(workspace: Path, goal: str = "") -> bool:
+    """Write instructions where there are none; whether it did."""
+    path = workspace / "INSTRUCTIONS.md"
+    if (tools.load(path) or "").strip():
+        return False
+    tools.replace(path, SAMPLE.format(goal=goal or "A sample task, written by the built-in fake Claude.").encode())
+    return True
+
+
+def _write_instructions(stream: Stream, workspace: Path, prompt: str) -> None:
+    goal = re.search(r"^<goal>\n(.*?)\n</goal>$", prompt, re.DOTALL | re.MULTILINE)
+    path = workspace / "INSTRUCTIONS.md"
+    if goal:
+        tools.write(stream, path, SAMPLE.format(goal=goal[1]))
+    elif path.exists():
+        tools.read(stream, path)
+    else:
+        tools.write(stream, path, SAMPLE.format(goal="A sample task."))
+    stream.say(f"The instructions are in {path}.")
+
+
+def _revise(stream: Stream, workspace: Path, prompt: str) -> None:
+    """Add the wish at the end; without one there is nothing to change."""
+    goal = re.search(r"^<goal>\n(.*?)\n</goal>$", prompt, re.DOTALL | re.MULTILINE)
+    path = workspace / "INSTRUCTIONS.md"
+    text = tools.read(stream, path) or ""
+    if goal:
+        tools.write(stream, path, f"{text.rstrip()}\n\n## Also\n\n{goal[1]}\n")
+    stream.say(f"The instructions are in {path}.")
+
+
+def _validate(stream: Stream, workspace: Path, prompt: str) -> None:
+    text = tools.read(stream, workspace / "INSTRUCTIONS.md") or ""
+    verdict = "READY" if text.strip() else "MAJOR_ISSUES"
+    grade = "pass" if text.strip() else "fail"
+    weights = ["required"] * 7 + ["recommended"] * 3
+    grades = "\n".join(f"### {n}. Criterion {n} ({weight}): {grade}" for n, weight in enumerate(weights, 1))
+    report = f"# Validation\n\n## Summary\nThe built-in fake looked.\n\n## Criteria\n{grades}\n\nVERDICT: {verdict}\n"
+    _report(stream, prompt, report, f"VERDICT: {verdict}")
+
+
+def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
+    open_steps = Todo(tools.read(stream, workspace / "TODO.md") or "").open
+    verdict = "INCOMPLETE" if open_steps else "VERIFIED"
+    findings = "\n".join(f"{number}. Not done: {step}" for number, step in enumerate(open_steps, 1)) or "None."
+    identity = re.search(r"^VERIFICATION-ID: (\S+)", prompt, re.MULTILINE)
+    report = (
+        f"# Verification\n\n## Summary\n{len(open_steps)} steps are open.\n\n## Findings\n{findings}\n\n"
+        f"VERIFICATION-ID: {identity[1] if identity else ''}\nVERDICT: {verdict}\n"
+    )
+    _report(stream, prompt, report, f"VERDICT: {verdict}")
+
+
+def _report(stream: Stream, prompt: str, report: str, verdict: str) -> None:
+    path = re.search(r"^Report file: (.+)$", prompt, re.MULTILINE)
+    if path:
+        tools.write(stream, Path(path[1]), report)
+    stream.say(verdict)
+
+
+_PURPOSES: dict[str, Callable[[Stream, Path, str], None]] = {
+    "Setup of the task": _write_instructions,
+    "Revision of the instructions": _revise,
+    "Validation of the instructions": _validate,
+    "Independent verification": _verify,
+}

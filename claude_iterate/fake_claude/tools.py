@@ -1,0 +1,85 @@
+"""The fake's tools: each really does what it says, and prints the call and its answer around the deed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from claude_iterate.fake_claude.printer import Stream
+
+
+def load(path: Path) -> str | None:
+    """A file's text, every byte kept (odd ones as surrogates), or None."""
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError:
+        return None
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Put the file in place in one step, so that no reader sees half of it."""
+    temporary = path.with_name(f".fake-{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)  # there only if it failed or was interrupted
+
+
+def read(stream: Stream, path: Path) -> str | None:
+    """Read a file; None, and an error for the model, when there is none."""
+    identity = stream.call("Read", {"file_path": str(path)})
+    text = load(path)
+    if text is None:
+        stream.answer(
+            identity, f"File does not exist. Note: your current working directory is {Path.cwd()}.", None, True
+        )
+        return None
+    lines = text.split("\n")
+    file = {"filePath": str(path), "content": text, "numLines": len(lines), "startLine": 1, "totalLines": len(lines)}
+    numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, 1))
+    stream.answer(identity, numbered, {"type": "text", "file": file})
+    return text
+
+
+def write(stream: Stream, path: Path, text: str) -> bool:
+    """Write a file whole."""
+    identity = stream.call("Write", {"file_path": str(path), "content": text})
+    before = load(path)
+    try:
+        replace(path, text.encode("utf-8", "surrogateescape"))
+    except OSError as problem:
+        stream.answer(identity, f"{problem.strerror}, open '{path}'", None, True)
+        return False
+    created = f"File created successfully at: {path}"
+    message = created if before is None else f"The file {path} has been updated successfully."
+    facts = {"type": "create" if before is None else "update", "filePath": str(path), "content": text}
+    stream.answer(identity, message, {**facts, "structuredPatch": [], "originalFile": before, "userModified": False})
+    return True
+
+
+def edit(stream: Stream, path: Path, old: str, new: str, text: str) -> bool:
+    """Replace one line by another. The caller gives the whole new text: it knows which of two equal lines is it."""
+    given = {"replace_all": False, "file_path": str(path), "old_string": old, "new_string": new}
+    identity = stream.call("Edit", given)
+    before = load(path) or ""
+    try:
+        replace(path, text.encode("utf-8", "surrogateescape"))
+    except OSError as problem:
+        stream.answer(identity, f"{problem.strerror}, open '{path}'", None, True)
+        return False
+    start = before.partition(old)[0].count("\n") + 1
+    patch = {"oldStart": start, "oldLines": 1, "newStart": start, "newLines": 1, "lines": [f"-{old}", f"+{new}"]}
+    facts = {"filePath": str(path), "oldString": old, "newString": new, "originalFile": before}
+    switches = {"userModified": False, "replaceAll": False}
+    message = f"The file {path} has been updated successfully."
+    stream.answer(identity, message, {**facts, **switches, "structuredPatch": [patch]})
+    return True
+
+
+def echo(stream: Stream, text: str) -> None:
+    """Bash, with the one command whose output is known without starting a shell."""
+    command = "echo '" + text.replace("'", "'\\''") + "'"
+    identity = stream.call("Bash", {"command": command, "description": "Say what was done"})
+    facts = {"stdout": text, "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False}
+    stream.answer(identity, text, facts)

@@ -1,0 +1,79 @@
+"""What the fake Claude does when no script tells it otherwise: it works off the items of the instructions.
+
+It reads, ticks and reports for real, so that a dry run goes through everything a real run goes through.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from claude_iterate.fake_claude import tools
+from claude_iterate.fake_claude.printer import Stream, timestamp
+from claude_iterate.fake_claude.replies import other_purpose
+from claude_iterate.fake_claude.todo_list import Todo, items_in
+
+BATCH = 3
+"""Items per call when the prompt does not ask for one."""
+
+
+def work(stream: Stream, workspace: Path | None, prompt: str) -> None:
+    """One whole call, from the opening event to the result."""
+    stream.init()
+    if prompt.startswith("/"):
+        # A trap of the real one: such a prompt is taken for a command, nothing is done, and all looks well.
+        stream.result(result=f"Unknown command: {prompt.split(maxsplit=1)[0]}", num_turns=0)
+        return
+    if workspace is None or not workspace.is_dir():
+        stream.say("There is no workspace here, so there is nothing to do.")
+    elif (purpose := other_purpose(prompt)) is not None:
+        purpose(stream, workspace, prompt)
+    else:
+        _iterate(stream, workspace, prompt)
+    stream.result()
+
+
+def _iterate(stream: Stream, workspace: Path, prompt: str) -> None:
+    stream.say("I will read the instructions and see what is left to do.")
+    instructions = tools.read(stream, workspace / "INSTRUCTIONS.md") or ""
+    reported = tools.load(workspace / ".status.json")
+    if reported is not None:
+        tools.read(stream, workspace / ".status.json")
+    one_by_one = "ONE item" in (prompt.replace(instructions, "") if instructions else prompt)
+    todo = _steps(stream, workspace, instructions, _says_complete(reported))
+    doing = todo.open[: 1 if one_by_one else BATCH]
+    for item in doing:
+        todo.tick(item)
+        tools.edit(stream, workspace / "TODO.md", f"- [ ] {item}", f"- [x] {item}", todo.render())
+    tools.echo(stream, f"{len(doing)} done")
+    left = len(todo.open)
+    summary = f"Did: {'; '.join(doing)}" if doing else "Nothing was left to do"
+    counted = {"completed": len(todo.boxes) - left, "total": len(todo.boxes)}
+    kind: dict[str, object] = {"progress": counted} if one_by_one else {"worked": bool(doing)}
+    status = {"complete": left == 0, **kind, "summary": summary, "lastUpdated": timestamp()}
+    tools.write(stream, workspace / ".status.json", json.dumps(status, indent=2, ensure_ascii=False) + "\n")
+    stream.say(f"{summary}. {left} left." if left else f"{summary}. Everything is done.")
+
+
+def _steps(stream: Stream, workspace: Path, instructions: str, claimed: bool) -> Todo:
+    """TODO.md in step with the instructions. A list finished by an earlier run starts over; one finished in this
+    run stays finished, for instance when the claim was refused."""
+    path = workspace / "TODO.md"
+    text = tools.read(stream, path) if path.exists() else ""
+    todo = Todo(text or "")
+    run = os.environ.get("CLAUDE_ITERATE_RUN", "")
+    finished_before = bool(todo.boxes) and not todo.open and claimed and not (run and run == todo.run)
+    before = todo.run, todo.boxes
+    todo.follow(items_in(instructions), run, finished_before)
+    if (todo.run, todo.boxes) != before:
+        tools.write(stream, path, todo.render())
+    return todo
+
+
+def _says_complete(reported: str | None) -> bool:
+    try:
+        status = json.loads(reported or "null")
+    except ValueError:
+        return False
+    return isinstance(status, dict) and status.get("complete") is True

@@ -1,0 +1,126 @@
+"""The parts of the text log between Claude's output: header, sections, an iteration's frame, the end. Pure text."""
+
+from __future__ import annotations
+
+import shlex
+
+from claude_iterate.core.events import IterationFinished, RunFinished, RunStarted, StopRequested, Warned
+from claude_iterate.core.formats import duration, money, one_line, precise_moment
+from claude_iterate.core.outcomes.classes import FINE
+from claude_iterate.text import run_lines
+from claude_iterate.text.line_blocks import first_and_rest, indented
+
+RULE = "=" * 80
+
+
+def framed(*titles: str) -> list[str]:
+    """Lines between two rules."""
+    return [RULE, *titles, RULE]
+
+
+def section(title: str, text: str) -> list[str]:
+    """A text under its title."""
+    return [*framed(title), text.rstrip("\n"), ""]
+
+
+def header(event: RunStarted, at: float) -> list[str]:
+    """Everything known when a run begins."""
+    begun = precise_moment(at)
+    facts = [
+        f"Workspace: {event.workspace}",
+        f"Mode: {event.mode}",
+        f"Max Iterations: {event.max_iterations or 'no limit'}",
+        f"Start Time: {begun}",
+        f"Run: {event.run}",
+        f"Claude Iterate: {event.version}",
+        f"Claude Command: {shlex.join(event.command)}",
+    ]
+    if event.agent_version:
+        facts.append(f"Claude Version: {event.agent_version}")
+    if event.dry_run:
+        facts.append("Dry Run: yes")
+    top = framed("CLAUDE ITERATE - EXECUTION LOG", f"Started: {begun}")
+    return [*top, "", *framed("RUN METADATA"), *facts, ""]
+
+
+def iteration_opening(number: int, at: float, notes: int = 0) -> list[str]:
+    """The frame of an iteration's output."""
+    told = [f"Notes: {notes}"] if notes else []
+    return [*framed(f"ITERATION {number}", f"Started: {precise_moment(at)}", *told), "", "CLAUDE OUTPUT:"]
+
+
+def iteration_closing(event: IterationFinished, at: float) -> list[str]:
+    """How the iteration ended, and its figures."""
+    block = [
+        "",
+        f"STATUS: {_verdict(event)}",
+        f"Completed: {precise_moment(at)}",
+        f"Duration: {duration(event.duration)}",
+    ]
+    block.append(f"Cost: {money(event.cost_usd)}")
+    tokens = event.tokens
+    read = tokens.input + tokens.cache_read + tokens.cache_creation
+    block.append(f"Turns: {event.turns}, tools: {event.tools}, tokens: {read:,} in, {tokens.output:,} out")
+    status = event.status
+    if status is not None and status.remaining is not None:
+        block.append(f"Remaining: {status.remaining}")
+    if status is not None and status.worked is not None:
+        block.append(f"Worked: {'yes' if status.worked else 'no'}")
+    if status is not None and status.summary:
+        block.append(f"Summary: {one_line(status.summary)}")
+    block += [line.strip() for line in run_lines.trouble(event)]
+    if event.outcome.kind not in FINE:
+        block += ["", *_error(event, at)]
+    return [*block, ""]
+
+
+def _verdict(event: IterationFinished) -> str:
+    kind = event.outcome.kind
+    if kind == "ok":
+        return "success"
+    if kind == "max_turns":
+        return "success (stopped at the turn limit)"
+    first, _ = first_and_rest(event.outcome.message)
+    return f"{kind}: {first}" if first else kind
+
+
+def _error(event: IterationFinished, at: float) -> list[str]:
+    outcome = event.outcome
+    first, rest = first_and_rest(outcome.message or outcome.kind)
+    block = [
+        f"ERROR (Iteration {event.number}):",
+        f"Time: {precise_moment(at)}",
+        f"Message: {first}",
+        *indented(rest),
+    ]
+    if outcome.advice:
+        block.append(f"Advice: {one_line(outcome.advice)}")
+    return block
+
+
+def run_closing(event: RunFinished, at: float) -> list[str]:
+    """Why the run ended, and the totals."""
+    block = [*framed("RUN FINISHED"), f"Reason: {event.reason}"]
+    if event.detail:
+        first, rest = first_and_rest(event.detail)
+        block += [f"Detail: {first}", *indented(rest)]
+    if event.advice:
+        block.append(f"Advice: {one_line(event.advice)}")
+    return [
+        *block,
+        f"Iterations: {event.iterations}",
+        f"Cost: {money(event.cost_usd)}",
+        f"Duration: {duration(event.duration)}",
+        f"Finished: {precise_moment(at)}",
+    ]
+
+
+def warning(event: Warned) -> list[str]:
+    """A warning in one line."""
+    hint = f" ({one_line(event.hint)})" if event.hint else ""
+    return [f"⚠ {one_line(event.text)}{hint}"]
+
+
+def stop_request(event: StopRequested) -> list[str]:
+    """Who asked for the end, and when it is to come."""
+    return [f"Stop requested by {event.by}: {'now' if event.now else 'after this iteration'}"]

@@ -1,0 +1,132 @@
+"""The log of a run for people: `iterate-*.log`. Whole, in order, and never a reason for the run to fail.
+
+Only beyond a size that nobody would read it goes on without Claude's words, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from claude_iterate.core.events import (
+    AgentExited,
+    CheckFinished,
+    CutStarted,
+    Entry,
+    IterationFinished,
+    IterationStarted,
+    LeftoversEnded,
+    Requested,
+    ReviewFinished,
+    ReviewStarted,
+    RunFinished,
+    RunStarted,
+    StatusChanged,
+    StopRequested,
+    VerificationFinished,
+    VerificationStarted,
+    WaitEnded,
+    WaitStarted,
+    Warned,
+)
+from claude_iterate.sinks.log import log_sections
+from claude_iterate.sinks.log.log_file import LogFile
+from claude_iterate.text import run_lines, verification_lines, wait_lines
+from claude_iterate.text.excerpt_limits import WHOLE
+from claude_iterate.text.transcript import Transcript
+
+OURS = "[claude-iterate] "
+"""Stands before our own lines, so that nobody takes them for Claude's."""
+LONGEST_WAIT = 1.0
+LARGEST = 1024 * 1024 * 1024
+"""Bytes of Claude's words in one log. A program that prints without end would fill the disk in minutes."""
+CUT = f"{OURS}This log is very long. From here on it leaves out what Claude says and does."
+IN_PLACE: dict[type, Callable[[Any], list[str]]] = {
+    StatusChanged: run_lines.status_changed,
+    Warned: log_sections.warning,
+    StopRequested: log_sections.stop_request,
+    CutStarted: run_lines.cut_started,
+    LeftoversEnded: run_lines.leftovers_ended,
+    AgentExited: run_lines.exited,
+    WaitEnded: wait_lines.ended,
+    Requested: run_lines.requested,
+    VerificationStarted: verification_lines.verification_started,
+    CheckFinished: verification_lines.check_finished,
+    ReviewStarted: verification_lines.review_started,
+    ReviewFinished: verification_lines.review_finished,
+    VerificationFinished: verification_lines.verification_finished,
+}
+
+
+class TextLog:
+    """Writes entries to a new file; FileExistsError if there is one. `on_failure` is called once at most."""
+
+    def __init__(self, path: Path, on_failure: Callable[[str], None], largest: int = LARGEST) -> None:
+        self._file = LogFile(path, on_failure)
+        self._largest = largest
+        self._cut = False
+        self._written_at = 0.0
+        self._logged: dict[str, str] = {}
+        self._transcript = Transcript(WHOLE)
+        self._framed: dict[type, Callable[[Any, float], list[str]]] = {
+            RunStarted: log_sections.header,
+            IterationStarted: self._iteration_started,
+            IterationFinished: log_sections.iteration_closing,
+            RunFinished: log_sections.run_closing,
+        }
+
+    def __call__(self, entry: Entry) -> None:
+        """Log an entry."""
+        event = entry.event
+        kind = type(event)
+        block = self._transcript.lines(event)
+        if not block:
+            block = self._of_the_run(kind, entry)
+        elif self._file.size >= self._largest:
+            block, self._cut = [] if self._cut else [CUT], True
+        if block and self._file.append("\n".join(block) + "\n"):
+            self._written_at = entry.elapsed
+        if kind is IterationFinished or kind is RunFinished:
+            self._file.flush()
+            self._written_at = entry.elapsed
+
+    def tick(self, now: float) -> None:
+        """Nothing stays in memory for much more than a second."""
+        if now - self._written_at >= LONGEST_WAIT:
+            self._file.flush()
+            self._written_at = now
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Write what is buffered and close the file."""
+        self._file.close()
+
+    def _of_the_run(self, kind: type, entry: Entry) -> list[str]:
+        if kind in self._framed:
+            block = self._framed[kind](entry.event, entry.at)
+        elif isinstance(entry.event, WaitStarted):
+            block = [OURS + line.strip() for line in wait_lines.started(entry.event, entry.at)]
+        elif kind in IN_PLACE:
+            block = [OURS + line.strip() for line in IN_PLACE[kind](entry.event)]
+        else:
+            return []
+        self._transcript.interrupted()
+        return block
+
+    def _iteration_started(self, event: IterationStarted, at: float) -> list[str]:
+        """Texts that every iteration shares are logged once, and again only when they changed."""
+        block: list[str] = []
+        for title, text in (
+            ("INSTRUCTIONS", event.instructions),
+            ("SYSTEM PROMPT", event.system_prompt),
+            ("STATUS INSTRUCTIONS", event.status_instructions),
+        ):
+            before = self._logged.get(title)
+            if text and text != before:
+                block += log_sections.section(title if before is None else f"{title} (changed)", text)
+                self._logged[title] = text
+        return block + log_sections.iteration_opening(event.number, at, event.notes)

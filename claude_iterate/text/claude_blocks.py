@@ -1,0 +1,168 @@
+"""What Claude prints as lines for people: the verbose console and the log show the same, with different limits.
+
+Pure functions, found by the type of the event. They are on the path of every event, so no regular expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from claude_iterate.core.events import (
+    AgentNoted,
+    ApiRetried,
+    ErrorPrinted,
+    Event,
+    GarbageSeen,
+    LimitReported,
+    ResultReported,
+    Said,
+    SessionOpened,
+    TaskEnded,
+    TaskStarted,
+    Thought,
+    Told,
+    ToolAnswered,
+    ToolCalled,
+)
+from claude_iterate.core.formats import counted, money, one_line, precise_moment
+from claude_iterate.text.excerpt_limits import Limits
+from claude_iterate.text.line_blocks import first_and_rest, indented, indented_head
+from claude_iterate.text.tool_calls import call_lines
+from claude_iterate.text.tool_results import result_lines
+
+SUB_AGENT = "    "
+NESTED = frozenset({Said, Thought, Told, ToolCalled, ToolAnswered})
+"""Events that can come from a sub-agent: they have a `parent`."""
+
+
+def lines(event: Event, limits: Limits) -> list[str]:
+    """The lines of an event of Claude's stream; none for an event of the run itself."""
+    kind = type(event)
+    write = _WRITERS.get(kind)
+    if write is not None:
+        block = write(event)
+    elif kind in _LIMITED:
+        block = _LIMITED[kind](event, limits)
+    else:
+        return []
+    if kind in NESTED and event.parent:  # type: ignore[union-attr]
+        return indented(block, SUB_AGENT)
+    return block
+
+
+def _said(event: Said) -> list[str]:
+    if event.error:
+        first, rest = first_and_rest(event.text)
+        return [f"❌ {first or event.error}", *indented(rest), *_cut(event.cut)]
+    return [*event.text.split("\n"), *_cut(event.cut)] if event.text else ["(empty message)"]
+
+
+def _thought(event: Thought) -> list[str]:
+    # Some models send thinking without its text.
+    text = event.text or "(thinking, text not shown)"
+    return [*f"💭 {text}".split("\n"), *_cut(event.cut)]
+
+
+def _told(event: Told, limits: Limits) -> list[str]:
+    block = indented_head(event.text or "(empty message to the model)", limits.output, "  ")
+    block[0] = f"→ {block[0].lstrip()}"
+    return [*block, *_cut(event.cut)]
+
+
+def _task_started(event: TaskStarted) -> list[str]:
+    kind = f" ({event.kind})" if event.kind else ""
+    return [f"▶ Task started{kind}: {one_line(event.description) or event.id}"]
+
+
+def _task_ended(event: TaskEnded) -> list[str]:
+    return [f"■ Task {event.status or 'ended'}: {one_line(event.summary) or event.id}"]
+
+
+def _retried(event: ApiRetried) -> list[str]:
+    what = " ".join(str(part) for part in (event.status, event.error) if part)
+    return [f"↻ API error {what or 'unknown'}: retry {event.attempt} of {event.max_retries} in {event.delay:.1f}s"]
+
+
+def _limit(event: LimitReported) -> list[str]:
+    if event.status == "allowed":
+        return []
+    parts = [f"⚠ Usage limit{' ' + event.window if event.window else ''}: {event.status}"]
+    if event.utilization is not None:
+        parts.append(f"{event.utilization * 100:.0f}% used")
+    if event.resets_at is not None:
+        parts.append(f"resets {precise_moment(event.resets_at)}")
+    return [", ".join(parts)]
+
+
+def _noted(event: AgentNoted) -> list[str]:
+    first, rest = first_and_rest(event.text)
+    return [f"· {event.kind}: {first}" if first else f"· {event.kind}", *indented(rest)]
+
+
+def _garbage(event: GarbageSeen) -> list[str]:
+    more = event.bytes - len(event.text.encode("utf-8", "replace"))
+    missing = f" ... ({counted(more, 'more byte')})" if more > 1 else ""
+    return [f"? {event.text}{missing}"]
+
+
+def _error_printed(event: ErrorPrinted) -> list[str]:
+    return [f"stderr: {event.text}"]
+
+
+def _opened(event: SessionOpened) -> list[str]:
+    parts = ["Session opened"]
+    for label, value in (("model", event.model), ("Claude Code", event.version)):
+        if value:
+            parts.append(f"{label} {value}")
+    if event.permission_mode:
+        parts.append(f"permissions {event.permission_mode}")
+    return [" · ".join(parts), *(f"   ⚠ {one_line(problem)}" for problem in event.problems)]
+
+
+def _result(event: ResultReported) -> list[str]:
+    tokens = event.tokens
+    read = tokens.input + tokens.cache_read + tokens.cache_creation
+    parts = [
+        f"❌ Result: {_failure(event)}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}",
+        counted(event.turns, "turn"),
+        money(event.cost_usd),
+        f"{read:,} tokens in, {tokens.output:,} out",
+    ]
+    block = [" · ".join(parts)]
+    if event.is_error:
+        # A success repeats the last message, which has been shown; an error may be said nowhere else.
+        for text in (*event.errors, event.text):
+            block += indented(text.strip().split("\n")) if text.strip() else []
+    block += [f"   ⚠ Denied: {denial.tool} {one_line(denial.detail)}".rstrip() for denial in event.denials]
+    return block
+
+
+def _failure(event: ResultReported) -> str:
+    # An API error comes with subtype `success`, of all words.
+    kind = event.subtype if event.subtype.startswith("error") else "error"
+    return f"{kind} (HTTP {event.api_error_status})" if event.api_error_status else kind
+
+
+def _cut(characters: int) -> list[str]:
+    return [f"... ({counted(characters, 'more character')} in the raw output)"] if characters else []
+
+
+_LIMITED: dict[type, Callable[[Any, Limits], list[str]]] = {
+    ToolCalled: call_lines,
+    ToolAnswered: result_lines,
+    Told: _told,
+}
+_WRITERS: dict[type, Callable[[Any], list[str]]] = {
+    Said: _said,
+    Thought: _thought,
+    TaskStarted: _task_started,
+    TaskEnded: _task_ended,
+    ApiRetried: _retried,
+    LimitReported: _limit,
+    AgentNoted: _noted,
+    ResultReported: _result,
+    GarbageSeen: _garbage,
+    ErrorPrinted: _error_printed,
+    SessionOpened: _opened,
+}

@@ -1,0 +1,101 @@
+"""How the end of a run is told: what happened, the evidence, the way on, the totals. Pure functions."""
+
+from __future__ import annotations
+
+from claude_iterate.core.events import RunFinished
+from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.formats import counted, duration, money, one_line
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.text.line_blocks import first_and_rest, indented
+
+WHAT = {
+    "blocked": "The agent is blocked and needs a person",
+    "verification_failed": "The work is not proven",
+    "agent_failed": "Claude failed",
+    "budget": "The budget is spent",
+    "duration": "The time for this run is over",
+    "usage_limit": "The usage limit is reached",
+    "interrupted": "Interrupted",
+    "terminated": "Terminated",
+}
+GO_ON = frozenset({"duration", "usage_limit", "stopped", "interrupted", "terminated"})
+"""Reasons after which a plain further run is the way on, if nobody gives better advice."""
+
+
+def ending(finished: RunFinished, state: RunState) -> list[str]:
+    """The closing message without the totals; its first line says what happened."""
+    purpose = state.started.purpose if state.started is not None else "run"
+    if finished.reason == "completed" and purpose != "run":
+        return ["✓ Verified: the task is done." if purpose == "verify" else f"✓ {purpose.capitalize()} finished."]
+    if finished.reason == "completed":
+        after = counted(finished.iterations, "iteration")
+        return [f"✓ Task completed successfully after {after}", *_report(finished.detail, state)]
+    if finished.reason == "max_iterations":
+        return _maximum(finished, state)
+    if finished.reason == "stagnation":
+        detail = finished.detail
+        if detail.isdecimal():
+            detail = f"{counted(int(detail), 'consecutive iteration')} with no work"
+        return [f"⚠️ Stagnation detected: {detail}", *_report("", state), *_advice(finished, state)]
+    if finished.reason == "stopped":
+        return [f"✓ Stopped {finished.detail}".rstrip(), *_report("", state), *_advice(finished, state)]
+    what = WHAT.get(finished.reason, ENDINGS[finished.reason].meaning.rstrip("."))
+    first, rest = first_and_rest(finished.detail)
+    return [f"✗ {what}{': ' + first if first else ''}", *indented(rest, "  "), *_advice(finished, state)]
+
+
+def totals(finished: RunFinished, state: RunState) -> list[str]:
+    """The figures of the run and where its log is."""
+    iterations = (
+        f"Iterations: {finished.iterations} · " if state.started is None or state.started.purpose == "run" else ""
+    )
+    figures = f"{iterations}Time: {duration(finished.duration)}"
+    rehearsal = state.started is not None and state.started.dry_run
+    cost = "nothing (dry run)" if rehearsal else money(finished.cost_usd)
+    return [f"{figures} · Cost: {cost}", *log_place(state)]
+
+
+def log_place(state: RunState) -> list[str]:
+    """Where to read on."""
+    return [f"Log: {state.started.log}"] if state.started is not None and state.started.log else []
+
+
+def _go_on(state: RunState) -> str:
+    return f"  Run again to go on: claude-iterate run {_name(state)}"
+
+
+def _name(state: RunState) -> str:
+    return state.started.workspace if state.started is not None else "NAME"
+
+
+def _report(summary: str, state: RunState) -> list[str]:
+    """What the agent last said of its work."""
+    status = state.status
+    summary = summary or (status.summary if status is not None and status.summary else "")
+    block = [f"  {one_line(summary)}"] if summary else []
+    if status is not None and status.total:
+        block.append(f"  Progress: {status.completed}/{status.total}")
+    return block
+
+
+def _maximum(finished: RunFinished, state: RunState) -> list[str]:
+    most = state.started.max_iterations if state.started is not None else 0
+    most = most or finished.iterations
+    run = f"claude-iterate run {_name(state)}"
+    return [
+        f"⚠️ Reached maximum iterations ({most})",
+        *_report("", state),
+        "  Options:",
+        f"  - Run again to continue: {run}",
+        f"  - Allow more iterations: {run} -m {most * 2}",
+        f"  - Check the progress: claude-iterate show {_name(state)}",
+    ]
+
+
+def _advice(finished: RunFinished, state: RunState) -> list[str]:
+    if finished.advice:
+        return [f"  {one_line(finished.advice)}"]
+    if finished.reason in GO_ON:
+        purpose = state.started.purpose if state.started is not None else "run"
+        return [f"  Again: claude-iterate {purpose} {_name(state)}" if purpose != "run" else _go_on(state)]
+    return []

@@ -1,0 +1,142 @@
+"""What the run itself does as lines for people: starts, iterations, status news, warnings, stops. Pure functions."""
+
+from __future__ import annotations
+
+from claude_iterate.core.events import (
+    AgentExited,
+    CutStarted,
+    IterationFinished,
+    LeftoversEnded,
+    Requested,
+    RunStarted,
+    StatusChanged,
+    StopRequested,
+    Warned,
+)
+from claude_iterate.core.formats import counted, duration, one_line
+from claude_iterate.core.outcomes import denials
+from claude_iterate.core.outcomes.classes import FINE, RETRIED
+from claude_iterate.core.reports.status import describe as describe_status
+from claude_iterate.text import wait_lines
+from claude_iterate.text.line_blocks import first_and_rest, indented
+
+CAUSES = {
+    "idle": "nothing was heard for {after}",
+    "timeout": "the iteration has run for {after}",
+    "lingering": "it gave its result and did not exit within {after}",
+    "stopped": "a stop was asked for",
+    "skip": "somebody said skip",
+    "reboot": "somebody said reboot",
+    "duration": "the run has taken its {after}",
+}
+
+
+def started(event: RunStarted, at: float) -> list[str]:
+    """The opening line, and what a run that goes on has to wait for."""
+    if event.purpose != "run":
+        return [f"{event.purpose.capitalize()}: {event.workspace}{' (dry run)' if event.dry_run else ''}"]
+    most = f"at most {counted(event.max_iterations, 'iteration')}" if event.max_iterations else "no iteration limit"
+    dry = ", dry run" if event.dry_run else ""
+    first = f"Starting {event.workspace} ({event.mode} mode, {most}{dry})"
+    if event.resumed is None:
+        return [first]
+    done = counted(event.resumed.iterations, "iteration")
+    before = f"  Going on with run {event.resumed.run}, which was killed after {done}."
+    wait = event.resumed.wait
+    return [first, before, *([wait_lines.resumed(wait, at, event.workspace)] if wait is not None else [])]
+
+
+def iteration_finished(event: IterationFinished, mode: str) -> list[str]:
+    """How an iteration went; loop mode counts items, iterative mode tells what was done."""
+    outcome = event.outcome
+    if outcome.kind == "interrupted":
+        block = [f"✗ Iteration {event.number} was stopped before its end"]
+    elif outcome.kind in {"skipped", "rebooted"}:
+        block = [f"↷ Iteration {event.number} {outcome.kind}"]
+    elif outcome.kind in RETRIED:
+        # Nobody's failure. After a limit or an overload the line that follows says why.
+        why = f": {one_line(outcome.message)}" if outcome.kind == "session" else ""
+        block = [f"↻ Iteration {event.number} did not get through{why}"]
+    elif outcome.kind not in FINE:
+        first, rest = first_and_rest(outcome.message or outcome.kind)
+        block = [f"✗ Iteration {event.number} failed: {first}", *indented(rest, "  ")]
+        if outcome.advice:
+            block.append(f"  {one_line(outcome.advice)}")
+    else:
+        block = [f"✓ Iteration {event.number} complete{_remaining(event, mode)}"]
+        if outcome.kind == "max_turns":
+            block[0] += " (stopped at the turn limit)"
+        if mode == "iterative" and event.status is not None and event.status.summary:
+            block.append(f"  {one_line(event.status.summary)}")
+    return block + trouble(event)
+
+
+def _remaining(event: IterationFinished, mode: str) -> str:
+    remaining = event.status.remaining if event.status is not None and mode != "iterative" else None
+    return "" if remaining is None else f" ({counted(remaining, 'item')} remaining)"
+
+
+def trouble(event: IterationFinished) -> list[str]:
+    """Tools that were denied, and what was odd about the agent's report."""
+    denied = dict.fromkeys(
+        f"{denial.tool}: {one_line(denial.detail)}" if denial.detail else denial.tool for denial in event.denials
+    )
+    # An outcome that is about the denial has the rule as its advice.
+    helps = denials.flags(event.denials) if event.outcome.kind != "denied" else ""
+    return [
+        *(f"  ⚠ Denied: {tool}" for tool in denied),
+        *([f"    Allow it: {one_line(helps)}"] if helps else []),
+        *(f"  ⚠ Status report: {one_line(problem)}" for problem in event.problems),
+    ]
+
+
+def status_changed(event: StatusChanged) -> list[str]:
+    """News of the agent's report."""
+    return [f"  ↳ {describe_status(event.status, event.change)}"]
+
+
+def warned(event: Warned) -> list[str]:
+    """A warning and what to do about it."""
+    first, rest = first_and_rest(event.text)
+    hint = [f"  {one_line(event.hint)}"] if event.hint else []
+    return [f"⚠ {first}", *indented(rest, "  "), *hint]
+
+
+def stop_requested(event: StopRequested, in_iteration: bool = True) -> list[str]:
+    """The answer to a signal."""
+    if event.now or not in_iteration:
+        return ["Stopping now..."]
+    again = " again" if event.by == "SIGINT" else ""
+    return [f"Stopping after this iteration; press Ctrl-C{again} to stop now."]
+
+
+def requested(event: Requested) -> list[str]:
+    """The answer to somebody who steers; a stop has its own line."""
+    words = {
+        "pause": "Paused: no new iteration begins until `resume`.",
+        "resume": "Going on.",
+        "skip": "Skipping.",
+        "reboot": "Starting anew with fresh context.",
+    }
+    return [words[event.verb]] if event.verb in words else []
+
+
+def cut_started(event: CutStarted) -> list[str]:
+    """Why Claude is being ended."""
+    why = CAUSES.get(event.cause, event.cause).format(after=duration(event.after))
+    doing = f" ({one_line(event.doing)})" if event.doing else ""
+    return [f"Ending Claude: {why}{doing}"]
+
+
+def leftovers_ended(event: LeftoversEnded) -> list[str]:
+    """Which processes of a tool had to be ended."""
+    names = ", ".join(one_line(name) for name in event.processes)
+    count = len(event.processes)
+    return [f"Ended {count} {'process' if count == 1 else 'processes'} left behind: {names}"]
+
+
+def exited(event: AgentExited) -> list[str]:
+    """Claude's exit code, unless it is 0."""
+    if event.code == 0:
+        return []
+    return [f"Claude was killed by signal {-event.code}" if event.code < 0 else f"Claude exited with code {event.code}"]

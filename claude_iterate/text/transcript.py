@@ -1,0 +1,58 @@
+"""Claude's events one after another as text: empty lines where a reader needs them, each result tied to its call.
+
+The formats are in `blocks`; this is the little memory that turns blocks into a text.
+"""
+
+from __future__ import annotations
+
+from claude_iterate.core.events import Event, ResultReported, Said, Thought, Told, ToolAnswered, ToolCalled
+from claude_iterate.core.formats import clip
+from claude_iterate.text.claude_blocks import lines
+from claude_iterate.text.excerpt_limits import Limits
+from claude_iterate.text.tool_calls import headline
+
+PARAGRAPHS = frozenset({Said, Thought, Told, ResultReported})
+ABOUT_COLUMNS = 80
+MOST_OPEN = 1000
+
+
+class Transcript:
+    """Gives the lines of one event after the other."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._before: type | None = None
+        self._open: dict[str, str] = {}
+        self._latest = ""
+
+    def lines(self, event: Event) -> list[str]:
+        """The lines of the next event, with an empty one ahead where a new paragraph begins."""
+        block = lines(event, self._limits)
+        if not block:
+            return block
+        kind = type(event)
+        if isinstance(event, ToolCalled):
+            self._called(event)
+            block.insert(0, "")
+        elif isinstance(event, ToolAnswered):
+            block[0] += self._about(event)
+        elif kind in PARAGRAPHS and kind is not self._before:
+            block.insert(0, "")
+        self._before = kind
+        return block
+
+    def interrupted(self) -> None:
+        """Something else was written in between."""
+        self._before = None
+
+    def _called(self, event: ToolCalled) -> None:
+        if len(self._open) >= MOST_OPEN:
+            self._open.clear()
+        self._open[event.id] = headline(event)
+        self._latest = event.id
+
+    def _about(self, event: ToolAnswered) -> str:
+        """Nothing when the call stands right above; else which call this answers."""
+        call = self._open.pop(event.id, "")
+        latest, self._latest = self._latest, ""
+        return "" if not call or latest == event.id else f"  ← {clip(call, ABOUT_COLUMNS)}"

@@ -1,0 +1,51 @@
+"""The proof of a claim as lines for people. Pure functions."""
+
+from __future__ import annotations
+
+from claude_iterate.core.events import (
+    CheckFinished,
+    ReviewFinished,
+    ReviewStarted,
+    VerificationFinished,
+    VerificationStarted,
+)
+from claude_iterate.core.formats import counted, duration, one_line
+from claude_iterate.text.line_blocks import indented
+
+_SHOWN = 8
+CUTS = {"timeout": "did not end in time", "stopped": "was stopped", "duration": "the run's time was over"}
+
+
+def verification_started(event: VerificationStarted) -> list[str]:
+    """What is about to be looked at."""
+    parts = [counted(event.checks, "check")] if event.checks else []
+    parts += [f"a {event.review} review by Claude"] if event.review else []
+    return [f"Verifying the work: {' and '.join(parts) or 'nothing to check'}..."]
+
+
+def check_finished(event: CheckFinished) -> list[str]:
+    """A check and, when it is red, the end of what it printed."""
+    name = one_line(event.command)
+    if event.code == 0:
+        return [f"  ✓ {name} ({duration(event.duration)})"]
+    how = f"exit code {event.code}" if event.code is not None else CUTS.get(event.cut, "could not be run")
+    tail = event.output.strip().splitlines()[-_SHOWN:]
+    return [f"  ✗ {name}: {how} ({duration(event.duration)})", *indented(tail, "    ")]
+
+
+def review_started(event: ReviewStarted) -> list[str]:
+    """Claude begins to look."""
+    return [f"  Claude reviews the work with fresh context ({event.depth})..."]
+
+
+def review_finished(event: ReviewFinished) -> list[str]:
+    """The verdict and the findings."""
+    sign = "✓" if event.verdict == "verified" else "✗"
+    lines = [f"  {sign} Review: {event.verdict}{' - ' + one_line(event.summary) if event.summary else ''}"]
+    lines += [f"    {number}. {one_line(item)}" for number, item in enumerate(event.findings, 1)]
+    return [*lines, f"    Report: {event.report}"] if event.report and event.verdict != "invalid" else lines
+
+
+def verification_finished(event: VerificationFinished) -> list[str]:
+    """What it came to."""
+    return ["✓ The claim holds."] if event.passed else ["✗ The claim of completion does not hold."]

@@ -1,0 +1,59 @@
+"""Waits as lines for people: why, until when, what then. Pure functions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from claude_iterate.core.events import WaitEnded, WaitStarted
+from claude_iterate.core.formats import duration, one_line
+from claude_iterate.core.state.run_state import RunState
+
+REASONS = {
+    "usage_limit": "Usage limit reached",
+    "reserve": "The reserve is reached",
+    "transient": "The API is in trouble",
+    "pace": "Keeping the pace",
+}
+_LONG = 60.0
+"""Seconds; for a longer wait it is worth saying how to end it."""
+
+
+def started(event: WaitStarted, at: float, then: str = "") -> list[str]:
+    """Why and how long; the moment in local time."""
+    about = f": {one_line(event.detail)}" if event.detail else ""
+    return [f"⏳ {REASONS.get(event.why, event.why)}{about}", f"  Waiting until {_moment(event, at)}{then}"]
+
+
+def announced(event: WaitStarted, at: float, state: RunState) -> list[str]:
+    """The same for somebody who watches: what comes then, and how to try before."""
+    name = state.started.workspace if state.started is not None else ""
+    return started(event, at, f"{_afterwards(event, state)}.{_sooner(event, at, name)}")
+
+
+def resumed(event: WaitStarted, at: float, name: str) -> str:
+    """For a run that goes on with a wait."""
+    return f"  Still waiting until {_moment(event, at)}.{_sooner(event, at, name)}"
+
+
+def ended(event: WaitEnded, paused: bool = False) -> list[str]:
+    """On with it, unless somebody said to hold."""
+    if paused:
+        return []
+    return ["Going on." if event.by == "time" else f"Going on ({event.by})."]
+
+
+def _moment(event: WaitStarted, at: float) -> str:
+    moment = datetime.fromtimestamp(event.until, UTC).astimezone().strftime("%a %H:%M:%S")
+    return f"{moment} ({duration(max(0.0, event.until - at))})"
+
+
+def _afterwards(event: WaitStarted, state: RunState) -> str:
+    if event.why in {"reserve", "pace"}:
+        return ""
+    claims = state.last_status is not None and state.last_status.complete
+    proving = claims or (state.started is not None and state.started.purpose == "verify")
+    return "; the review is held again then" if proving else "; the same iteration is done again then"
+
+
+def _sooner(event: WaitStarted, at: float, name: str) -> str:
+    return f" To try now: claude-iterate retry {name}" if event.until - at > _LONG else ""

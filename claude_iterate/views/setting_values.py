@@ -1,0 +1,74 @@
+"""How setting values are shown: as people and JSON want them, with secrets covered."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from claude_iterate.core.events import Tokens
+
+from claude_iterate.core.secrets.patterns import masked
+from claude_iterate.core.secrets.secret_names import is_secret_name
+
+COVER = "***"
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: lists for tuples, whole numbers without a point."""
+    if isinstance(value, tuple):
+        return list(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def as_text(value: Any) -> str:
+    """The value as a person would type it."""
+    value = plain(value)
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def shortened(number: int) -> str:
+    """A count for a narrow column: `9876`, `12.3k`, `4.5M`."""
+    if number < 10_000:
+        return str(number)
+    return f"{number / 1000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.1f}M"
+
+
+def tokens_document(tokens: Tokens) -> dict[str, int]:
+    """Tokens by kind, for JSON."""
+    return {
+        "input": tokens.input,
+        "output": tokens.output,
+        "cacheRead": tokens.cache_read,
+        "cacheCreation": tokens.cache_creation,
+    }
+
+
+def covered(key: str, value: Any) -> Any:
+    """The value with what must not be seen over a shoulder replaced by `***`."""
+    if key == "notify.url" and isinstance(value, str):
+        # User and password before the host, the query, and the end of a long path: there services put their tokens.
+        without_user = re.sub(r"//[^/@\s]*@", f"//{COVER}@", value)
+        without_query = re.sub(r"\?.*$", f"?{COVER}", without_user)
+        return re.sub(r"(//[^/?]+(?:/[^/?]+){2,}/)[^/?]+", rf"\g<1>{COVER}", without_query)
+    if key == "notify.secret" and value:
+        return COVER
+    if key == "notify.headers" and isinstance(value, dict):
+        return dict.fromkeys(value, COVER)
+    if key == "claude.env" and isinstance(value, dict):
+        value = {name: COVER if is_secret_name(name) else text for name, text in value.items()}
+    return shapeless(value)
+
+
+def shapeless(value: Any) -> Any:
+    """The value with what has the shape of a secret, in whatever setting, replaced by `***`."""
+    if isinstance(value, str):
+        return masked(value, COVER)
+    if isinstance(value, list | tuple):
+        return [shapeless(item) for item in value]
+    if isinstance(value, dict):
+        return {name: shapeless(item) for name, item in value.items()}
+    return value

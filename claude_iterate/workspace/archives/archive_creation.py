@@ -1,0 +1,164 @@
+"""Saves a workspace as a compressed archive that is there whole or not at all; the workspace is only read.
+
+An archive counts as saved when it was read back from the disk and holds all that was packed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import tarfile
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from claude_iterate.errors import ArchiveProblem
+from claude_iterate.workspace.archives import tar_archive
+from claude_iterate.workspace.archives.archive_entries import MANIFEST, NOT_OF_THE_WORK, Entry, judged, leading_outside
+from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.layout import Layout
+
+ENDING = ".tar.gz"
+_LONGEST_NAME = 72
+"""Of the workspace's name within the archive's: with time and number it stays a name that every command takes."""
+
+
+class Saved(NamedTuple):
+    """A new archive, and what is to be said of it."""
+
+    path: Path
+    outside_links: list[str]
+    """Links that lead out of the workspace; restoring them must be asked for."""
+    left_out: list[str]
+    """Pipes, sockets and devices: they have no content that could be kept."""
+
+
+def save(layout: Layout, archive_folder: Path) -> Saved:
+    """Pack the workspace into a new archive. On failure there is no archive."""
+    moment = datetime.now(UTC)
+    temporary = ""
+    try:
+        _check_place(layout, archive_folder)
+        archive_folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{layout.name}.", suffix=".tmp", dir=archive_folder)
+        path = _free(archive_folder, f"{layout.name[:_LONGEST_NAME]}-{moment:%Y-%m-%dT%H-%M-%S}")
+        with os.fdopen(handle, "wb") as file:
+            packed = _Packing(layout, path.name, moment)
+            packed.write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        entries = packed.read_back(Path(temporary))
+        Path(temporary).replace(path)
+        atomic.sync_folder(archive_folder)
+    except (OSError, tarfile.TarError, RecursionError) as error:
+        _discard(temporary)
+        raise _failed(layout, archive_folder, error) from None
+    except BaseException:
+        _discard(temporary)
+        raise
+    return Saved(path, [entry.name for entry in leading_outside(entries)], packed.left_out)
+
+
+class _Tar(tarfile.TarFile):
+    """Remembers what the tar format has no word for: tarfile passes over it without one."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        self.skipped: list[str] = []
+        super().__init__(*given, **more)
+
+    def gettarinfo(self, name: Any = None, arcname: Any = None, fileobj: Any = None) -> tarfile.TarInfo:
+        """As ever; for a socket that is None, whatever the type says."""
+        found: Any = super().gettarinfo(name, arcname, fileobj)
+        if found is None:
+            self.skipped.append(str(arcname))
+        return found  # type: ignore[no-any-return]
+
+
+class _Packing:
+    """One archive in the making; remembers what went in."""
+
+    def __init__(self, layout: Layout, archive_name: str, moment: datetime) -> None:
+        self._layout = layout
+        self._moment = moment
+        self._manifest = {
+            "originalName": layout.name,
+            "archiveName": archive_name,
+            "archivedAt": f"{moment:%Y-%m-%dT%H:%M:%SZ}",
+            "archivedFrom": str(layout.folder),
+        }
+        self._packed: set[str] = set()
+        self.left_out: list[str] = []
+
+    def write(self, file: IO[bytes]) -> None:
+        """The manifest stands first, so that a list needs to read no further."""
+        # A workspace that is itself a symlink is packed by its content; links inside stay links.
+        folder, name = Path(os.path.realpath(self._layout.folder)), self._layout.name
+        with _Tar.open(fileobj=file, mode="w:gz", compresslevel=6, dereference=False) as archive:
+            archive.add(folder, arcname=name, recursive=False)
+            data = json.dumps(self._manifest, indent=2).encode()
+            about = tarfile.TarInfo(f"{name}/{MANIFEST}")
+            about.size, about.mtime, about.mode = len(data), int(self._moment.timestamp()), 0o644
+            archive.addfile(about, io.BytesIO(data))
+            # An old manifest must not hide the new one; the lock belongs to the place, not to the work.
+            for child in sorted(folder.iterdir()):
+                if child.name not in NOT_OF_THE_WORK:
+                    archive.add(child, arcname=f"{name}/{child.name}", filter=self._wanted)
+            self.left_out += [skipped.partition("/")[2] for skipped in archive.skipped]
+
+    def read_back(self, path: Path) -> list[Entry]:
+        """What the archive holds, having made sure that it is all that was packed."""
+        try:
+            with tar_archive.opened(path) as reader:
+                entries = judged(reader.entries(), "the archive", outside_links=True)
+        except ArchiveProblem as problem:
+            raise tarfile.ReadError(problem.message.rstrip(".")) from None
+        there = {f"{self._layout.name}/{entry.name}" for entry in entries}
+        missing = sorted(self._packed - there)
+        if missing:
+            raise tarfile.ReadError(f"the archive does not hold {missing[0]}")
+        return entries
+
+    def _wanted(self, member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        if member.isfifo() or member.isdev():
+            self.left_out.append(member.name.partition("/")[2])
+            return None
+        self._packed.add(member.name)
+        return member
+
+
+def _check_place(layout: Layout, archive_folder: Path) -> None:
+    inside = Path(os.path.realpath(archive_folder)).is_relative_to(os.path.realpath(layout.folder))
+    if inside:
+        raise ArchiveProblem(
+            f"The archive folder {archive_folder} lies within the workspace {layout.name!r}.",
+            "Nothing was done. Put archives elsewhere: claude-iterate config paths.archive_dir FOLDER",
+        )
+
+
+def _failed(layout: Layout, archive_folder: Path, error: Exception) -> ArchiveProblem:
+    said, where = str(error) or type(error).__name__, ""
+    if isinstance(error, OSError) and error.strerror:
+        said = error.strerror
+        where = f" ({error.filename})" if error.filename else ""
+    return ArchiveProblem(
+        f"The workspace {layout.name!r} could not be archived: {said}{where}.",
+        f"It is untouched. Check permissions and free space of {archive_folder}",
+    )
+
+
+def _free(folder: Path, stem: str) -> Path:
+    """A name that is not taken; a second archive within the same second gets -2."""
+    path, count = folder / f"{stem}{ENDING}", 1
+    while os.path.lexists(path):
+        count += 1
+        path = folder / f"{stem}-{count}{ENDING}"
+    return path
+
+
+def _discard(temporary: str) -> None:
+    if temporary:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()

@@ -1,0 +1,144 @@
+"""The archives of a project: compressed ones, and folders as the original made them. Looks, never writes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from claude_iterate.core import names
+from claude_iterate.errors import ArchiveProblem, UsageProblem
+from claude_iterate.workspace.archives import tar_archive
+from claude_iterate.workspace.archives.archive_creation import ENDING
+from claude_iterate.workspace.archives.archive_entries import MANIFEST
+
+_STAMP = re.compile(r"(?P<name>.+)-(?P<date>\d{4}-\d\d-\d\d)T(?P<time>\d\d-\d\d-\d\d)(-\d+)?")
+
+
+@dataclass(frozen=True)
+class Archive:
+    """One archive. `problem` says why it cannot be used, if so."""
+
+    path: Path
+    manifest: dict[str, Any]
+    problem: str = ""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.path.name.removesuffix(ENDING)
+
+    @property
+    def is_folder(self) -> bool:
+        """True for one that the original made."""
+        return not self.path.name.endswith(ENDING)
+
+    @property
+    def workspace(self) -> str:
+        """The name of the workspace that was archived, as far as known."""
+        said = self.manifest.get("originalName")
+        if isinstance(said, str) and said:
+            return said
+        stamped = _STAMP.fullmatch(self.name)
+        return stamped["name"] if stamped else self.name
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on the disk of a compressed one; a folder would have to be walked."""
+        if self.is_folder:
+            return None
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return None
+
+    @property
+    def moment(self) -> datetime:
+        """When it was made: by its manifest, else its name, else its file."""
+        stamped = _STAMP.fullmatch(self.name)
+        by_name = f"{stamped['date']}T{stamped['time'].replace('-', ':')}Z" if stamped else ""
+        for text in (self.manifest.get("archivedAt"), by_name):
+            with contextlib.suppress(ValueError, TypeError):
+                found = datetime.fromisoformat(text)  # type: ignore[arg-type]
+                return found if found.tzinfo else found.replace(tzinfo=UTC)
+        return datetime.fromtimestamp(_modified(self.path), UTC)
+
+
+def archives(folder: Path) -> list[Archive]:
+    """All there are, newest first. What no command would accept by name is none of ours."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [Archive(Path(entry.path), {}) for entry in entries if _is_archive(entry)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise ArchiveProblem(
+            f"The archives in {folder} cannot be listed: {error.strerror}.",
+            "Check that it is a folder, and its permissions.",
+        ) from None
+    read = [_looked_at(archive.path) for archive in found]
+    return sorted(read, key=lambda archive: (archive.moment, _modified(archive.path), archive.name), reverse=True)
+
+
+def checked(name: str) -> str:
+    """The name of an archive, with or without its ending, or a UsageProblem."""
+    names.checked(name.removesuffix(ENDING), "archive")
+    return name
+
+
+def find(folder: Path, name: str) -> Archive:
+    """The archive of this name; with its ending or, where that is clear, without."""
+    checked(name)
+    path = folder / name
+    if name.endswith(ENDING) or not path.is_dir():
+        path = folder / (name.removesuffix(ENDING) + ENDING)
+    if os.path.lexists(path):
+        return _looked_at(path)
+    near = [archive.name for archive in archives(folder) if archive.name.startswith(f"{name}-")][:3]
+    meant = f"Did you mean {' or '.join(near)}? " if near else ""
+    raise ArchiveProblem(f"Archive not found: {name}", f"{meant}See: claude-iterate archive list")
+
+
+def _looked_at(path: Path) -> Archive:
+    if not path.name.endswith(ENDING):
+        return _folder(path)
+    try:
+        with tar_archive.opened(path) as reader:
+            return Archive(path, reader.glance())
+    except ArchiveProblem as problem:
+        return Archive(path, {}, problem.message)
+    except OSError as error:
+        return Archive(path, {}, f"{path} cannot be read: {error.strerror}.")
+
+
+def _folder(path: Path) -> Archive:
+    try:
+        found = json.loads((path / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        # The original wrote it last; without it the copy was cut off.
+        return Archive(path, {}, f"{path} is only half an archive: it has no {MANIFEST}.")
+    except OSError as error:
+        return Archive(path, {}, f"{path} cannot be read: {error.strerror}.")
+    except (ValueError, RecursionError):
+        found = None
+    return Archive(path, found if isinstance(found, dict) else {})
+
+
+def _is_archive(entry: os.DirEntry[str]) -> bool:
+    try:
+        checked(entry.name)
+    except UsageProblem:
+        return False
+    return entry.name.endswith(ENDING) or entry.is_dir()
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0

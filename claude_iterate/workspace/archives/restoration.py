@@ -1,0 +1,174 @@
+"""Brings an archived workspace back, under its old name or another. The archive stays as it is.
+
+All of it is judged first. Then it is made beside its place: folders, files, and the links last, so that nothing can be
+written through a link; and only the finished workspace takes its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Protocol
+
+from claude_iterate.core import names
+from claude_iterate.errors import ArchiveProblem, UsageProblem
+from claude_iterate.workspace.archives import tar_archive
+from claude_iterate.workspace.archives.archive_entries import (
+    MANIFEST,
+    MOST_BYTES,
+    NOT_OF_THE_WORK,
+    Entry,
+    judged,
+    leading_outside,
+)
+from claude_iterate.workspace.archives.archive_list import Archive
+from claude_iterate.workspace.archives.folder_archive import FolderReader
+from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files.folders import appearing
+
+
+class Contents(NamedTuple):
+    """What an archive holds, for `show`."""
+
+    files: int
+    links: int
+    size: int
+    outside_links: list[str]
+    metadata: dict[str, Any]
+
+
+class Source(Protocol):
+    """Where entries and their bytes come from: a compressed archive or a folder."""
+
+    def entries(self) -> Iterator[Entry]: ...
+    def content(self, entry: Entry) -> IO[bytes]: ...
+    def document(self, entry: Entry) -> dict[str, Any]: ...
+
+
+def contents(archive: Archive) -> Contents:
+    """A look inside, all the way: a damaged or hostile archive is an ArchiveProblem."""
+    with _opened(archive) as source:
+        entries = judged(source.entries(), archive.name, outside_links=True)
+        about = [entry for entry in entries if entry.path == (".metadata.json",) and entry.kind == "file"]
+        work = [entry for entry in entries if entry.name not in NOT_OF_THE_WORK]
+        return Contents(
+            sum(entry.kind in {"file", "same"} for entry in work),
+            sum(entry.kind == "link" for entry in work),
+            sum(entry.size for entry in work),
+            [entry.name for entry in leading_outside(entries)],
+            source.document(about[0]) if about else {},
+        )
+
+
+def target_name(archive: Archive, wanted: str | None) -> str:
+    """The name that the restored workspace gets: the wanted one, else the one it had."""
+    if wanted is not None:
+        return names.checked(wanted)
+    try:
+        return names.checked(archive.workspace)
+    except UsageProblem:
+        raise ArchiveProblem(
+            f"{archive.name} says that its workspace was called {archive.workspace[:60]!r}, which cannot be a name.",
+            f"Give it one: claude-iterate archive restore {archive.name} NAME",
+        ) from None
+
+
+def restore(archive: Archive, folder: Path, outside_links: bool = False) -> None:
+    """Make the workspace `folder` from the archive, or raise an ArchiveProblem and leave nothing behind."""
+    if os.path.lexists(folder):
+        raise ArchiveProblem(
+            f"Workspace already exists: {folder.name}",
+            f"Give it another name: claude-iterate archive restore {archive.name} NAME",
+        )
+    try:
+        with _opened(archive) as source:
+            entries = judged(source.entries(), archive.name, _room(folder), outside_links)
+            _check_kind(archive, entries)
+            with appearing(folder, mode=_own_mode(entries)) as made:
+                wanted = [entry for entry in entries if entry.path and entry.name not in NOT_OF_THE_WORK]
+                _write_files(source, wanted, made)
+                _correct_name(made / ".metadata.json", folder.name)
+                for entry in wanted:
+                    if entry.kind == "link":
+                        _place(made, entry).symlink_to(entry.target)
+    except OSError as error:
+        raise ArchiveProblem(
+            f"{archive.name} could not be restored: {error.strerror or error}.",
+            f"Nothing is left of the attempt. Check permissions and free space of {folder.parent}",
+        ) from None
+
+
+def _room(folder: Path) -> int:
+    """Free space where the workspace will be; unknown is no reason to refuse."""
+    for place in folder.parents:
+        with contextlib.suppress(OSError):
+            return shutil.disk_usage(place).free
+    return MOST_BYTES
+
+
+def _check_kind(archive: Archive, entries: list[Entry]) -> None:
+    if not any(entry.name in {MANIFEST, ".metadata.json"} for entry in entries):
+        raise ArchiveProblem(
+            f"{archive.path} is not the archive of a workspace: it has neither {MANIFEST} nor .metadata.json.",
+            "Nothing was written. See: claude-iterate archive list",
+        )
+
+
+def _write_files(source: Source, entries: Iterable[Entry], made: Path) -> None:
+    for entry in entries:
+        path = _place(made, entry)
+        if entry.kind == "folder":
+            path.mkdir(0o700, exist_ok=True)
+            path.chmod(_folder_mode(entry))
+        elif entry.kind == "same":
+            os.link(made.joinpath(*entry.target.split("/")), path, follow_symlinks=False)
+        elif entry.kind == "file":
+            # An existing file, or a link, would be one that we did not make: refused.
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(handle, "wb") as file, source.content(entry) as content:
+                shutil.copyfileobj(content, file)
+                os.fchmod(handle, entry.mode & 0o777 | 0o400)
+            # Logs are sorted by their time.
+            with contextlib.suppress(OSError, OverflowError, ValueError):
+                os.utime(path, (entry.modified, entry.modified))
+
+
+def _folder_mode(entry: Entry) -> int:
+    """Who may do what, as it was; but the owner may always look in and delete. Nothing beyond the permissions."""
+    return entry.mode & 0o777 | 0o700
+
+
+def _own_mode(entries: Iterable[Entry]) -> int | None:
+    """That of the workspace's own folder, if the archive knows it."""
+    return next((_folder_mode(entry) for entry in entries if not entry.path and entry.kind == "folder"), None)
+
+
+def _place(made: Path, entry: Entry) -> Path:
+    path = made.joinpath(*entry.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _correct_name(path: Path, name: str) -> None:
+    """The metadata of a workspace under another name says so; otherwise it stays byte for byte."""
+    try:
+        document = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError, RecursionError):
+        return  # a damaged workspace was archived as it was, and comes back as it was
+    if isinstance(document, dict) and document.get("name") != name:
+        atomic.write_json(path, document | {"name": name})
+
+
+@contextlib.contextmanager
+def _opened(archive: Archive) -> Iterator[Source]:
+    if archive.is_folder:
+        if archive.problem:
+            raise ArchiveProblem(archive.problem, f"Take what you need from it by hand: {archive.path}")
+        yield FolderReader(archive)
+        return
+    with tar_archive.opened(archive.path) as reader:
+        yield reader

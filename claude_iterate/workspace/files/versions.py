@@ -1,0 +1,36 @@
+"""A file as it is at one moment, to tell afterwards whether somebody wrote it since: an old one proves nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.workspace.files import foreign
+
+
+class Snapshot(NamedTuple):
+    """The content, None when there is no file, and the marks by which a rewrite shows even if the text is the same."""
+
+    data: bytes | None
+    marks: tuple[int, int, int] | None = None
+
+    def is_newer_than(self, before: Snapshot) -> bool:
+        """True when the file is there and was written since."""
+        return self.data is not None and self.marks != before.marks
+
+
+def look(path: Path) -> Snapshot:
+    """The file now. One that is there and cannot be read, or that is far too large, is a WorkspaceProblem."""
+    try:
+        found = foreign.look(path)
+    except FileNotFoundError:
+        return Snapshot(None)
+    except OSError as error:
+        raise WorkspaceProblem(
+            f"{path} cannot be read: {error.strerror}.", "Move it away, or check its permissions."
+        ) from None
+    if not found.whole:
+        raise WorkspaceProblem(f"{path} is larger than {foreign.MOST >> 20} MiB.", "Move it away, or shorten it.")
+    about = found.about
+    return Snapshot(found.data, (about.st_ino, about.st_mtime_ns, about.st_size))

@@ -1,0 +1,96 @@
+"""Reads the journal of a run: all of it, its milestones, or what its two ends tell.
+
+Read with the ndjson package, because it goes on after a bad line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from claude_iterate.core.events import Entry, RunStarted
+from claude_iterate.core.state.run_state import RunState, fold
+from claude_iterate.workspace.layout import Layout
+
+_TAIL = 4 * 1024 * 1024
+"""Bytes in which the last entry is found, however long that is."""
+WORDS = frozenset(
+    {"Said", "Thought", "Told", "ToolCalled", "ToolAnswered", "AgentNoted", "ApiRetried", "GarbageSeen", "ErrorPrinted"}
+)
+"""What fills a journal and decides nothing once a call is over."""
+
+
+def is_word(line: str) -> bool:
+    """True for a line that decides nothing once a call is over."""
+    start = line.find('"event":{"event":"', 0, 120) + 18
+    return start >= 18 and line[start : line.find('"', start)] in WORDS
+
+
+def milestones(path: Path) -> Iterator[Entry]:
+    """The entries that a state is folded from, without what Claude said in between: fast, however long the journal."""
+    return read(path, lambda lines: (line for line in lines if not is_word(line)))
+
+
+def read(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Entry]:
+    """The entries of a journal. A torn or foreign line is passed over: a crash may leave one at the end."""
+    for row in documents(path, choose):
+        try:
+            entry = msgspec.convert(row, Entry)
+        except (ValueError, RecursionError):  # msgspec.ValidationError is a ValueError
+            continue
+        yield entry
+
+
+def documents(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Any]:
+    """The lines of a journal as plain values, as far as they can be read."""
+    import ndjson
+
+    # newline="\n": text in entries may hold U+2028 and friends, which must not split a line.
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        rows = ndjson.reader(iter(choose(file)))
+        while True:
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except (ValueError, RecursionError):
+                continue
+            yield row
+
+
+def last_run(layout: Layout, purposes: Collection[str] = ()) -> tuple[str, RunState] | None:
+    """The newest run that has begun, folded; of these purposes, if any are named. An empty journal is no run."""
+    for run in reversed(layout.run_ids()):
+        path = layout.journal(run)
+        if path.is_file():
+            state = fold(milestones(path))
+            if state.started is not None and (not purposes or state.started.purpose in purposes):
+                return run, state
+    return None
+
+
+class _Place(msgspec.Struct):
+    elapsed: float
+
+
+def beginning(path: Path) -> RunStarted | None:
+    """How the run began; None when its journal does not tell."""
+    if not path.is_file():
+        return None
+    return next((entry.event for entry in milestones(path) if isinstance(entry.event, RunStarted)), None)
+
+
+def age(path: Path) -> float:
+    """How long the run had taken at its last entry, by its own clock: the file's times change when it is copied."""
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+        lines = file.read().split(b"\n")
+    for line in reversed(lines):
+        with contextlib.suppress(ValueError, RecursionError):  # torn by a crash, or by where we began to read
+            return max(0.0, msgspec.json.decode(line, type=_Place).elapsed)
+    return 0.0

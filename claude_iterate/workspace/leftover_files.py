@@ -1,0 +1,119 @@
+"""Files and folders of ours that a killed process left half-made. Finds them; whoever is asked to may take them away.
+
+Only what carries a name of our own making counts, only where we make such names, and only when nobody can still be
+busy with it: its lock is free, the process that it is named after is dead, or it has not changed for an hour.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from claude_iterate.system import operating_system
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.layout import PROJECT_FILES, Layout
+from claude_iterate.workspace.templates import template_files
+
+UNTOUCHED = 3600.0
+"""Seconds after which nobody is still writing."""
+
+_FILE = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
+_MADE = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.[a-z0-9_]{8}")
+_DOOMED = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.deleted\.(?P<pid>\d+)")
+_CONTENTS = frozenset({"working", "runs", "TODO.md", "INSTRUCTIONS.md", ".metadata.json", template_files.ABOUT})
+
+
+def half_made_runs(layout: Layout) -> list[Path]:
+    """Folders of runs that were killed before their first entry. Ask only while nobody runs the workspace."""
+    return [layout.runs / run for run in layout.run_ids() if _is_half_made(layout, run)]
+
+
+def stale_files(folder: Path, now: float, targets: tuple[str, ...] = ()) -> list[Path]:
+    """What atomic writes left in a folder; `targets` are the only files we write there, if it is not ours alone."""
+    return [
+        path
+        for path in _entries(folder)
+        if (found := _FILE.fullmatch(path.name)) is not None
+        and (not targets or found["target"] in targets)
+        and path.is_file()
+        and _untouched(path, now)
+    ]
+
+
+def stale_folders(folder: Path, now: float) -> list[Path]:
+    """What a killed `init`, `template save` or deletion left beside the folders it was busy with; not what is torn.
+
+    What was to be deleted can go as soon as nobody is busy with that; a number may long be another process's.
+    """
+    doomed, made = _aside(folder)
+    torn = set(torn_folders(folder))
+    dead = [path for path, found in doomed.items() if not operating_system.is_alive(int(found["pid"]))]
+    idle = [path for path in (*doomed, *made) if _untouched(path, now) and (path in doomed or _looks_like_ours(path))]
+    return sorted({*dead, *idle} - torn)
+
+
+def torn_folders(folder: Path) -> dict[Path, str]:
+    """Where the folder itself is missing and both its old and its new form lie aside, the exchange of the two was cut
+    off: these forms, and the name of the folder. A person has to choose."""
+    doomed, made = _aside(folder)
+    both = {found["name"] for found in doomed.values()} & {found["name"] for found in made.values()}
+    names = {path: found["name"] for path, found in (*doomed.items(), *made.items())}
+    return {path: name for path, name in names.items() if name in both and not os.path.lexists(folder / name)}
+
+
+def is_aside(name: str) -> bool:
+    """True for what we call folders while they are made or deleted."""
+    return _MADE.fullmatch(name) is not None or _DOOMED.fullmatch(name) is not None
+
+
+def _aside(folder: Path) -> tuple[dict[Path, re.Match[str]], dict[Path, re.Match[str]]]:
+    """Folders that are deleted, and those that are made."""
+    folders = [path for path in _entries(folder) if path.is_dir() and not path.is_symlink()]
+    doomed = {path: found for path in folders if (found := _DOOMED.fullmatch(path.name))}
+    return doomed, {path: found for path in folders if path not in doomed and (found := _MADE.fullmatch(path.name))}
+
+
+def stale_settings(root: Path, now: float) -> list[Path]:
+    """What a killed `config` left in the project's folder, which is not ours."""
+    return stale_files(root, now, PROJECT_FILES)
+
+
+def _is_half_made(layout: Layout, run: str) -> bool:
+    """No entry in the journal, and nothing that Claude printed: there is nothing to lose."""
+    path = layout.journal(run)
+    try:
+        if path.is_file() and next(reader.read(path), None) is not None:
+            return False
+        files = [file for file in (layout.runs / run).rglob("*") if not file.is_dir() or file.is_symlink()]
+        return all(file == path or file.lstat().st_size == 0 for file in files)
+    except OSError:
+        return False
+
+
+def _looks_like_ours(path: Path) -> bool:
+    """Empty, or with something in it that workspaces and templates have."""
+    try:
+        inside = {entry.name for entry in path.iterdir()}
+    except OSError:
+        return False
+    return not inside or bool(inside & _CONTENTS)
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    with contextlib.suppress(OSError):
+        yield from sorted(folder / name for name in os.listdir(folder) if name.startswith("."))  # noqa: PTH208
+
+
+def _untouched(path: Path, now: float) -> bool:
+    """A folder that is being filled or emptied changes all the time, and so do those in it."""
+    try:
+        about = path.lstat()
+        newest = max(about.st_mtime, about.st_ctime)
+        if path.is_dir():
+            newest = max([newest, *(entry.lstat().st_ctime for entry in path.iterdir())])
+    except OSError:
+        return False
+    return now - newest > UNTOUCHED

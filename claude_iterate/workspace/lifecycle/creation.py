@@ -1,0 +1,138 @@
+"""Makes a workspace and mends a damaged one.
+
+A new one is made beside its place and renamed there, so that nobody ever sees half of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from claude_iterate.core import formats
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files.folders import appearing
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.metadata import FORMAT
+
+_TODO = """# TODO
+
+Notes and remaining steps. The agent keeps this file up to date while it works.
+"""
+
+
+def make(layout: Layout, mode: str, settings: Mapping[str, Any], instructions: bytes | None = None) -> None:
+    """Make a new workspace, with instructions if there are any yet."""
+    try:
+        with appearing(layout.folder) as made:
+            _fill(Layout(layout.root, made), _document(layout.name, mode, settings), instructions)
+    except OSError as error:
+        raise _unwritable(layout, error) from None
+
+
+def mend(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
+    """Put right what is missing or damaged; keep every file, and what the metadata still tells."""
+    try:
+        document = metadata.read(layout.metadata).document
+    except WorkspaceProblem:
+        document = {}
+        if layout.metadata.exists():
+            _keep_damaged(layout)
+    whole = _document(layout.name, "loop", {}) | document | {"name": layout.name}
+    if document and "format" not in document:
+        del whole["format"]  # it stays a file of the original: there a default value sets nothing
+    if mode is not None:
+        whole["mode"] = mode
+    own = whole.get("config")
+    whole["config"] = _merged(own if isinstance(own, dict) else {}, nested(settings))
+    if not document:
+        whole |= _counters(layout)
+    try:
+        _fill(layout, whole, None)
+    except OSError as error:
+        raise _unwritable(layout, error) from None
+
+
+def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted keys as tables within tables; tuples as lists."""
+    document: dict[str, Any] = {}
+    for key, value in settings.items():
+        *groups, last = key.split(".")
+        place = document
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[last] = _written(value)
+    return document
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def now() -> str:
+    """This moment in the form that metadata uses."""
+    return stamp(datetime.now(UTC))
+
+
+def stamp(moment: datetime) -> str:
+    """ISO 8601 in UTC with a Z, as the original wrote it."""
+    return formats.moment(moment.timestamp())
+
+
+def _document(name: str, mode: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "name": name,
+        "mode": mode,
+        "created": now(),
+        "status": "in_progress",
+        "totalIterations": 0,
+        "setupIterations": 0,
+        "executionIterations": 0,
+        "config": nested(settings),
+    }
+
+
+def _fill(layout: Layout, document: dict[str, Any], instructions: bytes | None) -> None:
+    layout.working.mkdir(exist_ok=True)
+    if not layout.todo.exists():
+        atomic.write_text(layout.todo, _TODO)
+    if instructions is not None:
+        atomic.write_bytes(layout.instructions, instructions)
+    atomic.write_json(layout.metadata, document)
+
+
+def _counters(layout: Layout) -> dict[str, int]:
+    """The journal still knows what the damaged file has forgotten."""
+    from claude_iterate.workspace.journal import reader
+
+    found = reader.last_run(layout)
+    done = found[1].total_iterations if found else 0
+    return {"totalIterations": done, "executionIterations": done}
+
+
+def _keep_damaged(layout: Layout) -> None:
+    kept = layout.folder / ".metadata.json.bak"
+    try:
+        layout.metadata.replace(kept)
+    except OSError as error:
+        raise _unwritable(layout, error) from None
+
+
+def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    result = dict(base)
+    for key, value in more.items():
+        there = result.get(key)
+        result[key] = _merged(there, value) if isinstance(there, dict) and isinstance(value, dict) else value
+    return result
+
+
+def _unwritable(layout: Layout, error: OSError) -> WorkspaceProblem:
+    return WorkspaceProblem(
+        f"The workspace {layout.name!r} cannot be written: {error.strerror}.",
+        f"Check the permissions and the free space of {layout.folder.parent}",
+    )

@@ -1,0 +1,124 @@
+"""A project and its workspaces: find, make, look up, reset. A workspace appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from claude_iterate.core import names
+from claude_iterate.core.settings.layers import Layer, Resolved, resolve
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.layout import Layout, named_folders, project_root
+from claude_iterate.workspace.lifecycle import creation, summary
+from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.settings_files import settings_reader
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project root and what its settings say. Settings are read on first use, so that `config` can mend them."""
+
+    root: Path
+    environ: Mapping[str, str]
+    flags: Layer | None = None
+    """What the command line says for all commands; a command's own flags are stronger."""
+
+    @classmethod
+    def find(cls, cwd: Path, environ: Mapping[str, str], flags: Layer | None = None) -> Project:
+        """The project that `cwd` belongs to."""
+        return cls(project_root(cwd), environ, flags)
+
+    @cached_property
+    def resolved(self) -> Resolved:
+        """Settings without any workspace's own."""
+        layers = settings_reader.layers(self.root, self.environ)
+        return resolve([*layers, self.flags] if self.flags else layers)
+
+    @cached_property
+    def workspaces_folder(self) -> Path:
+        """Where workspaces live."""
+        return self._within(self.resolved.settings.paths.workspaces_dir)
+
+    @cached_property
+    def archive_folder(self) -> Path:
+        """Where archives live."""
+        return self._within(self.resolved.settings.paths.archive_dir)
+
+    @cached_property
+    def templates_folder(self) -> Path:
+        """Where this project's templates live."""
+        return self._within(self.resolved.settings.paths.templates_dir)
+
+    @cached_property
+    def global_templates_folder(self) -> Path:
+        """Where the user's own templates live."""
+        said = self.resolved.settings.paths.global_templates_dir
+        return self._within(said) if said else settings_reader.user_folder(self.environ).absolute() / "templates"
+
+    def workspaces(self) -> list[str]:
+        """The names there are, sorted. A folder whose name no command would accept is none of ours."""
+        try:
+            return named_folders(self.workspaces_folder)
+        except OSError as error:
+            raise WorkspaceProblem(
+                f"The workspaces in {self.workspaces_folder} cannot be listed: {error.strerror}.",
+                "Check that it is a folder, and its permissions.",
+            ) from None
+
+    def exists(self, name: str) -> bool:
+        """True when there is a folder of this name, damaged or not."""
+        return os.path.isdir(self.workspaces_folder / names.checked(name))  # noqa: PTH112 - Path.is_dir may raise
+
+    def layout(self, name: str) -> Layout:
+        """The paths of a workspace that exists."""
+        folder = self.workspaces_folder / names.checked(name)
+        if not self.exists(name):
+            meant = names.meant(name, self.workspaces())
+            raise WorkspaceProblem(f"Workspace not found: {name}", f"{meant}Make it: claude-iterate setup {name}")
+        return Layout(self.root, folder)
+
+    def create(
+        self,
+        name: str,
+        mode: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        force: bool = False,
+        instructions: bytes | None = None,
+    ) -> Layout:
+        """Make a workspace. `settings` are accepted values by dotted key; `force` mends one that is there."""
+        layout = Layout(self.root, self.workspaces_folder / names.checked(name))
+        if not os.path.lexists(layout.folder):
+            creation.make(layout, mode or "loop", settings or {}, instructions)
+        elif force and layout.folder.is_dir():
+            with run_lock.hold(layout.lock, name, "init"):
+                creation.mend(layout, mode, settings or {})
+        elif layout.metadata.exists():
+            raise WorkspaceProblem(
+                f"Workspace already exists: {name}",
+                f"Use it: claude-iterate show {name}, or choose another name.",
+            )
+        else:
+            raise WorkspaceProblem(
+                f"{layout.folder} exists but is no workspace.",
+                f"Make it one, keeping what is in it: claude-iterate init {name} --force"
+                if layout.folder.is_dir()
+                else "Move it away, or choose another name.",
+            )
+        return layout
+
+    def settings_for(self, layout: Layout, flags: Layer | None = None) -> Resolved:
+        """Effective settings of one workspace, flags on top."""
+        layers = settings_reader.layers(self.root, self.environ, metadata.read(layout.metadata))
+        return resolve([*layers, *(layer for layer in (self.flags, flags) if layer is not None)])
+
+    def reset(self, layout: Layout) -> list[str]:
+        """Counters to 0, a stale claim out of the way; says what was done. Refused while running."""
+        return summary.reset(layout)
+
+    def _within(self, text: str) -> Path:
+        return (self.root / settings_reader.expanded(text, self.environ)).absolute()

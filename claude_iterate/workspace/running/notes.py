@@ -1,0 +1,105 @@
+"""Notes: messages from a person that reach the next iteration's prompt once.
+
+A note is pending as long as it lies in `notes/`. It goes to `notes/delivered/` when the iteration that had it in its
+prompt has been done: a crash in between delivers it again rather than never.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.workspace.files import atomic, own_folder
+from claude_iterate.workspace.layout import Layout
+
+LARGEST = 1024 * 1024
+"""Of one note, and of all notes in one prompt; those that do not fit wait for the next one."""
+_DELIVERED = "delivered"
+
+
+class Note(NamedTuple):
+    """One note that waits."""
+
+    name: str
+    text: str
+
+
+def add(layout: Layout, text: str) -> str:
+    """Leave a note; its name. An empty or huge one is refused."""
+    data = text.strip().encode("utf-8", "replace")
+    if not data:
+        raise UsageProblem("The note is empty.", f"Say something: claude-iterate note {layout.name} 'Use tabs.'")
+    if len(data) > LARGEST:
+        raise UsageProblem(
+            "The note is larger than 1 MB, which is too much for a prompt.",
+            "Put it into a file of the project, and name the file in the note.",
+        )
+    name = f"{time.time_ns():020d}-{os.urandom(3).hex()}.md"
+    if problem := trouble(layout):
+        raise WorkspaceProblem(f"The note would not be read: {problem}.", f"Mend that in {layout.folder}")
+    try:
+        own_folder.make(layout.notes)
+        atomic.write_bytes(layout.notes / name, data + b"\n")
+    except OSError as error:
+        raise WorkspaceProblem(
+            f"The note cannot be written: {error.strerror}.", f"Check permissions and free space of {layout.notes}"
+        ) from None
+    return name
+
+
+def trouble(layout: Layout) -> str:
+    """Why no note can be read; nothing when all is well. Notes that cannot be put away would come again and again."""
+    for folder in (layout.notes, layout.notes / _DELIVERED):
+        if own_folder.is_ours(folder) is False:
+            return f"{folder.relative_to(layout.folder)}/ is {own_folder.NOT_OURS}"
+    return ""
+
+
+def pending(layout: Layout) -> list[Note]:
+    """The notes for the next prompt, oldest first. What cannot be read, or is no plain file, is passed over."""
+    if trouble(layout):
+        return []
+    try:
+        names = sorted(entry.name for entry in os.scandir(layout.notes) if _is_note(entry))
+    except OSError:
+        return []
+    found: list[Note] = []
+    room = LARGEST
+    for name in names:
+        text = _text(layout.notes / name)
+        room -= len(text)
+        if room < 0 and found:
+            break
+        if text.strip():
+            found.append(Note(name, text.strip()))
+    return found
+
+
+def delivered(layout: Layout, names: Iterable[str]) -> None:
+    """These have reached their iteration. One that cannot be put away is delivered again."""
+    for name in names:
+        with contextlib.suppress(OSError):
+            # Neither of them may lead out of the workspace: what lies there is not ours to move or to replace.
+            own_folder.make(layout.notes)
+            own_folder.make(layout.notes / _DELIVERED)
+            (layout.notes / name).rename(layout.notes / _DELIVERED / name)
+
+
+def _is_note(entry: os.DirEntry[str]) -> bool:
+    return entry.name.endswith(".md") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
+
+
+def _text(path: Path) -> str:
+    """The note, whoever wrote it; one that is larger than `add` would have allowed is cut."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError:
+        return ""
+    cut = "\n[The note was longer than 1 MB and is cut here.]" if len(data) > LARGEST else ""
+    return data[:LARGEST].decode("utf-8", "replace") + cut

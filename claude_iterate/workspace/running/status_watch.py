@@ -1,0 +1,72 @@
+"""Tells when `.status.json` may have changed. It says only "look"; reading and judging are done elsewhere.
+
+The folder is watched, not the file: a file that is not there yet, or is replaced, cannot be watched.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+class StatusWatch:
+    """Calls `touched` (from its own thread) whenever the file may have changed, `failed` once if watching fails."""
+
+    def __init__(self, path: Path, touched: Callable[[], None], failed: Callable[[str], None]) -> None:
+        self._path = path
+        self._touched = touched
+        self._failed = failed
+        self._observer: Any = None
+        self._closed = threading.Event()
+        # Importing watchdog takes longer than starting Claude; it need not hold up the first iteration.
+        self._thread = threading.Thread(target=self._start, daemon=True, name="status-watch")
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._closed.set()
+        self._thread.join(timeout=5)
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join(timeout=2)
+
+    def _start(self) -> None:
+        try:
+            self._observe()
+        except Exception as error:  # noqa: BLE001 - entry of a thread: watchdog's backends raise what they like
+            self._failed(str(error) or type(error).__name__)
+
+    def _observe(self) -> None:
+        from watchdog.events import (
+            FileClosedEvent,
+            FileCreatedEvent,
+            FileModifiedEvent,
+            FileMovedEvent,
+            FileSystemEvent,
+            FileSystemEventHandler,
+        )
+        from watchdog.observers import Observer
+
+        from claude_iterate.system.operating_system import LINUX
+
+        wanted = str(self._path)
+        touched = self._touched
+
+        class Listener(FileSystemEventHandler):
+            def on_any_event(self, event: FileSystemEvent) -> None:
+                if wanted in {event.src_path, event.dest_path}:
+                    touched()
+
+        # On Linux the end of a write is an event of its own. Asking for that alone spares us an event for every
+        # block that the log, in the same folder, is written by.
+        kinds: list[type[FileSystemEvent]] = [FileCreatedEvent, FileMovedEvent]
+        kinds.append(FileClosedEvent if LINUX else FileModifiedEvent)
+        observer = Observer()
+        observer.schedule(Listener(), str(self._path.parent), recursive=False, event_filter=kinds)
+        observer.start()
+        self._observer = observer
+        # A change between the run's first look and now was not seen.
+        if not self._closed.is_set():
+            touched()

@@ -1,0 +1,32 @@
+"""One at a time at a settings file: from reading it to writing it back nobody else changes it.
+
+What is locked is the folder itself, by the kernel: no lock file lies about, and a killed command leaves nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from claude_iterate.system import operating_system
+
+_PATIENCE = 5.0
+"""Others need milliseconds. Where folders cannot be locked (some network disks) we go on as if alone after this."""
+_PAUSE = 0.01
+
+
+@contextlib.contextmanager
+def alone_with(path: Path) -> Iterator[None]:
+    """Hold the folder of the file while it is changed. A link counts as the file that it leads to."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
+    try:
+        deadline = time.monotonic() + _PATIENCE
+        while not operating_system.try_lock(handle) and time.monotonic() < deadline:
+            time.sleep(_PAUSE)
+        yield
+    finally:
+        os.close(handle)

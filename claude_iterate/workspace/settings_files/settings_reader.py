@@ -1,0 +1,144 @@
+"""Reads settings files into layers: the user's, the project's, the workspace's, the environment.
+
+A file that cannot be understood is a SettingsProblem that names the file, the line where known, and the way out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from claude_iterate.core.settings.layers import Layer, layer_from_document, layer_from_environment
+from claude_iterate.errors import SettingsProblem
+from claude_iterate.workspace.layout import PROJECT_FILES
+from claude_iterate.workspace.metadata import Metadata
+
+USER_FILES = ("config.toml", "config.json")
+_ENDLESS = "a number with thousands of digits"
+"""What Python refuses to read with a plain ValueError."""
+
+
+def layers(root: Path, environ: Mapping[str, str], metadata: Metadata | None = None) -> list[Layer]:
+    """The layers there are, weakest first: user, project, workspace, environment."""
+    found = [file_layer("user", user_file(environ)), file_layer("project", project_file(root))]
+    if metadata is not None:
+        found.append(workspace_layer(metadata))
+    found.append(layer_from_environment(environ))
+    return [layer for layer in found if layer is not None]
+
+
+def file_layer(kind: str, path: Path | None) -> Layer | None:
+    """The layer in one settings file; None for no file."""
+    return None if path is None else layer_from_document(kind, str(path), read_document(path))
+
+
+def workspace_layer(metadata: Metadata) -> Layer:
+    """The workspace's own settings."""
+    name = metadata.document.get("name")
+    place = f".metadata.json of {name}" if name else ".metadata.json"
+    return layer_from_document("workspace", place, metadata.settings)
+
+
+def user_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Where this user's settings and templates live."""
+    if environ.get("CLAUDE_ITERATE_CONFIG_DIR"):
+        return expanded(environ["CLAUDE_ITERATE_CONFIG_DIR"], environ)
+    if platform == "win32" and environ.get("APPDATA"):
+        base = Path(environ["APPDATA"])
+    elif platform == "darwin":
+        base = expanded("~/Library/Application Support", environ)
+    else:
+        base = expanded(environ.get("XDG_CONFIG_HOME") or "~/.config", environ)
+    return base / "claude-iterate"
+
+
+def user_file(environ: Mapping[str, str]) -> Path | None:
+    """The user's settings file, if there is one."""
+    return _only_one(user_folder(environ), USER_FILES)
+
+
+def project_file(root: Path) -> Path | None:
+    """The project's settings file, if there is one."""
+    return _only_one(root, PROJECT_FILES)
+
+
+def expanded(text: str, environ: Mapping[str, str]) -> Path:
+    """A path with a leading `~` replaced by this environment's home."""
+    home = environ.get("HOME")
+    if home and (text == "~" or text.startswith("~/")):
+        return Path(home + text[1:])
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser raises where there is no home
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """The parsed file, TOML or JSON by its ending."""
+    text = read_text(path)
+    return _parsed_json(path, text) if path.suffix == ".json" else _parsed_toml(path, text)
+
+
+def read_text(path: Path) -> str:
+    """The file's text; a byte order mark is not part of it."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SettingsProblem(
+            f"The settings file {path} cannot be read: {error.strerror}.", "Check its permissions, or move it away."
+        ) from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise SettingsProblem(f"{path}, line {line}: not UTF-8.", "Save the file as UTF-8.") from None
+
+
+def _only_one(folder: Path, names: tuple[str, ...]) -> Path | None:
+    there = [folder / name for name in names if os.path.lexists(folder / name)]
+    if len(there) > 1:
+        raise SettingsProblem(
+            f"There are two settings files in {folder}: {there[0].name} and {there[1].name}.",
+            "Keep one of them and move the other away.",
+        )
+    return there[0] if there else None
+
+
+def _parsed_json(path: Path, text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _torn(path, error.lineno, "JSON", error.msg) from None
+    except ValueError:
+        raise _torn(path, 1, "JSON", _ENDLESS) from None
+    except RecursionError:
+        raise _torn(path, 1, "JSON", "too deeply nested") from None
+    if not isinstance(document, dict):
+        raise _torn(path, 1, "JSON", "an object `{...}` is expected")
+    return document
+
+
+def _parsed_toml(path: Path, text: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        # The position is only in the message: "... (at line 3, column 7)" or "(at end of document)".
+        said = str(error)
+        at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", said)
+        line = int(at[1]) if at and at[1] else text.count("\n") + 1
+        raise _torn(path, line, "TOML", said[: at.start()] if at else said) from None
+    except ValueError:
+        raise _torn(path, 1, "TOML", _ENDLESS) from None
+    except RecursionError:
+        raise _torn(path, 1, "TOML", "too deeply nested") from None
+
+
+def _torn(path: Path, line: int, language: str, said: str) -> SettingsProblem:
+    return SettingsProblem(
+        f"{path}, line {line}: not valid {language}: {said[:1].lower() + said[1:]}.",
+        "Mend that line, or move the file away and start anew with: claude-iterate config KEY VALUE",
+    )

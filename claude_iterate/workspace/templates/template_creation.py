@@ -1,0 +1,140 @@
+"""Saves a workspace's instructions and settings as a template. Secrets are not carried, and that is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.secrets.secret_names import is_secret_name
+from claude_iterate.errors import TemplateProblem
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files.folders import appearing
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle import creation
+from claude_iterate.workspace.settings_files import settings_reader
+from claude_iterate.workspace.templates import template_files
+
+_SECRET_SETTINGS = ("notify.secret", "notify.headers")
+_SECRET_PATHS = re.compile(r"(^|\.)(hooks\.slack\.com|discord(app)?\.com)$")
+"""Hosts where the path of the address is the password."""
+_KEPT = ("description", "version", "tags", "estimatedIterations", "author", "created")
+
+
+@dataclass(frozen=True)
+class About:
+    """What a person says of a template; None is what was not said."""
+
+    description: str | None = None
+    tags: list[str] | None = None
+    estimated_iterations: int | None = None
+
+
+def save(layout: Layout, folder: Path, about: About, force: bool = False) -> list[str]:
+    """Make the template `folder`, whole or not at all; says which settings were not carried."""
+    if not layout.instructions.is_file():
+        raise TemplateProblem(f"Instructions not found. Run setup first: claude-iterate setup {layout.name}")
+    if os.path.lexists(folder) and not force:
+        raise TemplateProblem(
+            f"Template already exists: {folder.name}", "Choose another name, or replace it with --force"
+        )
+    found = metadata.read(layout.metadata)
+    carried, left_out = without_secrets(settings_reader.workspace_layer(found).values)
+    try:
+        document = _document(folder, found.mode, carried, about)
+        with appearing(folder, replace=force) as made:
+            atomic.write_bytes(made / template_files.INSTRUCTIONS, layout.instructions.read_bytes())
+            atomic.write_json(made / template_files.ABOUT, document)
+            if document.get("description"):
+                atomic.write_text(made / "README.md", _readme(document))
+    except OSError as error:
+        raise TemplateProblem(
+            f"The template {folder.name!r} cannot be written: {error.strerror}.",
+            f"Check the permissions and the free space of {folder.parent}",
+        ) from None
+    return left_out
+
+
+def without_secrets(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The settings that may be passed on, and the names of what was taken out."""
+    carried: dict[str, Any] = {}
+    left_out: list[str] = []
+    known = Redactor({})
+    for key, value in values.items():
+        kept: Any = value
+        if key == "notify.url" and isinstance(value, str):
+            kept = _public_address(value)
+        elif key in _SECRET_SETTINGS:
+            kept = None
+        elif isinstance(value, dict):
+            kept = {name: text for name, text in value.items() if not (is_secret_name(name) or _looks(known, text))}
+        elif _looks(known, value):
+            kept = None
+        if kept != value:
+            left_out.append(_described(key, value, kept))
+        if kept or kept == value:
+            carried[key] = kept
+    return carried, left_out
+
+
+def _described(key: str, value: Any, kept: Any) -> str:
+    if not kept:
+        return key
+    if isinstance(value, dict):
+        return f"{key} ({', '.join(name for name in value if name not in kept)})"
+    return f"{key} (user, password and query)"
+
+
+def _looks(known: Redactor, value: Any) -> bool:
+    text = json.dumps(list(value) if isinstance(value, tuple) else value, default=str)
+    return known.clean(text) != text
+
+
+def _public_address(address: str) -> str | None:
+    """The address without user, password and query; None where nothing of use remains."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+    except ValueError:
+        return None
+    if _SECRET_PATHS.search(host):
+        return None
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+
+
+def _document(folder: Path, mode: str, carried: dict[str, Any], about: About) -> dict[str, Any]:
+    """What the original wrote too, in its words, and all settings. A replaced template keeps what is not said anew."""
+    before = template_files.read(folder, "").document if folder.is_dir() else {}
+    document: dict[str, Any] = {"name": folder.name, "version": "1.0.0", "tags": [], "created": creation.now()}
+    document |= {key: before[key] for key in _KEPT if key in before}
+    said = {
+        "description": about.description,
+        "tags": about.tags,
+        "estimatedIterations": about.estimated_iterations,
+    }
+    document |= {key: value for key, value in said.items() if value is not None}
+    document["mode"] = mode
+    config = creation.nested(carried)
+    # The original knows these two, as whole numbers.
+    if isinstance(config.get("max_iterations"), int) and config["max_iterations"] > 0:
+        document["maxIterations"] = config["max_iterations"]
+    if isinstance(config.get("delay"), int):
+        document["delay"] = config["delay"]
+    return document | {"config": config}
+
+
+def _readme(document: dict[str, Any]) -> str:
+    lines = [f"# {document['name']}", "", str(document["description"]), ""]
+    if document.get("tags"):
+        lines += [f"Tags: {', '.join(str(tag) for tag in document['tags'])}", ""]
+    if document.get("estimatedIterations"):
+        lines += [f"Takes about {document['estimatedIterations']} iterations.", ""]
+    lines += ["```sh", f"claude-iterate template use {document['name']} WORKSPACE", "```", ""]
+    return "\n".join(lines)

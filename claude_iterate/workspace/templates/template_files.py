@@ -1,0 +1,148 @@
+"""Templates: instructions and settings to begin a workspace with, of the project or of the user.
+
+A template is a folder with INSTRUCTIONS.md and `.template.json`. Those that the original made are read as they are;
+using one never changes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from claude_iterate.core import names
+from claude_iterate.core.settings.layers import Layer, layer_from_document
+from claude_iterate.core.settings.modes import MODES
+from claude_iterate.errors import TemplateProblem
+from claude_iterate.workspace.layout import Layout, named_folders
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.metadata import Metadata
+
+ABOUT = ".template.json"
+INSTRUCTIONS = "INSTRUCTIONS.md"
+
+
+@dataclass(frozen=True)
+class Template:
+    """One template. `scope` is project or global; `problem` says why it cannot be used, if so."""
+
+    folder: Path
+    scope: str
+    document: dict[str, Any]
+    problem: str = ""
+
+    @property
+    def name(self) -> str:
+        """A template's name is its folder's name."""
+        return self.folder.name
+
+    @property
+    def mode(self) -> str:
+        """The mode of workspaces made from it."""
+        mode = self.document.get("mode")
+        return mode if isinstance(mode, str) else "loop"
+
+    @property
+    def description(self) -> str:
+        """What it is for, on one line."""
+        said = self.document.get("description")
+        return " ".join(said.split()) if isinstance(said, str) else ""
+
+    @property
+    def tags(self) -> list[str]:
+        """Words to find it by."""
+        tags = self.document.get("tags")
+        return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+
+    @property
+    def settings(self) -> Layer:
+        """What it sets; a key or value that is no setting is a SettingsProblem."""
+        own = self.document.get("config")
+        if not isinstance(own, dict):
+            # The original kept two settings beside the rest, and wrote its defaults there, which set nothing.
+            two: dict[str, Any] = {
+                key: self.document[key] for key in ("maxIterations", "delay") if key in self.document
+            }
+            own = Metadata(two).settings
+        return layer_from_document("template", str(self.folder / ABOUT), own)
+
+    def instructions(self) -> bytes:
+        """The instructions, or a TemplateProblem."""
+        path = self.folder / INSTRUCTIONS
+        try:
+            if path.is_file():  # not a pipe, which would keep us waiting
+                return path.read_bytes()
+            said = "No such file"
+        except OSError as error:
+            said = str(error.strerror)
+        raise TemplateProblem(
+            f"The template {self.name!r} has no instructions that can be read: {path}: {said}.",
+            "Write that file, or save the template anew: claude-iterate template save WORKSPACE "
+            f"{self.name} --force{' --global' if self.scope == 'global' else ''}",
+        )
+
+
+def templates(project: Project) -> list[Template]:
+    """All there are: the project's, then the user's, each by name."""
+    return [read(folder / name, scope) for scope, folder in folders(project).items() for name in _names_in(folder)]
+
+
+def folders(project: Project) -> dict[str, Path]:
+    """Where templates live, by scope, in the order in which they are looked for."""
+    both = {"project": project.templates_folder, "global": project.global_templates_folder}
+    return both if both["project"] != both["global"] else {"project": both["project"]}
+
+
+def find(project: Project, name: str, scope: str | None = None) -> Template:
+    """The template of this name: the project's before the user's, or only that of one scope."""
+    names.checked(name, "template")
+    places = folders(project)
+    for here, folder in places.items():
+        if scope in {None, here} and os.path.lexists(folder / name):
+            return read(folder / name, here)
+    there = next((here for here, folder in places.items() if os.path.lexists(folder / name)), None)
+    if there is not None:
+        raise TemplateProblem(
+            f"There is no {scope} template {name}, only a {there} one.",
+            "If you mean that one, add --global" if there == "global" else "If you mean that one, leave out --global",
+        )
+    known = [found for folder in places.values() for found in _names_in(folder)]
+    raise TemplateProblem(f"Template not found: {name}", f"{names.meant(name, known)}See: claude-iterate template list")
+
+
+def use(project: Project, template: Template, workspace: str) -> Layout:
+    """Make a workspace from the template; everything in it is checked before anything is made."""
+    if template.problem:
+        raise TemplateProblem(template.problem, f"Mend that file, or move it away: {template.folder / ABOUT}")
+    if template.mode not in MODES:
+        raise TemplateProblem(
+            f"{template.folder / ABOUT}: there is no mode {template.mode!r}.", f"Use one of {', '.join(MODES)}."
+        )
+    values = template.settings.values
+    return project.create(workspace, template.mode, values, instructions=template.instructions())
+
+
+def read(folder: Path, scope: str) -> Template:
+    """The template in this folder. One without `.template.json` has no more to say than its instructions."""
+    path = folder / ABOUT
+    try:
+        document = json.loads(path.read_bytes()) if os.path.lexists(path) else {}
+    except OSError as error:
+        return Template(folder, scope, {}, f"{path} cannot be read: {error.strerror}.")
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        return Template(folder, scope, {}, f"{path} is damaged: it is not valid JSON.")
+    return Template(folder, scope, document)
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return named_folders(folder)
+    except OSError as error:
+        raise TemplateProblem(
+            f"The templates in {folder} cannot be listed: {error.strerror}.",
+            "Check that it is a folder, and its permissions.",
+        ) from None
