@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 WRONG = """
 from dataclasses import replace
 from claude_iterate.cli.boundary import main
-from claude_iterate.selftest import table
-from claude_iterate.selftest.scenario import Expected
+from claude_iterate.selftest.faults import fault_table as table
+from claude_iterate.selftest.harness.fault import Expected
 
 (one,) = (scenario for scenario in table.SCENARIOS if scenario.name == "http-401")
 table.SCENARIOS = (replace(one, expected=Expected("blocked", 1, ("ok",))), table.SCENARIOS[0])
