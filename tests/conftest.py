@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from claude_iterate.system import operating_system
@@ -13,6 +14,9 @@ from tests.receiver import Receiver
 def pytest_configure() -> None:
     """Whoever runs the tests with `nohup` or in the background must not make the programs under test deaf."""
     operating_system.hand_on_no_deafness()
+    # A busy machine is slow; a slow example is not a wrong one.
+    hypothesis.settings.register_profile("suite", deadline=None)
+    hypothesis.settings.load_profile("suite")
 
 
 @pytest.fixture
