@@ -20,6 +20,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import Settings, build
+from claude_iterate.core.state.run_state import RunState, reduce
 from claude_iterate.sinks.notifications.notification_sink import CLOSE_WITHIN, Notifier, is_wanted
 from tests.receiver import Received, Receiver
 
@@ -34,6 +35,7 @@ class Run:
     def __init__(self, entry: Callable[..., Entry], started: Callable[..., Any]) -> None:
         self._entry = entry
         self._started = started
+        self._state = RunState()
         self.warnings: list[str] = []
         self.notifier = Notifier(Settings(), {}, self.warnings.append)
 
@@ -45,7 +47,9 @@ class Run:
         self.add(self._started())
 
     def add(self, event: Any, elapsed: float = 0.0) -> None:
-        self.notifier(self._entry(event, elapsed))
+        entry = self._entry(event, elapsed)
+        self._state = reduce(self._state, entry)
+        self.notifier(entry, self._state)
 
     def iterate(self, number: int, status: Status | None = None, elapsed: float = 0.0) -> None:
         self.add(IterationStarted(number), elapsed)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, RunFinished, StreamEvent
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.state.run_state import RunState, reduce
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.notifications.delivery import TRIES, Answer, Courier, Flight
 from claude_iterate.sinks.notifications.notices import FINAL, Notice, notices
 from claude_iterate.sinks.notifications.outbox import Outbox
@@ -50,12 +50,12 @@ class Notifier:
         self._flight: Flight | None = None
         self._over = threading.Event()
 
-    def __call__(self, entry: Entry) -> None:
+    def __call__(self, entry: Entry, state: RunState) -> None:
         """Put what is worth telling into the box."""
+        self._state = state
         kind = type(entry.event)
         if kind in STREAM:
             return
-        self._state = reduce(self._state, entry)
         if isinstance(entry.event, RunFinished) and entry.event.reason == "completed":
             self._held = []
         elif kind in {IterationStarted, RunFinished}:
