@@ -30,7 +30,7 @@ from claude_iterate.sinks.console.live_line import LiveLine
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
 from claude_iterate.text import event_lines, run_lines
 from claude_iterate.text.ending_lines import ending, log_place, totals
-from claude_iterate.text.excerpt_limits import CONSOLE
+from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.transcript import Transcript
 
 STREAM: frozenset[type] = frozenset(get_args(StreamEvent))

@@ -14,7 +14,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.log import log_sections
 from claude_iterate.sinks.log.log_file import LogFile
 from claude_iterate.text import event_lines, run_lines
-from claude_iterate.text.excerpt_limits import WHOLE
+from claude_iterate.text.line_blocks import WHOLE
 from claude_iterate.text.transcript import Transcript
 
 OURS = "[claude-iterate] "
