@@ -34,7 +34,7 @@ every other field, a new one included, is taken for free text."""
 
 
 def redactor_for(environ: Mapping[str, str], settings: Settings) -> Redactor:
-    """For a run with these settings: variables set for Claude count, and so do the secret and headers of notifications."""
+    """For a run with these settings: what they set for Claude counts, and so do secret and headers of notifications."""
     return Redactor(
         {**environ, **settings.claude.env}, {settings.notify.secret or "", *settings.notify.headers.values()}
     )
