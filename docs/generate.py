@@ -25,7 +25,6 @@ from claude_iterate.core.reports import status
 from claude_iterate.core.rules.between import BETWEEN_RULES
 from claude_iterate.core.rules.during import RUNNING_RULES
 from claude_iterate.core.settings.declared import Setting, catalogue
-from claude_iterate.core.settings.kinds import Duration
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTICE = "<!-- Made from the code by docs/generate.py. Change the code, then run it again. -->"
@@ -120,7 +119,6 @@ def all_settings() -> list[str]:
     lines = ["# Settings", ""]
     lines += ["Later layers win, key by key: default, user file, project file, workspace, environment, flag.", ""]
     lines += ["A duration is a number of seconds or a text such as `90s`, `5m` or `1h30m`.", ""]
-    lines += ["Settings marked *planned* are read and checked, but nothing uses them yet.", ""]
     for group in dict.fromkeys(key.rpartition(".")[0] for key in catalogue()):
         members = [setting for key, setting in catalogue().items() if key.rpartition(".")[0] == group]
         lines += [f"## {group or 'General'}", ""]
@@ -131,15 +129,14 @@ def all_settings() -> list[str]:
 
 
 def _setting_row(setting: Setting) -> tuple[str, ...]:
-    planned = " *(planned)*" if setting.planned else ""
-    return code(setting.key), setting.kind.expected, _default(setting), setting.sentence + planned
+    return code(setting.key), setting.kind.expected, _default(setting), setting.sentence
 
 
 def _default(setting: Setting) -> str:
     value = setting.default
     if value is None:
         return "not set"
-    if isinstance(setting.kind, Duration):
+    if setting.kind.form == "duration":
         for unit, seconds in (("h", 3600), ("m", 60)):
             if value and value % seconds == 0:
                 return code(f"{value / seconds:.0f}{unit}")

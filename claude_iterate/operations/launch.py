@@ -31,9 +31,8 @@ from claude_iterate.engine.prompt_texts import TextSource, read_instructions
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.sinks.console.console import Console
-from claude_iterate.sinks.fanout import Fanout
+from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.log.text_log import TextLog
-from claude_iterate.sinks.sink import Sink
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
@@ -276,7 +275,8 @@ def _sinks(plan: Plan, options: Options, troubles: list[Warned]) -> list[Sink]:
     )
     onlookers: list[Sink] = [console]
     try:
-        onlookers.insert(0, TextLog(plan.log, lambda text: troubles.append(Warned(text))))
+        log = TextLog(plan.log, lambda text: troubles.append(Warned(text)), attended=plan.settings.attended)
+        onlookers.insert(0, log)
     except OSError as error:
         troubles.append(Warned(f"There will be no log: {plan.log} cannot be written: {error.strerror}."))
     if plan.settings.notify.url:

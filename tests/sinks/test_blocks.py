@@ -26,7 +26,7 @@ from claude_iterate.core.events import (
     ToolCalled,
 )
 from claude_iterate.text.claude_blocks import lines
-from claude_iterate.text.excerpt_limits import CONSOLE, WHOLE
+from claude_iterate.text.line_blocks import CONSOLE, WHOLE
 from claude_iterate.text.transcript import Transcript
 
 
