@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import flags_layer
 from claude_iterate.operations import converse
-from claude_iterate.operations.launch import Options, perform
+from claude_iterate.operations.launch import Options, launch
+from claude_iterate.operations.user import User
 from claude_iterate.workspace.files import atomic, versions
 from claude_iterate.workspace.files.versions import Snapshot
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.project import Project
 
 _LONGEST_WORDS = 300
 
@@ -42,24 +43,14 @@ class Composed(NamedTuple):
         return f" It said: {shown}" if shown else ""
 
 
-def compose(
-    invocation: Invocation, layout: Layout, purpose: str, goal: str | None, dry_run: bool, as_json: bool
-) -> Composed:
-    """Let Claude do it: headless when there is a goal, else in a conversation."""
-    project, said = invocation.project, ""
-    with _kept(layout, dry_run) as before:
+def compose(project: Project, layout: Layout, options: Options, goal: str | None, user: User) -> Composed:
+    """Let Claude do it: alone when there is a goal, else in a conversation."""
+    said = ""
+    with _kept(layout, options.dry_run) as before:
         if goal is None:
-            code = converse.hold(project, layout, purpose, dry_run)
+            code = converse.hold(project, layout, options, user.warn)
         else:
-            options = Options(
-                flags=flags_layer({}),
-                dry_run=dry_run,
-                as_json=as_json,
-                color=invocation.colour,
-                purpose=purpose,
-                errand={"goal": goal},
-            )
-            done = perform(project, layout, options)
+            done = launch(project, layout, dataclasses.replace(options, errand={"goal": goal}), user)
             code, said = done.exit_code, done.state.errand.text if done.state.errand else ""
         after = versions.look(layout.instructions)
     return Composed(code, before, after, said)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 from claude_iterate.agent import conversation
 from claude_iterate.agent.command import command_line, discovery
-from claude_iterate.cli import output
 from claude_iterate.core.events.reasons import exit_code
-from claude_iterate.operations.launch import new_run_id, text_source, with_fake
+from claude_iterate.operations.launch import Options, new_run_id, text_source, with_fake
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
@@ -32,14 +32,14 @@ def refuse_broken_claude(project: Project) -> None:
     discovery.version(claude.command, {**project.environ, **claude.env}, project.root)
 
 
-def hold(project: Project, layout: Layout, purpose: str, dry_run: bool) -> int:
+def hold(project: Project, layout: Layout, options: Options, warn: Callable[[str], None]) -> int:
     """Talk until Claude leaves; 0, or the exit code of a command that was itself told to end. Counted in any case."""
     settings = project.settings_for(layout).settings
-    if dry_run:
+    if options.dry_run:
         settings = with_fake(settings)
     claude = settings.claude
     program = discovery.find(claude.command, {**project.environ, **claude.env}, project.root)
-    texts = text_source(project, layout, settings).errand(purpose, {})
+    texts = text_source(project, layout, settings).errand(options.purpose, {})
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         run = new_run_id(layout)
         held.tell(run)
@@ -47,11 +47,11 @@ def hold(project: Project, layout: Layout, purpose: str, dry_run: bool) -> int:
         with conversation.arguments(claude, texts.system, texts.user, layout.working, run) as argv:
             grace = settings.timeouts.terminate_grace
             ended = conversation.converse([program, *argv[1:]], environment, layout.root, run, grace)
-        if not dry_run:
+        if not options.dry_run:
             summary.count_setup(layout)
     if ended.signal:
         return exit_code("terminated", detailed=False)
     if ended.code:
         how = f"with exit code {ended.code}" if ended.code > 0 else f"by signal {-ended.code}"
-        output.warn(f"Claude ended {how}.")
+        warn(f"Claude ended {how}.")
     return 0

@@ -14,9 +14,6 @@ from typing import NamedTuple
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.processes import leftover_processes
-from claude_iterate.cli import output
-from claude_iterate.cli.invocation import on_terminal
-from claude_iterate.cli.terminal import attended, permission_question, person
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.secrets.redact import redactor_for
@@ -29,7 +26,10 @@ from claude_iterate.engine.loop import Engine
 from claude_iterate.engine.plan import ERRANDS, Plan
 from claude_iterate.engine.prompt_texts import TextSource, read_instructions
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.operations import permissions
+from claude_iterate.operations.permissions import Permissions
+from claude_iterate.operations.user import User
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.fanout import Fanout
 from claude_iterate.sinks.log.text_log import TextLog
@@ -48,7 +48,7 @@ from claude_iterate.workspace.settings_files import settings_reader
 class Options:
     """What the command line says beyond settings."""
 
-    flags: Layer
+    flags: Layer | None = None
     allow: tuple[str, ...] = ()
     skip_permissions: bool = False
     dry_run: bool = False
@@ -68,40 +68,31 @@ class Performed(NamedTuple):
     exit_code: int
 
 
-def launch(project: Project, name: str, options: Options) -> int:
-    """Run the workspace to its end; the exit code. Nothing is written before every check has passed."""
-    layout = project.layout(name)
-    read_instructions(layout)
-    done = perform(project, layout, options)
-    if options.as_json:
-        output.document(
-            {"workspace": name, "exitCode": done.exit_code, **summary.projected(done.state, done.run, running=False)}
-        )
-    return done.exit_code
-
-
-def perform(project: Project, layout: Layout, options: Options) -> Performed:
-    """A run of any purpose, from the checks to the end."""
+def launch(project: Project, layout: Layout, options: Options, user: User) -> Performed:
+    """A run of any purpose, from the checks to the end. Nothing is written before every check has passed."""
+    if options.purpose != "setup":
+        read_instructions(layout)
     settings = _settings(project, layout, options)
-    if options.dry_run:
-        settings = with_fake(settings)
-    _refuse_unspeakable(project.root)
-    if settings.attended and options.purpose == "run":
-        attended.refuse_without_terminal()
+    _refuse_path_not_utf8(project.root)
+    if settings.attended and options.purpose == "run" and not user.can_answer:
+        raise UsageProblem(
+            "Attended mode asks before each iteration, and there is no terminal to ask on.",
+            "Run it on a terminal, or without --attended (setting `attended`).",
+        )
     version = discovery.version(settings.claude.command, {**project.environ, **settings.claude.env}, project.root)
+    chosen = _chosen_permissions(project, layout, settings, options, user)
+    if chosen is not None:
+        settings = permissions.with_permissions(settings, chosen)
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
-        if options.purpose in ERRANDS:
-            settings = _may_write(project, settings)
-        elif not options.dry_run and not options.skip_permissions and on_terminal():
-            permission_question.ask_and_save(project, layout, settings)
-            settings = _settings(project, layout, options)
+        if chosen is not None and options.purpose not in ERRANDS:
+            user.note(permissions.save(layout, chosen))
         _tidy_up(layout, options)
         run = new_run_id(layout)
         held.tell(run)
         plan = _plan(project, layout, settings, options, run, version)
         try:
-            with person.at_terminal(plan) as heeding:
-                state = _run(heeding, options, _warnings(project, layout, settings, options))
+            with user.steers(plan) as steered:
+                state = _run(steered, options, _warnings(project, layout, settings, options), user)
         finally:
             if options.dry_run:
                 with contextlib.suppress(OSError):
@@ -116,8 +107,8 @@ def new_run_id(layout: Layout) -> str:
     return layout.next_run_id(f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
 
 
-def _refuse_unspeakable(root: Path) -> None:
-    """Claude is told paths in UTF-8; one that cannot be written so would reach it mutilated."""
+def _refuse_path_not_utf8(root: Path) -> None:
+    """Prompts name paths in UTF-8; any other path would reach Claude damaged."""
     try:
         str(root).encode("utf-8")
     except UnicodeEncodeError:
@@ -145,7 +136,7 @@ def _settings(project: Project, layout: Layout, options: Options) -> Settings:
     if options.allow:
         allowed = (*settings.claude.allowed_tools, *options.allow)
         settings = dataclasses.replace(settings, claude=dataclasses.replace(settings.claude, allowed_tools=allowed))
-    return settings
+    return with_fake(settings) if options.dry_run else settings
 
 
 def with_fake(settings: Settings) -> Settings:
@@ -154,19 +145,27 @@ def with_fake(settings: Settings) -> Settings:
     return dataclasses.replace(settings, claude=dataclasses.replace(settings.claude, command=fake, args=()))
 
 
-def _may_write(project: Project, settings: Settings) -> Settings:
-    """Whoever sends Claude to write the instructions or a report has allowed it to edit files."""
-    if permission_question.are_decided(settings, project.root, project.environ):
-        return settings
-    return dataclasses.replace(settings, claude=dataclasses.replace(settings.claude, permission_mode="acceptEdits"))
+def _chosen_permissions(
+    project: Project, layout: Layout, settings: Settings, options: Options, user: User
+) -> Permissions | None:
+    """Permissions that no setting decided. A one-off call may edit files: it has to write a text. Else the user is
+    asked, before the lock is taken, so that an open question blocks no other command; None when none are needed."""
+    if permissions.are_decided(settings, project):
+        return None
+    if options.purpose in ERRANDS:
+        return Permissions("acceptEdits")
+    if options.dry_run or options.skip_permissions or not user.can_answer:
+        return None
+    run_lock.refuse_if_held(layout.lock, layout.name)
+    return user.choose_permissions()
 
 
 def _warnings(project: Project, layout: Layout, settings: Settings, options: Options) -> list[Warned]:
     found = []
     if options.skip_permissions or "--dangerously-skip-permissions" in settings.claude.args:
         found.append(Warned("Claude may do everything, unasked.", "Only do this in a sandbox you can lose."))
-    elif not options.dry_run and not permission_question.are_decided(settings, project.root, project.environ):
-        found.append(Warned(*permission_question.UNDECIDED))
+    elif not options.dry_run and not permissions.are_decided(settings, project):
+        found.append(Warned(*permissions.UNDECIDED))
     if settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration):
         found.append(Warned("This run has no bound.", "Give it one: --max-iterations, --max-cost or --max-duration."))
     if problem := notes.trouble(layout):
@@ -198,7 +197,6 @@ def _plan(project: Project, layout: Layout, settings: Settings, options: Options
         skip_permissions=options.skip_permissions,
         carried=before.carried,
         resumed=before.resumed,
-        tick=0.25 if output.is_terminal(sys.stderr) else 1.0,
     )
 
 
@@ -224,7 +222,7 @@ def _log_path(layout: Layout) -> Path:
     return path
 
 
-def _run(plan: Plan, options: Options, warnings: list[Warned]) -> RunState:
+def _run(plan: Plan, options: Options, warnings: list[Warned], user: User) -> RunState:
     _make_room(plan)
     troubles: list[Warned] = []
     writer = JournalWriter(plan.layout.journal(plan.run), lambda text: troubles.append(Warned(text)))
@@ -238,7 +236,7 @@ def _run(plan: Plan, options: Options, warnings: list[Warned]) -> RunState:
         audience.close()
         writer.close()
         for trouble in troubles:  # what went wrong after the last entry
-            output.warn(trouble.text + (f"\n  {trouble.hint}" if trouble.hint else ""))
+            user.warn(trouble.text + (f"\n  {trouble.hint}" if trouble.hint else ""))
 
 
 def _make_room(plan: Plan) -> None:

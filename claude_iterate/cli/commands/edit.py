@@ -24,8 +24,10 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     The old text is kept as INSTRUCTIONS.md.bak. To change it yourself, edit the file.
     """
     # Imported here: they bring the engine, which `--help` does without.
+    from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.engine.prompt_texts import read_instructions
     from claude_iterate.operations import compose, converse
+    from claude_iterate.operations.launch import Options
 
     layout = invocation.project.layout(name)
     read_instructions(layout)
@@ -36,7 +38,8 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
             "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
         )
-    composed = compose.compose(invocation, layout, "edit", goal, dry_run, as_json)
+    options = Options(dry_run=dry_run, as_json=as_json, color=invocation.colour, purpose="edit")
+    composed = compose.compose(invocation.project, layout, options, goal, TerminalUser())
     if composed.exit_code:
         return composed.exit_code
     if composed.problem:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import flags_layer, name_argument, setting_option
 from claude_iterate.errors import UsageProblem
@@ -49,7 +50,10 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
       claude-iterate run my-task --dry-run           try it without Claude
     """
     own = _own_flags(given)
+    # Imported here: it brings the engine, which `--help` does without.
+    from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations.launch import Options, launch
+    from claude_iterate.workspace.lifecycle import summary
 
     options = Options(
         flags=flags_layer(given),
@@ -60,7 +64,13 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
         as_json=own["as_json"],
         color=invocation.colour,
     )
-    return launch(invocation.project, name, options)
+    project = invocation.project
+    done = launch(project, project.layout(name), options, TerminalUser())
+    if options.as_json:
+        output.document(
+            {"workspace": name, "exitCode": done.exit_code, **summary.projected(done.state, done.run, running=False)}
+        )
+    return done.exit_code
 
 
 def _own_flags(given: dict[str, Any]) -> dict[str, Any]:

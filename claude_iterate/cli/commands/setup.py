@@ -111,7 +111,9 @@ def _talks(wish: Wish, project: Project, layout: Layout | None) -> bool:
 
 def _compose(invocation: Invocation, layout: Layout | None, wish: Wish) -> tuple[Layout, int]:
     """Let Claude write them; the workspace and the size of the text."""
+    from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations import compose, converse
+    from claude_iterate.operations.launch import Options
 
     project = invocation.project
     if not wish.dry_run:
@@ -122,7 +124,8 @@ def _compose(invocation: Invocation, layout: Layout | None, wish: Wish) -> tuple
         layout = project.create(wish.name, wish.mode)
     elif wish.mode is not None and not wish.dry_run:
         summary.change_mode(layout, wish.mode)
-    composed = compose.compose(invocation, layout, "setup", wish.goal, wish.dry_run, wish.as_json)
+    options = Options(dry_run=wish.dry_run, as_json=wish.as_json, color=invocation.colour, purpose="setup")
+    composed = compose.compose(project, layout, options, wish.goal, TerminalUser())
     if composed.exit_code:
         raise click.exceptions.Exit(composed.exit_code)
     again = f"Try again: claude-iterate setup {wish.name}, or give the text yourself: --from FILE"
@@ -145,13 +148,22 @@ def _conclude(project: Project, layout: Layout, wish: Wish, size: int, made: boo
     else:
         output.done(f"Wrote {layout.instructions} ({size} bytes).")
         if on_terminal():
-            from claude_iterate.cli.terminal.permission_question import ask_and_save
-
-            ask_and_save(project, layout)
+            _settle_permissions(project, layout)
         output.note(f"Next: claude-iterate run {wish.name}")
     if not wish.dry_run:
-        setup_notice.setup_complete(project, layout)
+        setup_notice.setup_complete(project, layout, output.warn)
     return 0
+
+
+def _settle_permissions(project: Project, layout: Layout) -> None:
+    """Ask what Claude may do, unless it is decided."""
+    from claude_iterate.cli.terminal import permission_question
+    from claude_iterate.operations import permissions
+
+    if not permissions.are_decided(project.settings_for(layout).settings, project):
+        chosen = permission_question.ask()
+        with run_lock.hold(layout.lock, layout.name, "setup"):
+            output.note(permissions.save(layout, chosen))
 
 
 def _conclude_rehearsal(layout: Layout, wish: Wish, size: int, old: int) -> int:

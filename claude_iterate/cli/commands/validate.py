@@ -34,13 +34,12 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
 
     The report is validation-report.md in the workspace. Exit code 0 only for the verdict READY.
     """
-    from claude_iterate.engine.prompt_texts import read_instructions
-    from claude_iterate.operations.launch import Options, perform
+    from claude_iterate.cli.terminal.terminal_user import TerminalUser
+    from claude_iterate.operations.launch import Options, launch
 
     if verbose and quiet:
         raise UsageProblem("Choose one of --verbose and --quiet.", "They exclude each other.")
     layout = invocation.project.layout(name)
-    read_instructions(layout)
     path = layout.folder / _REPORT
     before = versions.look(path)
     options = Options(
@@ -51,7 +50,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
         purpose="validate",
         errand={"report_path": str(path)},
     )
-    done = perform(invocation.project, layout, options)
+    done = launch(invocation.project, layout, options, TerminalUser())
     if done.exit_code:
         report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
     else:

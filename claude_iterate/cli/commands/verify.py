@@ -31,8 +31,9 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
 
     Exit code 0 only for green checks and a fresh, well-formed, positive verdict.
     """
+    from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.engine.prompt_texts import read_instructions
-    from claude_iterate.operations.launch import Options, perform
+    from claude_iterate.operations.launch import Options, launch
     from claude_iterate.views import evidence_view
 
     if given["verbose"] and given["quiet"]:
@@ -50,7 +51,7 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
         purpose="verify",
         report=_report_path(layout, given["report_path"]) if given["report_path"] else "",
     )
-    done = perform(project, layout, options)
+    done = launch(project, layout, options, TerminalUser())
     proof = evidence_view.of_run(layout, done.run) or {}
     report = _report(proof) if given["show_report"] or given["as_json"] else None
     if given["as_json"]:

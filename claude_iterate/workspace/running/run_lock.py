@@ -57,6 +57,12 @@ def hold(path: Path, name: str, purpose: str) -> Iterator[Held]:
         os.close(handle)
 
 
+def refuse_if_held(path: Path, name: str) -> None:
+    """Raise what `hold` would raise now, without taking the lock."""
+    if holder(path) is not None:
+        raise _busy(path, name)
+
+
 def holder(path: Path) -> dict[str, Any] | None:
     """Who runs this workspace now; None when nobody does. Others who only look are not in the way, nor are we."""
     try:
