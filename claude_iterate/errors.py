@@ -1,8 +1,10 @@
-"""Expected errors: what happened, what to do next, and the exit code. Rendered in one place, `cli.main`."""
+"""Expected errors: what happened, what to do next, and the exit code. Shown in one place, `cli.boundary`."""
+
+from __future__ import annotations
 
 
 class ExpectedError(Exception):
-    """Something a user can mend. Shown as one line of what and one line of what to do, never a traceback."""
+    """Something a user can fix. Shown as one line of what happened and one line of what to do, never a traceback."""
 
     exit_code = 1
 
@@ -19,7 +21,7 @@ class UsageProblem(ExpectedError):
 
 
 class SettingsProblem(ExpectedError):
-    """A settings file, variable or flag holds what it must not hold."""
+    """A settings file, variable or flag has a value that is not allowed."""
 
 
 class WorkspaceProblem(ExpectedError):
@@ -36,3 +38,12 @@ class TemplateProblem(ExpectedError):
 
 class AgentProblem(ExpectedError):
     """Claude cannot be started."""
+
+
+def unwritable_workspace(name: str, place: object, error: OSError) -> WorkspaceProblem:
+    """The workspace `name` cannot be written; `place` is the folder whose permissions and free space matter."""
+    where = f": {error.filename}" if error.filename else ""
+    return WorkspaceProblem(
+        f"The workspace {name!r} cannot be written: {error.strerror}{where}.",
+        f"Check the permissions and free space of {place}",
+    )

@@ -32,7 +32,8 @@ Write three short poems, each in a file of its own: `spring.txt`, `summer.txt`, 
 def command(invocation: Invocation) -> int:
     """Show a whole run in a temporary project. Claude is not called and nothing is spent."""
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.operations.launch import Options, launch
+    from claude_iterate.operations.launch import launch
+    from claude_iterate.operations.run_options import Options
 
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-demo-"))
     project = Project(folder, _untouched(invocation.environ, folder))

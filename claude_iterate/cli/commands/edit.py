@@ -26,14 +26,14 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     # Imported here: they bring the engine, which `--help` does without.
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.engine.prompt_texts import read_instructions
-    from claude_iterate.operations import compose, converse
-    from claude_iterate.operations.launch import Options
+    from claude_iterate.operations import compose
+    from claude_iterate.operations.run_options import Options
 
     layout = invocation.project.layout(name)
     read_instructions(layout)
     if goal is not None and not goal.strip():
         raise UsageProblem("The goal is empty.", "Say what should change.")
-    if goal is None and (as_json or not converse.is_possible()):
+    if goal is None and (as_json or not compose.can_converse()):
         raise UsageProblem(
             "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
@@ -43,7 +43,7 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     if composed.exit_code:
         return composed.exit_code
     if composed.problem:
-        raise WorkspaceProblem(f"Claude {composed.problem}.{composed.words}", "The old ones are back in their place.")
+        raise WorkspaceProblem(f"Claude {composed.problem}.{composed.quote}", "The old ones are back in their place.")
     added, removed = _differences(composed.before.data or b"", composed.after.data or b"")
     changed = composed.before.data != composed.after.data
     if as_json:

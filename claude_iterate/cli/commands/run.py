@@ -52,7 +52,8 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
     own = _own_flags(given)
     # Imported here: it brings the engine, which `--help` does without.
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.operations.launch import Options, launch
+    from claude_iterate.operations.launch import launch
+    from claude_iterate.operations.run_options import Options
     from claude_iterate.workspace.lifecycle import summary
 
     options = Options(

@@ -13,9 +13,7 @@ from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.options import dry_run_option, json_option, mode_option, name_argument
 from claude_iterate.cli.terminal import instructions_input
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
-from claude_iterate.operations import setup_notice
-from claude_iterate.workspace import metadata
-from claude_iterate.workspace.files import atomic
+from claude_iterate.operations import instructions
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
@@ -55,7 +53,7 @@ def command(invocation: Invocation, /, **given: Any) -> int:
     _check(wish)
     project = invocation.project
     layout = project.layout(wish.name) if project.exists(wish.name) else None
-    before = _before(layout)
+    before = instructions.present(layout) if layout is not None else None
     if wish.source is None:
         _refuse_to_replace(layout, before, wish.force)
     made = layout is None
@@ -67,7 +65,7 @@ def command(invocation: Invocation, /, **given: Any) -> int:
         if text is None:
             output.note("Nothing was saved, so nothing was written.")
             return 1
-        layout, size = _write(project, layout, wish.name, wish.mode, text), len(text)
+        layout, size = instructions.write(project, layout, wish.name, wish.mode, text), len(text)
     if wish.dry_run and before is not None:
         return _conclude_rehearsal(layout, wish, size, len(before))
     return _conclude(project, layout, wish, size, made)
@@ -99,7 +97,7 @@ def _talks(wish: Wish, project: Project, layout: Layout | None) -> bool:
         return False
     if wish.dry_run:
         return True
-    from claude_iterate.operations.converse import find_claude
+    from claude_iterate.operations.compose import find_claude
 
     try:
         find_claude(project, layout)
@@ -112,15 +110,15 @@ def _talks(wish: Wish, project: Project, layout: Layout | None) -> bool:
 def _compose(invocation: Invocation, layout: Layout | None, wish: Wish) -> tuple[Layout, int]:
     """Let Claude write them; the workspace and the size of the text."""
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.operations import compose, converse
-    from claude_iterate.operations.launch import Options
+    from claude_iterate.operations import compose
+    from claude_iterate.operations.run_options import Options
 
     project = invocation.project
     if not wish.dry_run:
-        converse.find_claude(project, layout)
+        compose.find_claude(project, layout)
     if layout is None:
         if wish.goal is not None and not wish.dry_run:
-            converse.refuse_broken_claude(project)
+            compose.refuse_broken_claude(project)
         layout = project.create(wish.name, wish.mode)
     elif wish.mode is not None and not wish.dry_run:
         summary.change_mode(layout, wish.mode)
@@ -130,9 +128,9 @@ def _compose(invocation: Invocation, layout: Layout | None, wish: Wish) -> tuple
         raise click.exceptions.Exit(composed.exit_code)
     again = f"Try again: claude-iterate setup {wish.name}, or give the text yourself: --from FILE"
     if composed.problem:
-        raise WorkspaceProblem(f"Claude {composed.problem}.{composed.words}", f"The workspace is there. {again}")
+        raise WorkspaceProblem(f"Claude {composed.problem}.{composed.quote}", f"The workspace is there. {again}")
     if not composed.after.is_newer_than(composed.before):
-        raise WorkspaceProblem(f"Claude left the instructions as they were.{composed.words}", again)
+        raise WorkspaceProblem(f"Claude left the instructions as they were.{composed.quote}", again)
     return layout, len(composed.after.data or b"")
 
 
@@ -151,7 +149,7 @@ def _conclude(project: Project, layout: Layout, wish: Wish, size: int, made: boo
             _settle_permissions(project, layout)
         output.note(f"Next: claude-iterate run {wish.name}")
     if not wish.dry_run:
-        setup_notice.setup_complete(project, layout, output.warn)
+        instructions.announce(project, layout, output.warn)
     return 0
 
 
@@ -176,44 +174,11 @@ def _conclude_rehearsal(layout: Layout, wish: Wish, size: int, old: int) -> int:
     return 0
 
 
-def _before(layout: Layout | None) -> bytes | None:
-    """The instructions there are."""
-    if layout is None:
-        return None
-    metadata.read(layout.metadata)  # a damaged workspace is mended first
-    try:
-        return layout.instructions.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise WorkspaceProblem(
-            f"{layout.instructions} cannot be read: {error.strerror}.", "Move it away, or check its permissions."
-        ) from None
-
-
 def _refuse_to_replace(layout: Layout | None, before: bytes | None, force: bool, how: str = "") -> None:
-    """Instructions that are there stand in the way unless the user said otherwise."""
+    """Instructions are replaced only with --force."""
     if layout is not None and before is not None and not force:
         raise WorkspaceProblem(
             f"{layout.name} already has instructions: {layout.instructions}",
             f"Improve them: claude-iterate edit {layout.name}; or replace them: "
             f"claude-iterate setup {layout.name}{how} --force",
         )
-
-
-def _write(project: Project, layout: Layout | None, name: str, mode: str | None, text: bytes) -> Layout:
-    if layout is None:
-        layout = project.create(name, mode, instructions=text)
-        mode = None
-    with run_lock.hold(layout.lock, name, "setup"):
-        try:
-            if layout.instructions.exists() and layout.instructions.read_bytes() != text:
-                atomic.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
-            atomic.write_bytes(layout.instructions, text)
-            summary.count_setup(layout, mode)
-        except OSError as error:
-            raise WorkspaceProblem(
-                f"The workspace {name!r} cannot be written: {error.strerror}.",
-                f"Check the permissions of {layout.folder}",
-            ) from None
-    return layout

@@ -35,7 +35,8 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     The report is validation-report.md in the workspace. Exit code 0 only for the verdict READY.
     """
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.operations.launch import Options, launch
+    from claude_iterate.operations.launch import launch
+    from claude_iterate.operations.run_options import Options
 
     if verbose and quiet:
         raise UsageProblem("Choose one of --verbose and --quiet.", "They exclude each other.")

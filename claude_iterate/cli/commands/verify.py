@@ -33,7 +33,8 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
     """
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.engine.prompt_texts import read_instructions
-    from claude_iterate.operations.launch import Options, launch
+    from claude_iterate.operations.launch import launch
+    from claude_iterate.operations.run_options import Options
     from claude_iterate.views import evidence_view
 
     if given["verbose"] and given["quiet"]:
