@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+
+RAISE_FILE_LIMIT = "Raise the limit where it is set, for example: ulimit -f unlimited"
+
 
 class ExpectedError(Exception):
     """Something a user can fix. Shown as one line of what happened and one line of what to do, never a traceback."""
@@ -45,5 +49,10 @@ def unwritable_workspace(name: str, place: object, error: OSError) -> WorkspaceP
     where = f": {error.filename}" if error.filename else ""
     return WorkspaceProblem(
         f"The workspace {name!r} cannot be written: {error.strerror}{where}.",
-        f"Check the permissions and free space of {place}",
+        advice(error, f" of {place}"),
     )
+
+
+def advice(error: OSError, of: str) -> str:
+    """What to do when something cannot be written; `of` says where, or is empty."""
+    return RAISE_FILE_LIMIT if error.errno == errno.EFBIG else f"Check the permissions and free space{of}"

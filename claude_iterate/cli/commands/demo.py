@@ -13,6 +13,7 @@ from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import flags_layer
 from claude_iterate.core.settings.declared import catalogue
+from claude_iterate.system import temporary_files
 from claude_iterate.workspace.lifecycle.project import Project
 
 _INSTRUCTIONS = b"""# Task
@@ -35,6 +36,7 @@ def command(invocation: Invocation) -> int:
     from claude_iterate.operations.launch import launch
     from claude_iterate.operations.run_options import Options
 
+    temporary_files.refuse_if_impossible()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-demo-"))
     project = Project(folder, _untouched(invocation.environ, folder))
     layout = project.create("demo", instructions=_INSTRUCTIONS)
