@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import sys
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -66,11 +65,6 @@ def compose(project: Project, layout: Layout, options: Options, goal: str | None
             code, said = done.exit_code, done.state.errand.text if done.state.errand else ""
         after = versions.look(layout.instructions)
     return Composed(code, before, after, said)
-
-
-def can_converse() -> bool:
-    """True when Claude can have the whole terminal: input, output and errors."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
 
 def find_claude(project: Project, layout: Layout | None) -> str:

@@ -11,7 +11,7 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import flags_layer
+from claude_iterate.cli.options import layer_from_options
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.system import temporary_files
 from claude_iterate.workspace.lifecycle.project import Project
@@ -43,7 +43,7 @@ def command(invocation: Invocation) -> int:
     where = shlex.quote(str(folder))
     output.note(f"A project for you to look at: {folder}")
     output.note(f"Now: claude-iterate -C {where} run demo --dry-run --no-delay\n")
-    options = Options(flags_layer({"delay": 0.0}), dry_run=True, color=invocation.colour)
+    options = Options(layer_from_options({"delay": 0.0}), dry_run=True, color=invocation.colour)
     code = launch(project, layout, options, TerminalUser()).exit_code
     output.note("\nThat was the real loop with a stand-in for Claude. Look around:")
     output.result(f"claude-iterate -C {where} show demo")

@@ -7,7 +7,7 @@ import difflib
 import click
 
 from claude_iterate.cli import output
-from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.invocation import Invocation, has_whole_terminal
 from claude_iterate.cli.options import dry_run_option, json_option, name_argument
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 
@@ -33,7 +33,7 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     read_instructions(layout)
     if goal is not None and not goal.strip():
         raise UsageProblem("The goal is empty.", "Say what should change.")
-    if goal is None and (as_json or not compose.can_converse()):
+    if goal is None and (as_json or not has_whole_terminal()):
         raise UsageProblem(
             "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",

@@ -8,7 +8,7 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import flags_layer, json_option, mode_option, name_argument, setting_option
+from claude_iterate.cli.options import json_option, layer_from_options, mode_option, name_argument, setting_option
 
 
 @click.command("init")
@@ -26,7 +26,7 @@ def command(invocation: Invocation, /, name: str, mode: str | None, force: bool,
     """Make the workspace NAME."""
     project = invocation.project
     fixing = force and project.exists(name)
-    layout = project.create(name, mode, flags_layer(given).values, force=force)
+    layout = project.create(name, mode, layer_from_options(given).values, force=force)
     if as_json:
         output.document({"name": name, "path": str(layout.folder), "fixed": fixing})
         return

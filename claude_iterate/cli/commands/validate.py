@@ -6,9 +6,8 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import dry_run_option, flags_layer, json_option, name_argument
+from claude_iterate.cli.options import dry_run_option, json_option, layer_from_options, name_argument, output_level
 from claude_iterate.core.reports import validation
-from claude_iterate.errors import UsageProblem
 from claude_iterate.workspace.files import atomic, versions
 from claude_iterate.workspace.files.versions import Snapshot
 from claude_iterate.workspace.layout import Layout
@@ -38,13 +37,11 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     from claude_iterate.operations.launch import launch
     from claude_iterate.operations.run_options import Options
 
-    if verbose and quiet:
-        raise UsageProblem("Choose one of --verbose and --quiet.", "They exclude each other.")
     layout = invocation.project.layout(name)
     path = layout.folder / _REPORT
     before = versions.look(path)
     options = Options(
-        flags=flags_layer({"output": "verbose" if verbose else "quiet" if quiet else None}),
+        flags=layer_from_options({"output": output_level(verbose, quiet)}),
         dry_run=dry_run,
         as_json=as_json,
         color=invocation.colour,
