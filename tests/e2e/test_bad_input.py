@@ -84,11 +84,20 @@ def test_instructions_that_are_a_folder(loop: Any) -> None:
 
 
 def test_torn_metadata(loop: Any) -> None:
-    """Named, with the command that mends it."""
+    """Named, with the command that fixes it."""
     loop.make()
     (loop.workspace / ".metadata.json").write_text('{"name": "my-ta')
     done = untouched(loop, loop.run)
     assert (done.code, "init my-task --force" in done.err) == (1, True)
+
+
+def test_a_file_where_the_runs_belong(loop: Any) -> None:
+    """It is named, in a run and in a dry run."""
+    loop.make()
+    (loop.workspace / "runs").write_text("")
+    for flags in ([], ["--dry-run"]):
+        done = loop.run(*flags)
+        assert (done.code, f"{loop.workspace / 'runs'} is not a folder" in done.err) == (1, True)
 
 
 def test_a_torn_settings_file(loop: Any) -> None:

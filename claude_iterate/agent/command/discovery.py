@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from claude_iterate.errors import AgentProblem
+from claude_iterate.system import temporary_files
 
 PATIENCE = 10.0
 _MEND = "Reinstall Claude Code, or set `claude.command`."
@@ -37,6 +38,7 @@ def find(command: Sequence[str], environ: Mapping[str, str], root: Path) -> str:
 def version(command: Sequence[str], environ: Mapping[str, str], root: Path, patience: float = PATIENCE) -> str:
     """What `--version` prints, or an AgentProblem when it fails or does not answer."""
     program = find(command, environ, root)
+    temporary_files.refuse_if_impossible()
     # Files, not pipes: a child that it leaves behind may hold a pipe open for ever.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         code = _call([program, *command[1:], "--version"], environ, root, (out, err), patience)

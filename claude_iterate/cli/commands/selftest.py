@@ -17,7 +17,7 @@ from claude_iterate.cli.options import json_option
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.names import meant
 from claude_iterate.errors import UsageProblem
-from claude_iterate.system import operating_system
+from claude_iterate.system import operating_system, temporary_files
 
 if TYPE_CHECKING:
     from claude_iterate.selftest.harness.fault import Scenario
@@ -67,6 +67,7 @@ def _list(scenarios: list[Scenario], as_json: bool) -> None:
 def _play(scenarios: list[Scenario], jobs: int | None, as_json: bool) -> int:
     from claude_iterate.selftest.harness.fault_runner import play_all, usual_jobs
 
+    temporary_files.refuse_if_impossible()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-selftest-"))
     began = time.monotonic()
     verdicts = []

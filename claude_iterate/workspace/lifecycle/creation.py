@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from claude_iterate.core import formats
-from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.errors import WorkspaceProblem, unwritable_workspace
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.files.folders import appearing
@@ -29,7 +29,7 @@ def make(layout: Layout, mode: str, settings: Mapping[str, Any], instructions: b
         with appearing(layout.folder) as made:
             _fill(Layout(layout.root, made), _document(layout.name, mode, settings), instructions)
     except OSError as error:
-        raise _unwritable(layout, error) from None
+        raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
 
 
 def mend(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
@@ -52,7 +52,7 @@ def mend(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
     try:
         _fill(layout, whole, None)
     except OSError as error:
-        raise _unwritable(layout, error) from None
+        raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
 
 
 def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _keep_damaged(layout: Layout) -> None:
     try:
         layout.metadata.replace(kept)
     except OSError as error:
-        raise _unwritable(layout, error) from None
+        raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
 
 
 def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
@@ -129,10 +129,3 @@ def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
         there = result.get(key)
         result[key] = _merged(there, value) if isinstance(there, dict) and isinstance(value, dict) else value
     return result
-
-
-def _unwritable(layout: Layout, error: OSError) -> WorkspaceProblem:
-    return WorkspaceProblem(
-        f"The workspace {layout.name!r} cannot be written: {error.strerror}.",
-        f"Check the permissions and the free space of {layout.folder.parent}",
-    )
