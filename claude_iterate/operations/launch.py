@@ -34,7 +34,8 @@ from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.fanout import Fanout
 from claude_iterate.sinks.log.text_log import TextLog
 from claude_iterate.sinks.sink import Sink
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import leftover_files, metadata
+from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import dry_run_files, summary
@@ -130,6 +131,7 @@ def _refuse_unspeakable(root: Path) -> None:
 def _tidy_up(layout: Layout, options: Options) -> None:
     """A dry run leaves no trace for a real one; and how the last run ended is written down, if it was killed too early
     to do so."""
+    leftover_files.remove_abandoned_files(layout)
     try:
         summary.catch_up(layout)
         if options.dry_run:
@@ -255,10 +257,8 @@ def _make_room(plan: Plan) -> None:
 
 
 def _unwritable(layout: Layout, error: OSError) -> WorkspaceProblem:
-    return WorkspaceProblem(
-        f"The workspace {layout.name!r} cannot be written: {error.strerror}.",
-        f"Check the permissions and free space of {layout.folder}",
-    )
+    why, hint = folders.reason(error, layout.folder)
+    return WorkspaceProblem(f"The workspace {layout.name!r} cannot be written: {why}.", hint)
 
 
 def _sinks(plan: Plan, options: Options, troubles: list[Warned]) -> list[Sink]:

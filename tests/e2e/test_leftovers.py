@@ -34,3 +34,15 @@ def test_a_cut_ends_everything_that_carries_the_mark(loop: Any) -> None:
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
     assert ["sleep 300" in " ".join(event["processes"]) for event in loop.events("LeftoversEnded")] == [True]
+
+
+def test_a_run_removes_what_killed_writers_left(loop: Any) -> None:
+    """Half-written files in the workspace and its folders, right at the next start."""
+    loop.make()
+    loop.script([{"init": {}}, {"status": {"complete": True}}, {"result": {}}])
+    left = [loop.workspace / name for name in ("..metadata.json.abcd1234.tmp", "notes/.1-x.md.abcd1234.tmp")]
+    (loop.workspace / "notes").mkdir()
+    for path in left:
+        path.write_text("{")
+    assert loop.run().code == 0
+    assert not any(path.exists() for path in left)

@@ -89,7 +89,7 @@ def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Troubl
             yield Trouble(check, f"processes of run {run} still live", mend)
     for path in leftover_files.half_made_runs(layout):
         yield Trouble(check, f"run {path.name} was killed before it began", MEND, "warning")
-    for path in leftover_files.stale_files(layout.folder, time.time()):
+    for path in leftover_files.stale_in_workspace(layout, time.time()):
         yield Trouble(check, f"{path.name} was left by a killed command", MEND, "warning")
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import operating_system
+from claude_iterate.workspace.files import folders
 
 _ASKING = 0.5
 
@@ -110,10 +111,8 @@ def _busy(path: Path, name: str) -> WorkspaceProblem:
 
 
 def _unwritable(path: Path, name: str, error: OSError) -> WorkspaceProblem:
-    return WorkspaceProblem(
-        f"The workspace {name!r} cannot be written: {error.strerror}.",
-        f"Check the permissions and free space of {path.parent}",
-    )
+    why, hint = folders.reason(error, path.parent)
+    return WorkspaceProblem(f"The workspace {name!r} cannot be written: {why}.", hint)
 
 
 def _now() -> str:
