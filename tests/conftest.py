@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from claude_iterate.system import operating_system
+from claude_iterate.system import signals
 from tests.receiver import Receiver
 
 
 def pytest_configure() -> None:
     """Whoever runs the tests with `nohup` or in the background must not make the programs under test deaf."""
-    operating_system.hand_on_no_deafness()
+    signals.restore_signals_for_children()
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.agent.processes.termination import Ladder
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import operating_system, terminals
+from claude_iterate.system import processes, signals, terminals
 
 
 class Ended(NamedTuple):
@@ -48,7 +48,7 @@ def converse(
 ) -> Ended:
     """From the start of Claude to its end. Nothing of it is left, even if we are killed meanwhile."""
     inbox: SimpleQueue[str | int | None] = SimpleQueue()
-    restore = operating_system.on_stop_signals(
+    restore = signals.on_stop_signals(
         lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, "SIGQUIT"
     )
     try:
@@ -87,14 +87,14 @@ class _Claude:
         """Post None whenever it is suspended, and its exit code at last."""
         code = None
         while code is None:
-            code = operating_system.await_change(self.pid)
+            code = processes.wait_for_change(self.pid)
             if code is not None:
                 self._process.returncode = code  # else Popen would look for a process that is gone
             inbox.put(code)
 
     def signal(self, number: int, group: bool = False) -> None:  # noqa: ARG002 - the group is our own
         if self._process.returncode is None:
-            operating_system.send(self.pid, number)
+            signals.send(self.pid, number)
 
 
 def _attend(claude: _Claude, inbox: SimpleQueue[str | int | None], terminate_grace: float) -> Ended:
@@ -111,6 +111,6 @@ def _attend(claude: _Claude, inbox: SimpleQueue[str | int | None], terminate_gra
         if isinstance(message, int):
             return Ended(message, cause)
         if message is None:
-            operating_system.suspend_with(claude.pid)
+            processes.suspend_with(claude.pid)
         elif ladder is None:
             cause, ladder = message, Ladder(claude, time.monotonic(), terminate_grace)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 from claude_iterate.workspace.files import atomic, foreign
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
@@ -60,7 +60,7 @@ def stale_folders(folder: Path, now: float) -> list[Path]:
     """
     doomed, made = _aside(folder)
     torn = set(torn_folders(folder))
-    dead = [path for path, found in doomed.items() if not operating_system.is_alive(int(found["pid"]))]
+    dead = [path for path, found in doomed.items() if not processes.is_alive(int(found["pid"]))]
     idle = [path for path in (*doomed, *made) if _untouched(path, now) and (path in doomed or _looks_like_ours(path))]
     return sorted({*dead, *idle} - torn)
 

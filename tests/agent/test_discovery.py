@@ -10,7 +10,7 @@ import pytest
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 
 
 def program(folder: Path, text: str, mode: int = 0o755) -> str:
@@ -42,7 +42,7 @@ def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
     with pytest.raises(AgentProblem, match="did not answer within"):
         discovery.version([hanging], os.environ, tmp_path, patience=1.0)
     deadline = time.monotonic() + 10
-    while operating_system.is_alive(int(mark.read_text())):
+    while processes.is_alive(int(mark.read_text())):
         assert time.monotonic() < deadline
 
 

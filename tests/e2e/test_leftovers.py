@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 from tests.e2e.conftest import until
 
 HANGING: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
@@ -27,7 +27,7 @@ def test_a_cut_ends_everything_that_carries_the_mark(loop: Any) -> None:
     try:
         assert loop.call("skip", "my-task").code == 0
         until(lambda: len(loop.events("IterationStarted")) == 2)
-        assert not operating_system.is_alive(stranger.pid)
+        assert not processes.is_alive(stranger.pid)
     finally:
         stranger.kill()
         stranger.wait()

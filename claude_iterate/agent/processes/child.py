@@ -19,7 +19,7 @@ from typing import IO, BinaryIO, NamedTuple
 from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes, signals
 
 CHUNK = 256 * 1024
 _BATCHES_IN_FLIGHT = 8
@@ -76,7 +76,7 @@ class AgentProcess:
     def signal(self, number: int, group: bool = False) -> None:
         """Signal Claude, or everything in its process group. Harmless when it is gone."""
         if self._process.returncode is None:
-            (operating_system.send_group if group else operating_system.send)(self.pid, number)
+            (signals.send_group if group else signals.send)(self.pid, number)
 
     def abandon(self) -> None:
         """Stop draining: Claude is gone and somebody unknown holds its pipes."""
@@ -111,7 +111,7 @@ class AgentProcess:
 
     def _give_up(self, error: Exception) -> None:
         """We cannot hear Claude any more: end it, and tell why."""
-        operating_system.send_group(self.pid, signal.SIGKILL)
+        signals.send_group(self.pid, signal.SIGKILL)
         code = self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with contextlib.suppress(OSError):
@@ -130,7 +130,7 @@ class AgentProcess:
         assert stdin is not None
         assert stdout is not None
         assert stderr is not None
-        operating_system.enlarge_pipe(stdout.fileno(), 1024 * 1024)
+        processes.enlarge_pipe(stdout.fileno(), 1024 * 1024)
         # A pipe may hold less than the prompt, and Claude may never read it: writing must not wait.
         os.set_blocking(stdin.fileno(), False)
         poll = select.poll()
@@ -138,12 +138,12 @@ class AgentProcess:
         for handle in streams:
             poll.register(handle, select.POLLIN)
         poll.register(stdin.fileno(), select.POLLOUT)
-        with operating_system.exit_notice(self.pid) as notice:
+        with processes.exit_notice(self.pid) as notice:
             if notice.handle is not None:
                 poll.register(notice.handle, select.POLLIN)
             running = True
             while (streams or running) and not self._abandoned:
-                ready = [handle for handle, _ in poll.poll(notice.look_up_ms)]
+                ready = [handle for handle, _ in poll.poll(notice.check_every_ms)]
                 for handle in ready:
                     if handle in streams and not self._drain(handle, *streams[handle]):
                         poll.unregister(handle)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from claude_iterate.system import operating_system
+from claude_iterate.system import locks
 
 _TEMPORARY = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
 _ATTEMPTS = 3
@@ -97,7 +97,7 @@ def _with_free_lock(path: Path, remove: bool = False) -> bool:
             return False
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            if not operating_system.try_lock(handle):
+            if not locks.try_lock(handle):
                 return False
             if remove:
                 os.unlink(path)
@@ -115,7 +115,7 @@ def _locked_file(target: Path) -> tuple[int, str]:
     """
     for attempt in range(_ATTEMPTS):
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-        locked = operating_system.try_lock(handle)
+        locked = locks.try_lock(handle)
         if (locked and os.fstat(handle).st_nlink) or attempt == _ATTEMPTS - 1:
             break
         os.close(handle)
