@@ -15,12 +15,11 @@ from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 from claude_iterate.agent.command import command_line
-from claude_iterate.agent.command.long_texts import file_if_long
 from claude_iterate.agent.processes import leftover_processes
+from claude_iterate.agent.processes.child import not_started
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.agent.processes.termination import Ladder
 from claude_iterate.core.settings.declared import ClaudeSettings
-from claude_iterate.errors import AgentProblem
 from claude_iterate.system import processes, signals, terminals
 
 
@@ -35,8 +34,8 @@ class Ended(NamedTuple):
 def arguments(claude: ClaudeSettings, system: str, prompt: str, folder: Path, run: str) -> Iterator[list[str]]:
     """The command line. A text too long for it lies in `folder` for as long as the conversation lasts."""
     with (
-        file_if_long(system, f"{folder}/{run}-system.md") as system_file,
-        file_if_long(prompt, f"{folder}/{run}-prompt.md") as prompt_file,
+        command_line.file_if_long(system, f"{folder}/{run}-system.md") as system_file,
+        command_line.file_if_long(prompt, f"{folder}/{run}-prompt.md") as prompt_file,
     ):
         if prompt_file is not None:
             prompt = f"Read the file {prompt_file} first. It says what to do; do that."
@@ -78,9 +77,7 @@ class _Claude:
         try:
             self._process = subprocess.Popen(argv, cwd=folder, env=environment)
         except (OSError, ValueError) as error:
-            said = getattr(error, "strerror", None) or str(error)
-            what = f"Claude cannot be started: {said} ({argv[0]})."
-            raise AgentProblem(what, "Try: claude-iterate doctor") from error
+            raise not_started("Claude", argv[0], error) from error
         self.pid = self._process.pid
 
     def watch(self, inbox: SimpleQueue[str | int | None]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from claude_iterate.agent import conversation
-from claude_iterate.agent.command import command_line, discovery
+from claude_iterate.agent.command import discovery
+from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.cli import output
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.operations.launch import new_run_id, text_source, with_fake
@@ -23,13 +24,13 @@ def is_possible() -> bool:
 def find_claude(project: Project, layout: Layout | None) -> str:
     """The program, or an AgentProblem. Asked before a workspace is made."""
     settings = project.settings_for(layout).settings if layout is not None else project.resolved.settings
-    return discovery.find(settings.claude.command, {**project.environ, **settings.claude.env}, project.root)
+    return discovery.find(settings.claude, project.environ, project.root)
 
 
 def refuse_broken_claude(project: Project) -> None:
     """An AgentProblem when Claude is there and cannot even tell its version."""
     claude = project.resolved.settings.claude
-    discovery.version(claude.command, {**project.environ, **claude.env}, project.root)
+    discovery.version(claude, project.environ, project.root)
 
 
 def hold(project: Project, layout: Layout, purpose: str, dry_run: bool) -> int:
@@ -38,15 +39,16 @@ def hold(project: Project, layout: Layout, purpose: str, dry_run: bool) -> int:
     if dry_run:
         settings = with_fake(settings)
     claude = settings.claude
-    program = discovery.find(claude.command, {**project.environ, **claude.env}, project.root)
+    discovery.find(claude, project.environ, project.root)  # before anything is locked or written
     texts = text_source(project, layout, settings).errand(purpose, {})
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         run = new_run_id(layout)
         held.tell(run)
-        environment = command_line.environment(project.environ, claude, run, layout.folder)
+        environment = run_environment(project.environ, claude, run, layout.folder)
         with conversation.arguments(claude, texts.system, texts.user, layout.working, run) as argv:
             grace = settings.timeouts.terminate_grace
-            ended = conversation.converse([program, *argv[1:]], environment, layout.root, run, grace)
+            command = discovery.prepare(argv, environment, layout.root)
+            ended = conversation.converse(*command, layout.root, run, grace)
         if not dry_run:
             summary.count_setup(layout)
     if ended.signal:

@@ -89,7 +89,7 @@ def perform(project: Project, layout: Layout, options: Options) -> Performed:
     _refuse_unspeakable(project.root)
     if settings.attended and options.purpose == "run":
         attended.refuse_without_terminal()
-    version = discovery.version(settings.claude.command, {**project.environ, **settings.claude.env}, project.root)
+    version = discovery.version(settings.claude, project.environ, project.root)
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         if options.purpose in ERRANDS:
             settings = _may_write(project, settings)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from claude_iterate.agent.command.marks import RUN_VARIABLE
+from claude_iterate.agent.command.environment import RUN_VARIABLE
 from claude_iterate.system import processes, signals
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 
-from claude_iterate.agent.command.marks import RUN_VARIABLE
+from claude_iterate.agent.command.environment import RUN_VARIABLE
 from claude_iterate.system import processes, signals
 
 _POLITE = 0.5
