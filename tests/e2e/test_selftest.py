@@ -14,7 +14,7 @@ import pytest
 from claude_iterate.selftest.faults.fault_table import SCENARIOS
 from claude_iterate.selftest.harness.fault import Scenario
 from claude_iterate.selftest.harness.fault_runner import play
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 from tests.e2e.conftest import until
 
 ROOT = Path(__file__).parents[2]
@@ -141,8 +141,8 @@ def test_whoever_ends_it_leaves_nothing_behind(number: signal.Signals, code: int
     )
     until(lambda: list(tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state/call-*.json")))
     (state,) = tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state")
-    assert list(operating_system.processes_with("CLAUDE_ITERATE_FAKE_STATE", str(state)))
+    assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state)))
     process.send_signal(number)
     assert process.wait(30) == code
-    assert list(operating_system.processes_with("CLAUDE_ITERATE_FAKE_STATE", str(state))) == []
+    assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state))) == []
     assert list(tmp_path.glob("claude-iterate-selftest-*")) == []
