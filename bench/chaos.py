@@ -26,7 +26,8 @@ import chaos_checks
 import chaos_shapes
 from chaos_shapes import Shape
 
-from claude_iterate.selftest.harness.fault_project import Scene, TooSlow
+from claude_iterate.selftest.harness.fault import FaultProject
+from claude_iterate.selftest.harness.scripted_project import TooSlow
 from claude_iterate.workspace.running import control
 
 LATEST = 1.2
@@ -69,50 +70,51 @@ def _attempt(number: int, chance: random.Random, folder: Path) -> Round:
     """Kills, then a run to the end, then the checks."""
     this = Round(number, chaos_shapes.by_chance(chance))
     settings = {"stop.failures": 0, "timeouts.result_grace": "3s", **this.shape.settings}
-    scene = Scene(folder, settings, "- one\n- two\n", "loop")
-    scene.script(this.shape.calls)
+    project = FaultProject(folder, settings)
+    project.make()
+    project.script(*this.shape.calls)
     try:
         for _ in range(chance.choice(KILLS)):
-            _kill(scene, this, chance)
-        _complete(scene, this, chance)
-        story = chaos_checks.Story(scene, this.shape, this.kills, this.died_last)
+            _kill(project, this, chance)
+        _complete(project, this, chance)
+        story = chaos_checks.Story(project, this.shape, this.kills, this.died_last)
         this.iterations = len(story.done)
         this.problems += chaos_checks.broken(story)
     except (TooSlow, ValueError, LookupError, OSError) as error:
         this.problems.append(repr(error))
     finally:
-        scene.close()
+        project.close()
     if not this.problems:
         shutil.rmtree(folder, ignore_errors=True)
     return this
 
 
-def _start(scene: Scene, this: Round) -> subprocess.Popen[bytes]:
+def _start(project: FaultProject, this: Round) -> subprocess.Popen[bytes]:
     this.runs += 1
     this.died_last = False
-    return scene.start(*this.shape.flags)
+    return project.start_run(*this.shape.flags)
 
 
-def _comes(scene: Scene, process: subprocess.Popen[bytes], kind: str, before: int) -> None:
+def _comes(project: FaultProject, process: subprocess.Popen[bytes], kind: str, before: int) -> None:
     """Wait for one more event of this kind, or for the end of the run. A paused run may never come to either."""
     with contextlib.suppress(TooSlow):
-        scene.until(lambda: len(scene.events(kind)) > before or process.poll() is not None, kind, PATIENCE)
+        project.until(lambda: len(project.events(kind)) > before or process.poll() is not None, kind, PATIENCE)
 
 
-def _kill(scene: Scene, this: Round, chance: random.Random) -> None:
+def _kill(project: FaultProject, this: Round, chance: random.Random) -> None:
     """Start and kill; nothing more if it ended before, or had come to its end."""
-    if scene.events("RunFinished"):
+    if project.events("RunFinished"):
         return
     mark = chance.choice(this.shape.marks)
-    begun, seen = len(scene.events("RunStarted")), len(scene.events(mark))
-    process = _start(scene, this)
+    begun, seen = len(project.events("RunStarted")), len(project.events(mark))
+    process = _start(project, this)
     aim, latest = chance.random(), LATEST
     if aim < AT_WORK + AIMED:
-        _comes(scene, process, "RunStarted", begun)
+        _comes(project, process, "RunStarted", begun)
     if chance.random() < 0.7:
-        _request(scene, this, process, chance)
+        _request(project, this, process, chance)
     if aim < AIMED:
-        _comes(scene, process, mark, seen)
+        _comes(project, process, mark, seen)
         latest = LATEST if mark == "WaitStarted" else SHORTLY
     # The random instant is the point: this is no synchronisation.
     time.sleep(chance.uniform(0, latest))
@@ -121,38 +123,38 @@ def _kill(scene: Scene, this: Round, chance: random.Random) -> None:
         process.wait()
         this.died_last = True
         this.kills += 1
-        this.moments[chaos_checks.last_event(scene)] += 1
+        this.moments[chaos_checks.last_event(project)] += 1
     if chance.random() < 0.5:
-        scene.until(lambda: not scene.processes(), "the end of all processes after kill -9", 10.0)
+        project.gone()
 
 
-def _request(scene: Scene, this: Round, process: subprocess.Popen[bytes], chance: random.Random) -> None:
+def _request(project: FaultProject, this: Round, process: subprocess.Popen[bytes], chance: random.Random) -> None:
     """Ask for what the shape wants, at some instant of a run that has begun."""
-    runs = scene.layout.run_ids()
+    runs = project.layout.run_ids()
     if not this.shape.request or not runs or process.poll() is not None:
         return
     if this.shape.request == "retry":
-        _comes(scene, process, "WaitStarted", len(scene.events("WaitEnded")))
+        _comes(project, process, "WaitStarted", len(project.events("WaitEnded")))
     else:
         time.sleep(chance.uniform(0, SHORTLY))
     if process.poll() is None:
-        control.post(scene.layout, runs[-1], this.shape.request)
+        control.post(project.layout, runs[-1], this.shape.request)
 
 
-def _complete(scene: Scene, this: Round, chance: random.Random) -> None:
+def _complete(project: FaultProject, this: Round, chance: random.Random) -> None:
     """A last run that is left alone, but for a request and for `resume`."""
-    if scene.events("RunFinished"):
+    if project.events("RunFinished"):
         return
-    begun, asked = len(scene.events("RunStarted")), len(scene.events("Requested"))
-    process = _start(scene, this)
+    begun, asked = len(project.events("RunStarted")), len(project.events("Requested"))
+    process = _start(project, this)
     if this.shape.request:
-        _comes(scene, process, "RunStarted", begun)
-        _request(scene, this, process, chance)
+        _comes(project, process, "RunStarted", begun)
+        _request(project, this, process, chance)
     if this.shape.request == "pause":
-        _comes(scene, process, "Requested", asked)
+        _comes(project, process, "Requested", asked)
         time.sleep(chance.uniform(0, SHORTLY))
-        control.post(scene.layout, scene.layout.run_ids()[-1], "resume")
-    done = scene.finish(process)
+        control.post(project.layout, project.layout.run_ids()[-1], "resume")
+    done = project.finish(process)
     if done.code != 0:
         this.problems.append(f"the last run ended with {done.code}: {done.err[-300:]}")
 

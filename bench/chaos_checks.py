@@ -10,7 +10,8 @@ from typing import Any
 from chaos_shapes import Shape, prices
 
 from claude_iterate.selftest.harness import expectations
-from claude_iterate.selftest.harness.fault_project import Done, Scene
+from claude_iterate.selftest.harness.fault import FaultProject
+from claude_iterate.selftest.harness.scripted_project import Done
 from claude_iterate.views import history_view
 
 NOTHING_SAID = Done(0, "", "")
@@ -22,14 +23,14 @@ FINDINGS = "failed with exit code"
 class Story:
     """All that is left of a round: its shape, the journals, the calls that were made."""
 
-    def __init__(self, scene: Scene, shape: Shape, kills: int, died_last: bool) -> None:
-        self.scene = scene
+    def __init__(self, project: FaultProject, shape: Shape, kills: int, died_last: bool) -> None:
+        self.project = project
         self.shape = shape
         self.kills = kills
         self.died_last = died_last
-        self.journals = scene.journals()
+        self.journals = project.journals()
         self.entries: list[dict[str, Any]] = [entry for journal in self.journals for entry in journal]
-        records = [json.loads(path.read_text()) for path in scene.state.glob("call-*.json")]
+        records = [json.loads(path.read_text()) for path in project.state.glob("call-*.json")]
         self.calls: dict[int, int] = {record["pid"]: record["call"] for record in records}
         """The number of each call by its process."""
 
@@ -45,21 +46,21 @@ class Story:
 
 def broken(story: Story) -> list[str]:
     """Every promise that was not kept."""
-    found = [check(story.scene, NOTHING_SAID) for check in expectations.ALWAYS]
+    found = [check(story.project, NOTHING_SAID) for check in expectations.ALWAYS]
     for check in _CHECKS:
         found += check(story)
     return [problem for problem in found if problem]
 
 
-def last_event(scene: Scene) -> str:
+def last_event(project: FaultProject) -> str:
     """The last thing that the newest run wrote down."""
-    journals = scene.journals()
+    journals = project.journals()
     return str(journals[-1][-1]["event"]["event"]) if journals and journals[-1] else "nothing yet"
 
 
 def _torn(story: Story) -> Iterator[str]:
     """Only a killed run may leave half a line."""
-    layout = story.scene.layout
+    layout = story.project.layout
     for run in layout.run_ids():
         path = layout.journal(run)
         data = path.read_bytes() if path.exists() else b""
@@ -102,7 +103,7 @@ def _money(story: Story) -> Iterator[str]:
         yield f"calls have another price than they told, or were never made: {wrong or heard}"
     paid = sum(heard.values())
     told = sum(event.get("cost_usd", 0.0) for event in story.events("RunFinished"))
-    listed = history_view.total(history_view.every(story.scene.layout)).cost_usd
+    listed = history_view.total(history_view.every(story.project.layout)).cost_usd
     if not math.isclose(paid, told, abs_tol=1e-6) or not math.isclose(paid, listed, abs_tol=1e-6):
         yield f"the calls cost ${paid:.6f}, the run says ${told:.6f}, the history ${listed:.6f}"
     silent = {number for number, steps in enumerate(story.shape.calls, 1) if any("exit" in step for step in steps)}
@@ -139,7 +140,7 @@ def _findings(story: Story) -> Iterator[str]:
                 red = False
             case "AgentStarted" if red and iterating and event["pid"] in story.calls:
                 number = story.calls[event["pid"]]
-                if FINDINGS not in (story.scene.state / f"call-{number:04d}.stdin").read_text("utf-8", "replace"):
+                if FINDINGS not in (story.project.state / f"call-{number:04d}.stdin").read_text("utf-8", "replace"):
                     yield f"call {number} was not told what the check found"
 
 
@@ -172,7 +173,7 @@ def _pauses(story: Story) -> Iterator[str]:
 
 def _told(story: Story) -> Iterator[str]:
     """What the console called complete is in the journal as well."""
-    lines = "".join(path.read_text("utf-8", "replace") for path in story.scene.folder.glob("err-*"))
+    lines = "".join(path.read_text("utf-8", "replace") for path in story.project.folder.glob("stderr-*"))
     for number in range(1, 100):
         told = lines.count(f"✓ Iteration {number} complete")
         kept = story.done.count(number)
@@ -182,7 +183,7 @@ def _told(story: Story) -> Iterator[str]:
 
 def _metadata(story: Story) -> Iterator[str]:
     """It can be read; unless the runner died between its last word and the summary, it tells the total."""
-    document = json.loads(story.scene.layout.metadata.read_text())
+    document = json.loads(story.project.layout.metadata.read_text())
     if document["run"]["state"] == "running" and story.died_last:
         return
     told = document["run"]["state"], document.get("executionIterations")

@@ -13,7 +13,7 @@ from typing import Any
 Step = dict[str, Any]
 CALLS = 40
 """More than any round makes."""
-_MENDED = "test -e claude-iterate/workspaces/fault/mended"
+_FIXED = "test -e claude-iterate/workspaces/my-task/fixed"
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,15 @@ def _paused(chance: random.Random) -> Shape:
 
 
 def _checked(chance: random.Random) -> Shape:
-    """Claims that are checked: red until some call has mended it, then green."""
-    mended = chance.randint(4, 6)
+    """Claims that are checked: red until some call has fixed it, then green."""
+    fixed_at = chance.randint(4, 6)
     calls = []
     for number in range(1, CALLS + 1):
-        steps: list[Step] = [{"touch": "mended"}] if number >= mended else []
-        calls.append(_call(chance, number, *steps, complete=number >= mended or chance.random() < 0.5))
+        steps: list[Step] = [{"touch": "fixed"}] if number >= fixed_at else []
+        calls.append(_call(chance, number, *steps, complete=number >= fixed_at or chance.random() < 0.5))
     settings = {
         "delay": 0.2,
-        "verification.checks": [f"sleep 0.05; {_MENDED}"],
+        "verification.checks": [f"sleep 0.05; {_FIXED}"],
         "verification.max_attempts": 10,
     }
     marks = ("VerificationStarted", "CheckFinished", "VerificationFinished", "IterationFinished")
@@ -97,9 +97,9 @@ def _reviewed(chance: random.Random) -> Shape:
     calls = []
     for number in range(1, CALLS + 1):
         # The built-in fake works off the items and holds the reviews; what it says it cost, it cost.
-        steps: list[Step] = [{"touch": "mended"}] if number >= 3 else []
+        steps: list[Step] = [{"touch": "fixed"}] if number >= 3 else []
         calls.append(_limit(number) if number == limit else [{"sleep": chance.uniform(0, 0.1)}, *steps, {"work": True}])
-    settings = {"delay": 0.1, "verification.checks": [_MENDED], "verification.max_attempts": 10}
+    settings = {"delay": 0.1, "verification.checks": [_FIXED], "verification.max_attempts": 10}
     marks = ("ReviewStarted", "ReviewFinished", "VerificationStarted", "VerificationFinished", "WaitStarted")
     return Shape("reviewed", calls, ("--verify",), settings, marks=marks)
 

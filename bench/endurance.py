@@ -16,7 +16,7 @@ from statistics import median
 from typing import NamedTuple
 
 import loop
-from project import CLI, NAME, Bench
+from project import NAME, Bench
 
 SETTLED = 4
 """The first part of this many fills caches; growth counts from there."""
@@ -67,17 +67,12 @@ def main() -> int:
         bench = Bench(Path(folder), quick=False)
         project = bench.project([bench.script("short-fake", loop.FAKE)])
         began = time.monotonic()
-        process = subprocess.Popen(
-            [*CLI, "run", NAME, "--no-delay", "-m", str(options.count), "-q"],
-            cwd=project,
-            env=bench.environ,
-            stdin=subprocess.DEVNULL,
-        )
-        samples = watch(process, began, min(1.0, options.count / 2000), bench.workspace(project) / "runs")
+        process = project.start("run", NAME, "--no-delay", "-m", str(options.count), "-q", stdout=None, stderr=None)
+        samples = watch(process, began, min(1.0, options.count / 2000), project.workspace / "runs")
         took = time.monotonic() - began
-        (journal,) = bench.workspace(project).glob("runs/*/events.ndjson")
+        (journal,) = project.workspace.glob("runs/*/events.ndjson")
         finished = journal.read_bytes().count(b'"event":"IterationFinished"')
-        written = sum(path.stat().st_size for path in bench.workspace(project).rglob("*") if path.is_file())
+        written = sum(path.stat().st_size for path in project.workspace.rglob("*") if path.is_file())
     each = 1000 * took / max(1, finished)
     print(f"{finished} iterations in {took:.1f} s ({each:.1f} ms each), exit {process.returncode}")
     print(f"{len(samples)} samples; {written / 1e6:.1f} MB written")

@@ -1,4 +1,4 @@
-"""The fixture `receiver`: somebody who gets notifications."""
+"""The fixture `receiver`: a real receiver of notifications."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from claude_iterate.selftest.harness.webhook_receiver import Receiver
 from claude_iterate.system import operating_system
-from tests.receiver import Receiver
 
 
 def pytest_configure() -> None:
-    """Whoever runs the tests with `nohup` or in the background must not make the programs under test deaf."""
+    """Under `nohup` or in the background, the programs under test must still receive signals."""
     operating_system.hand_on_no_deafness()
 
 

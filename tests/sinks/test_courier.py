@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.settings.declared import NotifySettings
+from claude_iterate.selftest.harness.webhook_receiver import Receiver
 from claude_iterate.sinks.notifications.delivery import Answer, Courier, Flight
 from claude_iterate.sinks.notifications.notices import Notice
-from tests.receiver import Receiver
 
 NOTICE = Notice("completion", "Task Complete", "done")
 
