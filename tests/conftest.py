@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from claude_iterate.selftest.harness.webhook_receiver import Receiver
@@ -13,6 +14,8 @@ from claude_iterate.system import operating_system
 def pytest_configure() -> None:
     """Under `nohup` or in the background, the programs under test must still receive signals."""
     operating_system.hand_on_no_deafness()
+    hypothesis.settings.register_profile("any machine", deadline=None)  # how long an example takes is not a property
+    hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture
