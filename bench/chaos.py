@@ -1,7 +1,7 @@
-"""Kills the runner with SIGKILL at random instants, resumes it, and looks whether anything was lost or counted twice.
+"""Kills the runner with SIGKILL at random moments, runs it again, and checks that nothing is lost or counted twice.
 
-Every round is a project of its own, decided by the seed alone as far as the machine allows. Exit code 1: a promise was
-broken; the round's folder is kept.
+Every round has its own project and depends only on the seed, as far as the machine allows. Exit code 1: a promise was
+broken, and the folder of the round is kept.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from claude_iterate.selftest.harness.scripted_project import TooSlow
 from claude_iterate.workspace.running import control
 
 LATEST = 1.2
-"""Seconds after which a run is killed at the latest."""
+"""A run is killed after at most this many seconds."""
 KILLS = (1, 1, 1, 2, 2, 3)
 AT_WORK = 0.3
-"""How often the instant counts from the run's first word instead of from the start of the process."""
+"""How often the moment counts from the start of the run instead of the start of the process."""
 AIMED = 0.5
-"""How often it counts from an event of the round's shape, so that no phase is left out."""
+"""How often it counts from an event that the shape of the round names, so that every phase is covered."""
 SHORTLY = 0.3
 PATIENCE = 2.0
 TRIES = 20
@@ -56,13 +56,13 @@ class Round:
     problems: list[str] = field(default_factory=list)
 
 
-def play(number: int, seed: int, folder: Path) -> Round:
-    """One round. It is played again if its run came to the end before it could be killed."""
+def run_round(number: int, seed: int, folder: Path) -> Round:
+    """One round. It is repeated if its run ended before it could be killed."""
     for attempt in range(TRIES):
         this = _attempt(number, random.Random(f"{seed}-{number}-{attempt}"), folder)
         if this.kills or this.problems:
             return this
-    this.problems.append(f"it was {TRIES} times faster than the kill")
+    this.problems.append(f"the run ended {TRIES} times before it could be killed")
     return this
 
 
@@ -77,9 +77,9 @@ def _attempt(number: int, chance: random.Random, folder: Path) -> Round:
         for _ in range(chance.choice(KILLS)):
             _kill(project, this, chance)
         _complete(project, this, chance)
-        story = chaos_checks.Story(project, this.shape, this.kills, this.died_last)
-        this.iterations = len(story.done)
-        this.problems += chaos_checks.broken(story)
+        records = chaos_checks.Records(project, this.shape, this.kills, this.died_last)
+        this.iterations = len(records.done)
+        this.problems += chaos_checks.broken(records)
     except (TooSlow, ValueError, LookupError, OSError) as error:
         this.problems.append(repr(error))
     finally:
@@ -96,13 +96,13 @@ def _start(project: FaultProject, this: Round) -> subprocess.Popen[bytes]:
 
 
 def _comes(project: FaultProject, process: subprocess.Popen[bytes], kind: str, before: int) -> None:
-    """Wait for one more event of this kind, or for the end of the run. A paused run may never come to either."""
+    """Wait for one more event of this kind, or for the end of the run. A paused run may reach neither."""
     with contextlib.suppress(TooSlow):
         project.until(lambda: len(project.events(kind)) > before or process.poll() is not None, kind, PATIENCE)
 
 
 def _kill(project: FaultProject, this: Round, chance: random.Random) -> None:
-    """Start and kill; nothing more if it ended before, or had come to its end."""
+    """Start a run and kill it, unless the task or the run ends first."""
     if project.events("RunFinished"):
         return
     mark = chance.choice(this.shape.marks)
@@ -116,7 +116,7 @@ def _kill(project: FaultProject, this: Round, chance: random.Random) -> None:
     if aim < AIMED:
         _comes(project, process, mark, seen)
         latest = LATEST if mark == "WaitStarted" else SHORTLY
-    # The random instant is the point: this is no synchronisation.
+    # This is not synchronisation: the random moment is the point.
     time.sleep(chance.uniform(0, latest))
     if process.poll() is None:
         process.kill()
@@ -129,7 +129,7 @@ def _kill(project: FaultProject, this: Round, chance: random.Random) -> None:
 
 
 def _request(project: FaultProject, this: Round, process: subprocess.Popen[bytes], chance: random.Random) -> None:
-    """Ask for what the shape wants, at some instant of a run that has begun."""
+    """Send the request of the shape at a random moment of a run that has begun."""
     runs = project.layout.run_ids()
     if not this.shape.request or not runs or process.poll() is not None:
         return
@@ -142,7 +142,7 @@ def _request(project: FaultProject, this: Round, process: subprocess.Popen[bytes
 
 
 def _complete(project: FaultProject, this: Round, chance: random.Random) -> None:
-    """A last run that is left alone, but for a request and for `resume`."""
+    """A last run that is not killed; it only gets a request and `resume`."""
     if project.events("RunFinished"):
         return
     begun, asked = len(project.events("RunStarted")), len(project.events("Requested"))
@@ -162,16 +162,16 @@ def _complete(project: FaultProject, this: Round, chance: random.Random) -> None
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench/chaos", description=__doc__)
     parser.add_argument("--count", type=int, default=300, metavar="N", help="rounds (default: 300)")
-    parser.add_argument("--seed", type=int, default=None, metavar="S", help="decides the instants (default: by chance)")
-    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 2, metavar="J", help="rounds at a time")
+    parser.add_argument("--seed", type=int, default=None, metavar="S", help="decides the moments (default: random)")
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 2, metavar="J", help="parallel rounds")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1_000_000)
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-chaos-"))
     began = time.monotonic()
     rounds: list[Round] = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        plays = [pool.submit(play, number, seed, folder / str(number)) for number in range(1, options.count + 1)]
-        for finished in as_completed(plays):
+        running = [pool.submit(run_round, number, seed, folder / str(number)) for number in range(1, options.count + 1)]
+        for finished in as_completed(running):
             rounds.append(finished.result())
             if rounds[-1].problems:
                 one = rounds[-1]
@@ -188,7 +188,7 @@ def _summary(rounds: list[Round], seed: int, folder: Path, seconds: float) -> in
     )
     shapes = collections.Counter(one.shape.name for one in rounds)
     print(f"kinds of rounds: {', '.join(f'{kind} {count}' for kind, count in shapes.most_common())}")
-    print(f"the last word before death: {', '.join(f'{kind} {count}' for kind, count in moments.most_common())}")
+    print(f"last event before the kill: {', '.join(f'{kind} {count}' for kind, count in moments.most_common())}")
     if broken:
         print(f"{len(broken)} rounds broke a promise; see {folder}: {' '.join(str(one.number) for one in broken)}")
         return 1

@@ -1,4 +1,4 @@
-"""(c) Commands that people wait for, against the least a click program can take."""
+"""(c) Commands that users wait for, compared with the minimum for a click program."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _once(project: ScriptedProject, command: tuple[str, ...]) -> float:
 
 
 def _crowded(bench: Bench, many: int) -> ScriptedProject:
-    """A project with copies of a workspace that has run."""
+    """A project with many copies of a workspace that has run."""
     project = bench.project([bench.script("short-fake", loop.FAKE)])
     call(project, "run", NAME, "--no-delay", "-m", "3", "-q")
     first = project.workspace

@@ -1,4 +1,4 @@
-"""(b) One iteration with very much output: the runner's CPU and memory, what it writes, and that nothing is lost."""
+"""(b) One iteration with very much output: CPU and memory of the runner, what it writes, and that nothing is lost."""
 
 from __future__ import annotations
 

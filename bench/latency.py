@@ -1,4 +1,4 @@
-"""(d) From a line that Claude writes to that line on the verbose console, and the same through a bare pipe."""
+"""(d) The delay from a line that Claude prints to that line on the verbose console, compared with a bare pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(a) What the runner adds to many short iterations, against a bare shell loop over the same calls."""
+"""(a) What the runner adds to many short iterations, compared with a shell loop that makes the same calls."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _runner(bench: Bench, program: Path, iterations: int) -> float:
 
 
 def _shell_loop(bench: Bench, program: Path) -> Path:
-    """The loop anyone would write: the very arguments and prompt that the runner gives, output to a file."""
+    """The simplest loop: the same arguments and prompt as the runner, output to a file."""
     argv, prompt = bench.folder / "argv", bench.folder / "prompt"
     note = f"for word; do printf '%s\\0' \"$word\"; done > {shlex.quote(str(argv))}\ncat > {shlex.quote(str(prompt))}"
     _runner(bench, bench.script("noting-fake", fake(ANSWER, note)), 1)
