@@ -19,6 +19,7 @@ from claude_iterate.cli import boundary
 from claude_iterate.cli.application import ALIASES, COMMANDS, application
 from claude_iterate.cli.group import Group, aliases
 from claude_iterate.core import events
+from claude_iterate.core.events import vocabulary
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
 from claude_iterate.core.reports import status
@@ -165,7 +166,13 @@ def all_events() -> list[str]:
         lines += [f"## {title}", ""]
         for kind in kinds:
             lines += _struct(kind)
-    return lines
+    lines += ["## Words", "", "A journal of another version may hold others.", ""]
+    rows = [(code(kind.__name__), sentence(kind.__doc__), ", ".join(map(code, kind))) for kind in _vocabularies()]
+    return lines + table(("Type", "Says", "Words"), rows)
+
+
+def _vocabularies() -> list[type[vocabulary.Word]]:
+    return [vocabulary.Kind, vocabulary.Cause, vocabulary.Verb, vocabulary.Why, vocabulary.Purpose]
 
 
 def _struct(kind: Any) -> list[str]:

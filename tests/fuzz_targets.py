@@ -33,7 +33,7 @@ from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
 from claude_iterate.core.state.handover import resumption
-from claude_iterate.core.state.run_state import fold
+from claude_iterate.core.state.steps import fold
 from claude_iterate.engine.call import evidence
 from claude_iterate.engine.clock import SystemClock
 from claude_iterate.engine.recorder import Recorder

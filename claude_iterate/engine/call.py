@@ -40,7 +40,7 @@ class AgentCall:
     def make(self, system: str, prompt: bytes, raw_name: str, session: str | None = None) -> None:
         """From the start of the process to its end. An AgentProblem when it cannot even be started.
 
-        `session` as in `command.arguments`; reviews and errands always have fresh context.
+        `session` as in `command.arguments`; reviews and one-off calls always have fresh context.
         """
         path = self._plan.layout.raw(self._plan.run, raw_name)
         with _raw(path) as raw, file_if_long(system, f"{path}.system.md") as file:
@@ -81,24 +81,24 @@ class AgentCall:
         self._recorder.record(CutStarted(verdict.cause, busy_with(call, now) if call else "", verdict.after))
 
 
-def evidence(call: Call | None, wrote_report: bool, now: float = 0.0, patterns: tuple[str, ...] = ()) -> Evidence:
+def evidence(call: Call | None, *, wrote_report: bool, now: float, patterns: tuple[str, ...]) -> Evidence:
     """What the state knows of the call that just ended."""
     if call is None:
         return Evidence()
     return Evidence(
-        call.result,
-        call.exit_code or 0,
-        call.cut,
-        call.rejected,
-        call.error_said,
-        call.stderr,
-        wrote_report,
-        now,
-        None,
-        patterns,
-        bool(call.resumes),
-        bool(call.session),
-        call.retrying,
+        result=call.result,
+        exit_code=call.exit_code or 0,
+        cut=call.cut,
+        rejected=call.rejected,
+        error_said=call.error_said,
+        stderr=call.stderr,
+        wrote_status=wrote_report,
+        now=now,
+        local=None,
+        patterns=patterns,
+        resumed=bool(call.resumes),
+        began=bool(call.session),
+        retrying=call.retrying,
     )
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from claude_iterate.agent.processes.child import Message
 from claude_iterate.core.events import IterationFinished, Outcome, Requested, StopRequested, WaitEnded, Warned
+from claude_iterate.core.events.vocabulary import Kind, Verb
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusDesk
 
@@ -115,15 +116,17 @@ class Inbox:
         """Do what somebody asks for, from wherever he asks."""
         state = self._recorder.state
         self._recorder.record(request)
-        if request.verb == "stop":
+        if request.verb == Verb.STOP:
             self._recorder.record(StopRequested(request.by, now=request.now or not self._iterating))
-        elif request.verb in {"retry", "skip"} and state.wait is not None:
+        elif request.verb in {Verb.RETRY, Verb.SKIP} and state.wait is not None:
             self._recorder.record(WaitEnded(state.wait.why, by=request.verb))
-        elif request.verb == "skip" and request.by == "answer":
+        elif request.verb == Verb.SKIP and request.by == "answer":
             # Nothing was begun: the number is used up, and all else stays as it was.
-            skipped = Outcome("skipped")
+            skipped = Outcome(Kind.SKIPPED)
             self._recorder.record(
-                IterationFinished(state.iterations + 1, skipped, session=state.session, context=state.context)
+                IterationFinished(
+                    state.iterations + 1, skipped, session=state.session.id, context=state.session.context
+                )
             )
         self._audience.flush()
 

@@ -15,12 +15,12 @@ from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import LeftoversEnded, RunFinished, RunStarted, WaitEnded, WaitStarted, Warned
 from claude_iterate.core.rules.between import decide
-from claude_iterate.core.rules.verdicts import Ask, Begin, EndWait, Finish, RunErrand, StartWait, Verify, Wait
+from claude_iterate.core.rules.verdicts import Ask, Begin, EndWait, Finish, MakeOneOffCall, StartWait, Verify, Wait
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.inbox import Audience, Inbox, Signalled, StatusTouched, WatchFailed
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
-from claude_iterate.engine.one_off_call import Errand
+from claude_iterate.engine.one_off_call import OneOffCall
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusDesk
@@ -131,7 +131,7 @@ class Engine:
             return False
         unrecorded = self._recorder.secure()
         verdict = decide(self._state, self._plan.facts(self._recorder.elapsed(), self._recorder.wall()))
-        if isinstance(verdict, Begin | Verify | RunErrand):
+        if isinstance(verdict, Begin | Verify | MakeOneOffCall):
             if self._inbox.catch_up():
                 return True  # somebody said something meanwhile; it may be that he wants to stop
             if unrecorded:
@@ -145,8 +145,8 @@ class Engine:
             case Verify(claim):
                 Proof(self._plan, self._recorder, supervisor, claim).run()
                 self._audience.flush()
-            case RunErrand():
-                Errand(self._plan, self._recorder, supervisor).run()
+            case MakeOneOffCall():
+                OneOffCall(self._plan, self._recorder, supervisor).run()
             case Wait(until):
                 self._inbox.receive(until)
             case StartWait():

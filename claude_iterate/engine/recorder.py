@@ -9,7 +9,8 @@ import msgspec
 
 from claude_iterate.core.events import Entry, Event, Warned
 from claude_iterate.core.secrets.redact import Redactor
-from claude_iterate.core.state.run_state import RunState, reduce
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import reduce
 from claude_iterate.engine.clock import Clock
 
 

@@ -7,6 +7,7 @@ from collections import deque
 from claude_iterate.agent.command import command_line
 from claude_iterate.agent.processes.child import AgentProcess
 from claude_iterate.core.events import CheckFinished
+from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
@@ -50,7 +51,7 @@ class Check:
         return f"The check `{self._line}` {self._how(cause, code)}. The end of its output:\n{output}"
 
     def _how(self, cause: str, code: int) -> str:
-        if cause == "timeout":
+        if cause == Cause.TIMEOUT:
             return f"did not end within {self._plan.settings.verification.check_timeout:.0f} seconds"
         return "was stopped" if cause else f"failed with exit code {code}"
 
@@ -59,12 +60,12 @@ class Check:
 
     def _verdict(self, now: float) -> Wait | Cut:
         if self._recorder.state.stop is not None:
-            return Cut("stopped")
+            return Cut(Cause.STOPPED)
         patience = self._plan.settings.verification.check_timeout
-        bounds = [(self._began + patience, Cut("timeout", patience))]
+        bounds = [(self._began + patience, Cut(Cause.TIMEOUT, patience))]
         whole = self._plan.settings.limits.max_duration
         if whole is not None:
-            bounds.append((whole - self._recorder.state.elapsed_before, Cut("duration", whole)))
+            bounds.append((whole - self._recorder.state.elapsed_before, Cut(Cause.DURATION, whole)))
         at, cut = min(bounds, key=lambda bound: bound[0])
         return cut if now >= at else Wait(at)
 

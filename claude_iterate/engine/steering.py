@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from claude_iterate.core.events import Requested, Warned
-from claude_iterate.core.state.answers import answer
+from claude_iterate.core.events.vocabulary import Verb
+from claude_iterate.core.state.requests import answer
 from claude_iterate.engine.inbox import Inbox
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
@@ -25,10 +26,10 @@ class Steering:
             self._inbox.steer(request)
         for found in self._letterbox.take(self._reply):
             if isinstance(found, Request):
-                self._inbox.steer(Requested(found.verb, "command", found.now))
+                self._inbox.steer(Requested(Verb(found.verb), "command", found.now))
             else:
                 self._recorder.record(Warned(found))
 
     def _reply(self, request: Request) -> str:
         """What the request means now: only the runner has the state at hand, however long its journal is."""
-        return answer(request.verb, self._recorder.state, request.now, self._plan.settings.attended)
+        return answer(Verb(request.verb), self._recorder.state, request.now, self._plan.settings.attended)

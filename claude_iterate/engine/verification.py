@@ -13,6 +13,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED, classify
 from claude_iterate.core.reports import review
 from claude_iterate.core.reports.review import INVALID, VERIFIED, Review
@@ -42,7 +43,8 @@ class Proof:
         """From `VerificationStarted` to `VerificationFinished`. Without the latter the claim is still unproven: it was
         stopped, the time of the run is over, or the review could not be held."""
         settings = self._plan.settings.verification
-        depth = settings.depth if self._plan.review_wanted else ""
+        facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
+        depth = settings.depth if facts.review_wanted else ""
         self._recorder.record(VerificationStarted(self._claim, len(settings.checks), depth))
         findings: list[str] = []
         for line in settings.checks:
@@ -91,9 +93,9 @@ class Proof:
             call = AgentCall(self._plan, self._recorder, self._supervisor)
             call.make(texts.system, prompt, f"review-{self._claim}-{identity[:4]}")
         except ExpectedError as error:
-            problem = Outcome("config", error.message, error.hint)
+            problem = Outcome(Kind.CONFIG, error.message, error.hint)
         outcome = problem or self._outcome()
-        if outcome.kind in RETRIED | ENDING_FAILURES | {"interrupted"}:
+        if outcome.kind in RETRIED | ENDING_FAILURES | {Kind.INTERRUPTED}:
             found = Review(UNHELD, outcome.message or outcome.kind)
         else:
             found = self._judge(outcome, before, identity, tree)
@@ -102,21 +104,23 @@ class Proof:
 
     def _outcome(self) -> Outcome:
         patterns = self._plan.settings.limits.patterns
-        return classify(evidence(self._recorder.state.call, True, self._recorder.wall(), patterns))
+        return classify(
+            evidence(self._recorder.state.call, wrote_report=True, now=self._recorder.wall(), patterns=patterns)
+        )
 
     def _record_end(self, found: Review, outcome: Outcome, began: float) -> None:
         call = self._recorder.state.call
         result = call.result if call and call.result else ResultReported()
         self._recorder.record(
             ReviewFinished(
-                found.verdict,
-                found.summary,
-                found.findings,
-                str(self._plan.report),
-                self._recorder.elapsed() - began,
-                result.cost_usd,
-                outcome if found.verdict == UNHELD else None,
-                result.tokens,
+                verdict=found.verdict,
+                summary=found.summary,
+                findings=found.findings,
+                report=str(self._plan.report),
+                duration=self._recorder.elapsed() - began,
+                cost_usd=result.cost_usd,
+                outcome=outcome if found.verdict == UNHELD else None,
+                tokens=result.tokens,
             )
         )
 

@@ -19,6 +19,7 @@ from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.cli.terminal import attended, permission_question, person
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
+from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Layer
@@ -26,7 +27,7 @@ from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.clock import SystemClock
 from claude_iterate.engine.loop import Engine
-from claude_iterate.engine.plan import ERRANDS, Plan
+from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.prompt_texts import TextSource, read_instructions
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.errors import WorkspaceProblem
@@ -90,7 +91,7 @@ def perform(project: Project, layout: Layout, options: Options) -> Performed:
         attended.refuse_without_terminal()
     version = discovery.version(settings.claude.command, {**project.environ, **settings.claude.env}, project.root)
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
-        if options.purpose in ERRANDS:
+        if options.purpose in ONE_OFF:
             settings = _may_write(project, settings)
         elif not options.dry_run and not options.skip_permissions and on_terminal():
             permission_question.ask_and_save(project, layout, settings)
@@ -187,14 +188,14 @@ def _plan(project: Project, layout: Layout, settings: Settings, options: Options
         max_iterations=texts.max_iterations,
         environ=dict(project.environ),
         texts=texts
-        if options.purpose not in ERRANDS
+        if options.purpose not in ONE_OFF
         else lambda _number, _failure: texts.errand(options.purpose, options.errand),
         review_texts=texts.review,
         report=layout.folder / (options.report or settings.verification.report_filename),
         log=_log_path(layout),
         agent_version=version,
         dry_run=options.dry_run,
-        purpose=options.purpose,
+        purpose=Purpose(options.purpose),
         skip_permissions=options.skip_permissions,
         carried=before.carried,
         resumed=before.resumed,

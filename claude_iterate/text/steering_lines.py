@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claude_iterate.core.events import Requested
-from claude_iterate.core.state.answers import answer
+from claude_iterate.core.state.requests import answer
 from claude_iterate.core.state.run_state import RunState
 
 SILENT = frozenset({"stop", "go"})

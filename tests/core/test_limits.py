@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_iterate.core.outcomes.usage_limits import JUST_PASSED, LONGEST, means_limit, plausible, reset_in
-from claude_iterate.core.rules import backoff
+from claude_iterate.core.rules.waits import backoff, probe
 
 NOW = datetime(2026, 2, 1, 12, 0, tzinfo=UTC).timestamp()
 LOCAL = timezone(timedelta(hours=2))
@@ -148,6 +148,6 @@ def test_any_words_are_survived(words: str, now: float) -> None:
 
 def test_pauses_double_up_to_a_ceiling() -> None:
     """Overloads from 5 s to 5 min, with up to a quarter by chance; probes from 5 min to an hour."""
-    assert [backoff.transient(n, 0.0) for n in (1, 2, 3, 7, 50)] == [5, 10, 20, 300, 300]
-    assert backoff.transient(1, 1.0) == 6.25
-    assert [backoff.probe(n) for n in (1, 2, 3, 9)] == [300, 600, 1200, 3600]
+    assert [backoff(n, 0.0) for n in (1, 2, 3, 7, 50)] == [5, 10, 20, 300, 300]
+    assert backoff(1, 1.0) == 6.25
+    assert [probe(n) for n in (1, 2, 3, 9)] == [300, 600, 1200, 3600]

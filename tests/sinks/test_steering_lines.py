@@ -6,19 +6,19 @@ import pytest
 
 from claude_iterate.core.events import Requested, VerificationFinished, WaitStarted
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.answers import answer
 from claude_iterate.core.state.call_state import Call
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.requests import answer
+from claude_iterate.core.state.run_state import Claim, Requests, RunState, Waiting
 from claude_iterate.text.steering_lines import requested
 
 BETWEEN = RunState()
 ITERATION = RunState(call=Call(3, 0.0))
 REVIEW = RunState(call=Call(0, 0.0))
-WAITING = RunState(wait=WaitStarted("usage_limit", 9.0))
+WAITING = RunState(waiting=Waiting(wait=WaitStarted("usage_limit", 9.0)))
 CHECK = RunState(last_status=Status(complete=True))
-REFUTED = RunState(last_status=Status(complete=True), proof=VerificationFinished(1, False))
-PAUSED = RunState(paused=True)
-PAUSING = RunState(paused=True, call=Call(3, 0.0))
+REFUTED = RunState(last_status=Status(complete=True), claim=Claim(proof=VerificationFinished(1, False)))
+PAUSED = RunState(requests=Requests(paused=True))
+PAUSING = RunState(requests=Requests(paused=True), call=Call(3, 0.0))
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from claude_iterate.core.events.stream_events import (
     ToolAnswered,
     ToolCalled,
 )
+from claude_iterate.core.events.vocabulary import Cause, Purpose, Verb, Why
 from claude_iterate.core.reports.status import Change, Status
 
 
@@ -64,7 +65,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     log: str = ""
     agent_version: str = ""
     dry_run: bool = False
-    purpose: str = "run"
+    purpose: Purpose = Purpose.RUN
     carried: Carried = Carried()
     resumed: Resumed | None = None
     birth: str = ""
@@ -107,7 +108,7 @@ class StopRequested(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 class WaitStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """The run waits: `why` is usage_limit, transient, reserve or pace; `until` is wall time in epoch seconds."""
 
-    why: str
+    why: Why
     until: float
     detail: str = ""
     window: str = ""
@@ -117,14 +118,14 @@ class WaitStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
 class WaitEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """The wait is over: its time came, or somebody said `retry`."""
 
-    why: str
+    why: Why
     by: str = "time"
 
 
 class Requested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """Somebody steers: `verb` is pause, resume, stop, skip, reboot, retry or go; `by` is command, key or answer."""
 
-    verb: str
+    verb: Verb
     by: str = "command"
     now: bool = False
 
@@ -174,7 +175,7 @@ class CutStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     """We began to end Claude. `cause` is idle, timeout, duration, lingering, stopped, skip or reboot; `doing` what it
     was busy with."""
 
-    cause: str
+    cause: Cause
     doing: str = ""
     after: float = 0.0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from claude_iterate.core.events.results import Outcome, Tokens
+from claude_iterate.core.events.vocabulary import Purpose
 
 
 class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -58,14 +59,14 @@ class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="eve
 class ErrandStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A call that is no iteration began: `purpose` is setup, edit or validate."""
 
-    purpose: str
+    purpose: Purpose
     prompt_bytes: int = 0
 
 
 class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """It is over. `text` is Claude's answer."""
 
-    purpose: str
+    purpose: Purpose
     outcome: Outcome
     text: str = ""
     duration: float = 0.0

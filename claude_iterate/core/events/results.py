@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from claude_iterate.core.events.vocabulary import Kind
+
 
 class Tokens(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tokens by kind, as Claude's last result of a process counts them."""
@@ -24,10 +26,10 @@ class Tokens(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How one call of the agent ended. `kind` is a name from the table in `core.outcome`; `resets_at` the moment
-    (epoch seconds) at which a usage limit ends, if it was told."""
+    """How one call of the agent ended. `kind` is a row of `core.outcomes.classes`; `resets_at` the moment (epoch
+    seconds) at which a usage limit ends, if it is known."""
 
-    kind: str
+    kind: Kind
     message: str = ""
     advice: str = ""
     resets_at: float | None = None

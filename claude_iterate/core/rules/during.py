@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from claude_iterate.core.rules.verdicts import Cut, Facts, Wait
+from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.run_state import RunState
 
 Limit = tuple[float, Cut]
@@ -13,12 +15,12 @@ Running = Callable[[RunState, Facts], Limit | None]
 
 def stop_now(state: RunState, facts: Facts) -> Limit | None:
     """A stop was asked for with urgency (second Ctrl-C, SIGTERM, SIGHUP, `stop --now`): at once."""
-    return (facts.now, Cut("stopped")) if state.stop is not None and state.stop.now else None
+    return (facts.now, Cut(Cause.STOPPED)) if state.stop is not None and state.stop.now else None
 
 
 def skip_was_asked(state: RunState, facts: Facts) -> Limit | None:
-    """Somebody said `skip` or `reboot`: at once."""
-    return (facts.now, Cut(state.cut_asked)) if state.cut_asked else None
+    """The user said `skip` or `reboot`: at once."""
+    return (facts.now, Cut(state.requests.cut)) if state.requests.cut is not None else None
 
 
 def lingers_after_result(state: RunState, facts: Facts) -> Limit | None:
@@ -26,26 +28,26 @@ def lingers_after_result(state: RunState, facts: Facts) -> Limit | None:
     call = state.call
     if call is None or call.result_at is None or call.open_tasks:
         return None
-    return call.result_at + facts.result_grace, Cut("lingering", facts.result_grace)
+    grace = facts.settings.timeouts.result_grace
+    return call.result_at + grace, Cut(Cause.LINGERING, grace)
 
 
 def silent_for_too_long(state: RunState, facts: Facts) -> Limit | None:
     """Nothing was heard of Claude: `timeouts.idle` after its last sign of life."""
-    return facts.last_heard + facts.idle_timeout, Cut("idle", facts.idle_timeout)
+    return facts.last_heard + facts.settings.timeouts.idle, Cut(Cause.IDLE, facts.settings.timeouts.idle)
 
 
 def call_too_long(state: RunState, facts: Facts) -> Limit | None:
     """The call goes on: `timeouts.iteration` after its start."""
     if state.call is None:
         return None
-    return state.call.started + facts.iteration_timeout, Cut("timeout", facts.iteration_timeout)
+    return state.call.started + facts.settings.timeouts.iteration, Cut(Cause.TIMEOUT, facts.settings.timeouts.iteration)
 
 
 def run_too_long(state: RunState, facts: Facts) -> Limit | None:
     """The run has taken its `limits.max_duration`: at that moment."""
-    if facts.max_duration is None:
-        return None
-    return facts.max_duration - state.elapsed_before, Cut("duration", facts.max_duration)
+    most = facts.limits.max_duration
+    return None if most is None else (most - state.elapsed_before, Cut(Cause.DURATION, most))
 
 
 RUNNING_RULES: tuple[Running, ...] = (

@@ -37,7 +37,8 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import counted
-from claude_iterate.core.state.run_state import RunState, reduce
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import reduce
 from claude_iterate.sinks.console.live_line import LiveLine
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
 from claude_iterate.text import run_lines, steering_lines, verification_lines, wait_lines

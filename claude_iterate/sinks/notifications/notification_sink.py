@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, RunFinished, StreamEvent
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.state.run_state import RunState, reduce
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import reduce
 from claude_iterate.sinks.notifications.delivery import TRIES, Answer, Courier, Flight
 from claude_iterate.sinks.notifications.notices import FINAL, Notice, notices
 from claude_iterate.sinks.notifications.outbox import Outbox
