@@ -26,7 +26,7 @@ from claude_iterate.core.events import (
     StatusChanged,
     Warned,
 )
-from claude_iterate.core.outcomes import usage_limits
+from claude_iterate.core.outcomes import reset_times, usage_limits
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.reports import fallbacks, review, status, validation
 from claude_iterate.core.secrets.redact import Redactor
@@ -200,10 +200,10 @@ def limit_words(chance: Random, _folder: Path) -> None:
     zone = chance.choice((UTC, ZoneInfo("Pacific/Kiritimati"), ZoneInfo("America/St_Johns")))
     now = chance.choice((0.0, 1.0, 1.7e9, 1772323199.0, 4.1e9, 2.5e11))
     usage_limits.means_limit(words, (r"\bquota\b",))
-    moment = usage_limits.reset_in(words, now, zone)
-    assert moment is None or now - usage_limits.JUST_PASSED < moment <= now + usage_limits.LONGEST
+    moment = reset_times.reset_in(words, now, lambda _name: zone)
+    assert moment is None or now - reset_times.JUST_PASSED < moment <= now + reset_times.LONGEST
     odd = chance.choice((None, -1, 0, now, now + 1, now * 1000, 1e300, -1e300))
-    usage_limits.plausible(odd, now)
+    reset_times.plausible(odd, now)
 
 
 def reports(chance: Random, _folder: Path) -> None:

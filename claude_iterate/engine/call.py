@@ -13,10 +13,11 @@ from claude_iterate.agent.processes.child import AgentProcess
 from claude_iterate.agent.processes.recording import Recording
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event
-from claude_iterate.core.outcomes.classes import Evidence
+from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.call_state import Call, busy_with
+from claude_iterate.engine.clock import zone
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Orders, Supervisor
@@ -74,7 +75,8 @@ class AgentCall:
             # We were stopped (Ctrl-Z) or starved; Claude may have talked all the while.
             self._last_heard = now
         self._last_look = now
-        return decide_running(self._recorder.state, self._plan.facts(now, self._recorder.wall(), self._last_heard))
+        facts = self._plan.facts(now, self._recorder.wall(), last_heard=self._last_heard)
+        return decide_running(self._recorder.state, facts)
 
     def _cutting(self, verdict: Cut, now: float) -> None:
         call = self._recorder.state.call
@@ -94,7 +96,7 @@ def evidence(call: Call | None, *, wrote_report: bool, now: float, patterns: tup
         stderr=call.stderr,
         wrote_status=wrote_report,
         now=now,
-        local=None,
+        zones=zone,
         patterns=patterns,
         resumed=bool(call.resumes),
         began=bool(call.session),

@@ -58,7 +58,16 @@ class Plan:
     chance: Callable[[], float] = _chance
     tick: float = 1.0
 
-    def facts(self, now: float, wall: float, last_heard: float = 0.0) -> Facts:
+    def facts(
+        self,
+        now: float,
+        wall: float,
+        *,
+        last_heard: float = 0.0,
+        check_began: float = 0.0,
+        workspace_gone: str = "",
+        unrecorded: str = "",
+    ) -> Facts:
         """What the rules know of this run beyond its state."""
         return Facts(
             now=now,
@@ -69,6 +78,9 @@ class Plan:
             max_iterations=self.max_iterations,
             stagnates=self.mode.stagnates,
             purpose=self.purpose,
+            check_began=check_began,
+            workspace_gone=workspace_gone,
+            unrecorded=unrecorded,
         )
 
     def budget(self, spent: float) -> float | None:

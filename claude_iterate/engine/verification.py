@@ -17,10 +17,12 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED, classify
 from claude_iterate.core.reports import review
 from claude_iterate.core.reports.review import INVALID, VERIFIED, Review
+from claude_iterate.core.rules.between import decide_proof
+from claude_iterate.core.rules.facts import Facts
 from claude_iterate.engine.call import AgentCall, evidence
+from claude_iterate.engine.check import Check
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.shell_command import Check
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.progress import git_tree
@@ -43,8 +45,7 @@ class Proof:
         """From `VerificationStarted` to `VerificationFinished`. Without the latter the claim is still unproven: it was
         stopped, the time of the run is over, or the review could not be held."""
         settings = self._plan.settings.verification
-        facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
-        depth = settings.depth if facts.review_wanted else ""
+        depth = settings.depth if self._facts().review_wanted else ""
         self._recorder.record(VerificationStarted(self._claim, len(settings.checks), depth))
         findings: list[str] = []
         for line in settings.checks:
@@ -66,11 +67,10 @@ class Proof:
         self._recorder.record(VerificationFinished(self._claim, not findings, "\n\n".join(findings), tree))
 
     def _is_over(self) -> bool:
-        """Somebody asked for a stop, or the run has taken its time: nothing more is begun."""
-        most = self._plan.settings.limits.max_duration
-        state = self._recorder.state
-        late = most is not None and self._recorder.elapsed() + state.elapsed_before >= most
-        return state.stop is not None or late
+        return decide_proof(self._recorder.state, self._facts()) is not None
+
+    def _facts(self) -> Facts:
+        return self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
 
     def _tree(self) -> str:
         """What is being proven, without our own files, which change all the time."""

@@ -22,6 +22,9 @@ def facts(
     max_iterations: int = 0,
     stagnates: bool = False,
     purpose: str = "run",
+    check_began: float = 0.0,
+    workspace_gone: str = "",
+    unrecorded: str = "",
     **settings: Any,
 ) -> Facts:
     """Facts of a run without a delay; a setting goes by the last part of its name."""
@@ -35,4 +38,7 @@ def facts(
         max_iterations=max_iterations,
         stagnates=stagnates,
         purpose=Purpose(purpose),
+        check_began=check_began,
+        workspace_gone=workspace_gone,
+        unrecorded=unrecorded,
     )

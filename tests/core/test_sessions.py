@@ -19,7 +19,8 @@ from claude_iterate.core.events import (
     RunStarted,
     Tokens,
 )
-from claude_iterate.core.outcomes.classes import Evidence, classify
+from claude_iterate.core.outcomes.classes import classify
+from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.verdicts import Begin
 from claude_iterate.core.state.handover import handed_on, resumption

@@ -20,7 +20,8 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.outcomes.classes import Evidence, classify
+from claude_iterate.core.outcomes.classes import classify
+from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.during import decide_running

@@ -63,12 +63,13 @@ class AgentProcess:
         prompt: bytes,
         raw: BinaryIO | None,
         post: Callable[[Message], None],
+        name: str = "Claude",
     ) -> None:
         self._post = post
         self._raw = raw
         self._abandoned = False
         self._credit = threading.Semaphore(_BATCHES_IN_FLIGHT)
-        self._process = self._start(argv, environment, folder)
+        self._process = self._start(argv, environment, folder, name)
         self.pid = self._process.pid
         self._unsent = memoryview(prompt)
         WORKERS.run(self._watch)
@@ -84,7 +85,9 @@ class AgentProcess:
         for _ in range(2 * _BATCHES_IN_FLIGHT):
             self._credit.release()
 
-    def _start(self, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:
+    def _start(
+        self, argv: Sequence[str], environment: Mapping[str, str], folder: Path, name: str
+    ) -> subprocess.Popen[bytes]:
         pipe = subprocess.PIPE
         try:
             return subprocess.Popen(
@@ -99,7 +102,7 @@ class AgentProcess:
             )
         except (OSError, ValueError) as error:
             said = getattr(error, "strerror", None) or str(error)
-            what = f"Claude cannot be started: {said} ({argv[0]})."
+            what = f"{name} cannot be started: {said} ({argv[0]})."
             raise AgentProblem(what, "Try: claude-iterate doctor") from error
 
     def _watch(self) -> None:

@@ -8,61 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, tzinfo
 from typing import NamedTuple
 
-from claude_iterate.core.events import CutStarted, LimitReported, Outcome, ResultReported
+from claude_iterate.core.events import LimitReported, Outcome
 from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.formats import duration, shortened
-from claude_iterate.core.outcomes import denials, usage_limits
-
-
-class Evidence(NamedTuple):
-    """What is known of a call when it is over. `wrote_status`: the agent wrote a valid report in it; `began`: Claude
-    opened a session, so it had started well; `retrying`: the last that it told was that it tries the API again."""
-
-    result: ResultReported | None = None
-    exit_code: int = 0
-    cut: CutStarted | None = None
-    rejected: LimitReported | None = None
-    error_said: str = ""
-    stderr: str = ""
-    wrote_status: bool = False
-    now: float = 0.0
-    local: tzinfo | None = UTC
-    patterns: tuple[str, ...] = ()
-    resumed: bool = False
-    began: bool = False
-    retrying: bool = False
-
-    @property
-    def words(self) -> str:
-        """Claude's own words about what went wrong, from its error channels only. Once it works, what comes on stderr
-        may be a hook's or a server's word, and proves nothing."""
-        return self._told or ("" if self.began else self.stderr.strip())
-
-    @property
-    def heard(self) -> str:
-        """All that a person may want to read about a failure."""
-        return self._told or self.stderr.strip()
-
-    @property
-    def _told(self) -> str:
-        if self.result is not None and self.result.is_error:
-            said = self.result.text or "; ".join(self.result.errors)
-            if said:
-                return said
-        return self.error_said
-
-    @property
-    def status(self) -> int | None:
-        """The HTTP status Claude reported, if any."""
-        return self.result.api_error_status if self.result else None
-
-    @property
-    def failed(self) -> bool:
-        """True when Claude itself says that it failed, or said nothing at all."""
-        return self.result is None or self.result.is_error
+from claude_iterate.core.outcomes import denials, reset_times, usage_limits
+from claude_iterate.core.outcomes.evidence import Evidence
 
 
 class Class(NamedTuple):
@@ -267,8 +219,8 @@ def classify(evidence: Evidence) -> Outcome:
 def _reset(evidence: Evidence) -> tuple[float | None, str]:
     """When the limit ends, from the structured event first, then from the words; and which window it is."""
     told = evidence.rejected
-    moment = usage_limits.plausible(told.resets_at, evidence.now) if told else None
-    moment = moment or usage_limits.reset_in(evidence.words, evidence.now, evidence.local)
+    moment = reset_times.plausible(told.resets_at, evidence.now) if told else None
+    moment = moment or reset_times.reset_in(evidence.words, evidence.now, evidence.zones)
     return moment, told.window if told else ""
 
 

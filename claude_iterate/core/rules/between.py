@@ -25,6 +25,14 @@ from claude_iterate.core.state.run_state import RunState
 Between = Callable[[RunState, Facts], Verdict | None]
 
 
+def workspace_is_gone(state: RunState, facts: Facts) -> Verdict | None:
+    """The workspace's folder was deleted, renamed or moved: **agent_failed**."""
+    if not facts.workspace_gone:
+        return None
+    how = "It was deleted, renamed or moved, perhaps by a command of the run (see `verification.checks`)."
+    return Finish("agent_failed", f"the workspace's folder is gone: {facts.workspace_gone}", how)
+
+
 def one_off_call(state: RunState, facts: Facts) -> Verdict | None:
     """`setup`, `edit` and `validate` make one call and are done: **completed**, or **agent_failed** if it failed."""
     if not facts.only_one_off:
@@ -185,6 +193,7 @@ def begin_the_next(state: RunState, facts: Facts) -> Verdict | None:
 
 
 BETWEEN_RULES: tuple[Between, ...] = (
+    workspace_is_gone,
     one_off_call,
     completed,
     stop_was_asked,
@@ -211,9 +220,32 @@ BETWEEN_RULES: tuple[Between, ...] = (
 
 
 def decide(state: RunState, facts: Facts) -> Verdict:
-    """The first rule that has an opinion."""
-    for rule in BETWEEN_RULES:
-        verdict = rule(state, facts)
-        if verdict is not None:
-            return verdict
-    raise AssertionError("the last rule always has an opinion")
+    """What the first rule with an opinion says; the last rule always has one."""
+    return next(verdict for rule in BETWEEN_RULES if (verdict := rule(state, facts)) is not None)
+
+
+def nothing_can_be_recorded(state: RunState, facts: Facts) -> Finish | None:
+    """The journal cannot be written, for example because the disk is full: **agent_failed**. What is paid for and not
+    recorded would be done, and paid for, again."""
+    if not facts.unrecorded:
+        return None
+    detail = f"what it does could not be recorded: {facts.unrecorded}"
+    return Finish("agent_failed", detail, "Free some space and run again; what is done is done.")
+
+
+STARTING_RULES: tuple[Callable[[RunState, Facts], Finish | None], ...] = (nothing_can_be_recorded,)
+"""Asked when something is about to begin: an iteration, a proof or a one-off call."""
+
+
+def decide_start(state: RunState, facts: Facts) -> Finish | None:
+    """Why nothing may begin now; None when it may."""
+    return next((verdict for rule in STARTING_RULES if (verdict := rule(state, facts)) is not None), None)
+
+
+PROOF_RULES: tuple[Between, ...] = (stop_was_asked, time_is_up)
+"""Asked between the steps of a proof: its checks and its review."""
+
+
+def decide_proof(state: RunState, facts: Facts) -> Verdict | None:
+    """Why the proof is broken off; None when it goes on. The claim is then still unproven."""
+    return next((verdict for rule in PROOF_RULES if (verdict := rule(state, facts)) is not None), None)

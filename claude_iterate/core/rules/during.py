@@ -1,4 +1,5 @@
-"""While Claude works: every rule names the moment at which it would cut in; the engine sleeps until the earliest."""
+"""While Claude or a check works: every rule names the moment at which it would end it; the engine sleeps until the
+earliest."""
 
 from __future__ import annotations
 
@@ -60,10 +61,33 @@ RUNNING_RULES: tuple[Running, ...] = (
 )
 
 
+def stop_ends_a_check(state: RunState, facts: Facts) -> Limit | None:
+    """A stop was asked for: at once, because a check can be repeated."""
+    return (facts.now, Cut(Cause.STOPPED)) if state.stop is not None else None
+
+
+def check_too_long(state: RunState, facts: Facts) -> Limit | None:
+    """The check goes on: `verification.check_timeout` after its start."""
+    most = facts.settings.verification.check_timeout
+    return facts.check_began + most, Cut(Cause.TIMEOUT, most)
+
+
+CHECK_RULES: tuple[Running, ...] = (stop_ends_a_check, check_too_long, run_too_long)
+
+
 def decide_running(state: RunState, facts: Facts) -> Wait | Cut:
-    """Cut in now, or look again at the moment the earliest rule names."""
+    """End Claude now, or look again at the moment the earliest rule names."""
+    return _earliest(RUNNING_RULES, state, facts)
+
+
+def decide_check(state: RunState, facts: Facts) -> Wait | Cut:
+    """End the check now, or look again at the moment the earliest rule names."""
+    return _earliest(CHECK_RULES, state, facts)
+
+
+def _earliest(rules: tuple[Running, ...], state: RunState, facts: Facts) -> Wait | Cut:
     earliest = float("inf")
-    for rule in RUNNING_RULES:
+    for rule in rules:
         limit = rule(state, facts)
         if limit is not None:
             at, cut = limit

@@ -10,7 +10,9 @@ from claude_iterate.core.settings.declared import LimitSettings, Settings
 
 class Facts(NamedTuple):
     """`now` and `last_heard` (Claude's last sign of life) are seconds since the run began; `wall` is epoch seconds;
-    `chance` is between 0 and 1. `max_iterations` and `stagnates` depend on the mode."""
+    `chance` is between 0 and 1. `max_iterations` and `stagnates` depend on the mode. `check_began` is the start of the
+    check under way; `workspace_gone` is the folder's path if it is gone; `unrecorded` says why nothing more can be
+    recorded."""
 
     now: float
     wall: float
@@ -20,6 +22,9 @@ class Facts(NamedTuple):
     max_iterations: int
     stagnates: bool
     purpose: Purpose
+    check_began: float
+    workspace_gone: str
+    unrecorded: str
 
     @property
     def limits(self) -> LimitSettings:

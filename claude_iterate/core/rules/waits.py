@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.formats import duration
-from claude_iterate.core.outcomes import usage_limits
+from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import EndWait, Finish, StartWait, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
@@ -70,7 +70,7 @@ def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
         left = 100 * (1 - seen.utilization)
         if left < percent:
             figures = f"{left:.0f}% of {window} left, {percent:.0f}% are to be kept"
-            resets_at = usage_limits.plausible(seen.resets_at, facts.wall)
+            resets_at = reset_times.plausible(seen.resets_at, facts.wall)
             if facts.limits.on_reserve == "wait" and resets_at is not None:
                 until = resets_at + facts.limits.reset_margin
                 return _wait(state, facts, StartWait(Why.RESERVE, until, figures, window))
