@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -111,3 +113,12 @@ def test_the_first_of_two_neighbours_wins(pair: tuple[Between, Between]) -> None
     assert second is not None
     assert first != second
     assert decide(state, known) == first
+
+
+def test_the_explanation_names_the_rules_in_their_order() -> None:
+    """docs/explanation/how-a-run-decides.md cannot disagree with the rules about what comes first."""
+    page = Path(__file__).parents[2] / "docs" / "explanation" / "how-a-run-decides.md"
+    text = page.read_text(encoding="utf-8").split("## Between iterations")[1].split("\n## ")[0]
+    known = {rule.__name__ for rule in BETWEEN_RULES}
+    named = [name for name in re.findall(r"`(\w+)`", text) if name in known]
+    assert named == [rule.__name__ for rule in BETWEEN_RULES]
