@@ -64,7 +64,6 @@ class IterationRun:
                 status_instructions=texts.status_instructions,
                 system_prompt=texts.system,
                 prompt_bytes=prompt_bytes,
-                system_prompt_bytes=len(texts.system.encode("utf-8", "replace")),
                 resumes=resumes,
                 notes=len(texts.notes),
             )

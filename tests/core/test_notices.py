@@ -90,7 +90,7 @@ def test_status_update_in_the_words_of_the_seed() -> None:
     tags = "claude-iterate,progress,iteration-4"
     assert look(notice) == ("status_update", "[my-task] Progress Update (Iteration 4)", "default", tags)
     assert notice.body == "STATUS UPDATE\n\n35/60 items (+5) - Migrated 35/60 API endpoints"
-    done = one(IterationStarted(4), StatusChanged(Status(complete=True), Change(now_complete=True)))
+    done = one(IterationStarted(4), StatusChanged(Status(complete=True), Change()))
     assert (done.priority, done.body) == ("high", "STATUS UPDATE\n\n✅ Complete!")
 
 

@@ -157,3 +157,19 @@ def test_every_step_is_for_its_own_event() -> None:
     for event, step in _STEPS.items():
         taken = typing.get_type_hints(step)[list(inspect.signature(step).parameters)[1]]
         assert event in (typing.get_args(taken) or (taken,))
+
+
+def test_fields_of_older_versions_do_no_harm() -> None:
+    """A journal keeps its meaning when a field that is not used any more is still in it."""
+    line = b'{"seq":1,"at":0.0,"elapsed":0.0,"event":{"event":"%s"}}'
+    old = (
+        (b'SessionOpened","session":"s","credential":"none', SessionOpened("s")),
+        (b'ResultReported","terminal_reason":"completed","subtype":"success', ResultReported("success")),
+        (b'IterationStarted","number":1,"system_prompt_bytes":6,"resumes":"s', IterationStarted(1, resumes="s")),
+    )
+    for text, event in old:
+        assert msgspec.json.decode(line % text, type=Entry).event == event
+    changed = b'{"status":{"complete":true,"notes":"n","last_updated":"x"},"change":{"items":1,"now_complete":true}}'
+    assert msgspec.json.decode(changed.replace(b"{", b'{"event":"StatusChanged",', 1), type=Event) == StatusChanged(
+        Status(True), Change(1)
+    )

@@ -66,7 +66,7 @@ def test_a_run_in_order(run: Run, receiver: Receiver) -> None:
     run.begin(receiver)
     run.iterate(1, GOING)
     run.add(IterationStarted(2))
-    run.add(StatusChanged(DONE, Change(now_complete=True)))
+    run.add(StatusChanged(DONE, Change()))
     run.add(IterationFinished(2, OK, DONE))
     run.add(RunFinished("completed", iterations=2))
     run.notifier.close()

@@ -184,7 +184,6 @@ def _session(document: dict[str, Any]) -> StreamEvent:
         word(document.get("model")),
         word(document.get("claude_code_version")),
         word(document.get("permissionMode")),
-        word(document.get("apiKeySource")),
         (*troubled, *texts(document.get("plugin_errors"))),
     )
 
