@@ -12,7 +12,7 @@ from claude_iterate.agent.processes.child import Exited, Message, Printed, Strea
 from claude_iterate.core.events import Warned
 from claude_iterate.engine.inbox import AnyMessage, Done, Inbox, Signalled, StatusTouched, WatchFailed
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.status_reports import StatusDesk
+from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
 
 LOOK = 0.25
@@ -36,7 +36,7 @@ class Dispatcher:
         self,
         inbox: Inbox,
         recorder: Recorder,
-        desk: StatusDesk,
+        reports: StatusReports,
         steering: Steering,
         audience: Audience,
         tick: float,
@@ -44,7 +44,7 @@ class Dispatcher:
     ) -> None:
         self._inbox = inbox
         self._recorder = recorder
-        self._desk = desk
+        self._reports = reports
         self._steering = steering
         self._audience = audience
         self._tick = tick
@@ -62,13 +62,13 @@ class Dispatcher:
             self._next_look = now + LOOK
             if self._look():
                 return None
-        due = min(until, self._desk.due, self._next_tick, self._next_look)
+        due = min(until, self._reports.due, self._next_tick, self._next_look)
         if self._inbox.is_empty:
             # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
             self._recorder.settle()
         message = self._inbox.take(due - now)
         if message is None:
-            self._desk.look_if_due(self._recorder.elapsed())
+            self._reports.look_if_due(self._recorder.elapsed())
             return None
         return self._deal_with(message)
 
@@ -96,7 +96,7 @@ class Dispatcher:
             case Signalled(name):
                 self._steering.signal(name)
             case StatusTouched():
-                self._desk.touched(self._recorder.elapsed())
+                self._reports.touched(self._recorder.elapsed())
             case WatchFailed(why):
                 self._recorder.record(
                     Warned(f"Status changes cannot be watched: {why}", "They are read after each iteration.")

@@ -10,7 +10,7 @@ from claude_iterate.core.state.sessions import continuation
 from claude_iterate.engine.call import AgentCall, evidence
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.status_reports import StatusDesk
+from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.workspace.running import notes
@@ -19,17 +19,19 @@ from claude_iterate.workspace.running import notes
 class IterationRun:
     """Runs one iteration."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor, desk: StatusDesk, number: int) -> None:
+    def __init__(
+        self, plan: Plan, recorder: Recorder, supervisor: Supervisor, reports: StatusReports, number: int
+    ) -> None:
         self._plan = plan
         self._recorder = recorder
         self._supervisor = supervisor
-        self._desk = desk
+        self._reports = reports
         self._number = number
 
     def run(self) -> None:
         """Everything from the prompt to `IterationFinished`."""
         began = self._recorder.elapsed()
-        self._desk.iteration_begins()
+        self._reports.iteration_begins()
         failure: Outcome | None = None
         told: tuple[str, ...] = ()
         try:
@@ -72,7 +74,7 @@ class IterationRun:
     def _finish(self, began: float, failure: Outcome | None) -> None:
         call = self._recorder.state.call
         result = call.result if call else None
-        reading = self._desk.iteration_ends(result.text if result else "")
+        reading = self._reports.iteration_ends(result.text if result else "")
         status = reading.status if reading else None
         reported = status is not None and status.source != "boxes"
         self._recorder.record(

@@ -26,7 +26,7 @@ from claude_iterate.engine.keep_awake import Awake
 from claude_iterate.engine.one_off_call import OneOffCall
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.status_reports import StatusDesk
+from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.supervision import Orphans, Supervisor
 from claude_iterate.engine.verification import Proof
@@ -61,7 +61,7 @@ class Engine:
         self._warnings = warnings
         self._status_watch: StatusWatch | None = None
         self._folder = _identity(plan.layout.folder)
-        self._desk = StatusDesk(plan.layout, plan.settings.notification.status_watch, recorder)
+        self._reports = StatusReports(plan.layout, plan.settings.notification.status_watch, recorder)
         self._inbox = Inbox()
         self._steering = Steering(plan, recorder, audience.flush)
 
@@ -96,7 +96,7 @@ class Engine:
             dispatcher = Dispatcher(
                 self._inbox,
                 self._recorder,
-                self._desk,
+                self._reports,
                 self._steering,
                 self._audience,
                 self._plan.tick,
@@ -156,7 +156,7 @@ class Engine:
             verdict = decide_start(self._state, facts) or verdict
         match verdict:
             case Begin(number):
-                IterationRun(self._plan, self._recorder, supervisor, self._desk, number).run()
+                IterationRun(self._plan, self._recorder, supervisor, self._reports, number).run()
                 self._audience.flush()
             case Verify(claim):
                 Proof(self._plan, self._recorder, supervisor, claim).run()

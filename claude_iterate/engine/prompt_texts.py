@@ -1,4 +1,4 @@
-"""The prompts of an iteration, made at its start from the files as they are then: people edit while it runs."""
+"""The prompts of an iteration, made at its start from the files as they are then: the user edits while it runs."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class TextSource:
         )
 
     def errand(self, purpose: str, more: Mapping[str, str]) -> Texts:
-        """The texts of a call that is no iteration: setup, edit or validate."""
+        """The texts of a one-off call: setup, edit or validate."""
         layout = self._layout
         values = {
             "project_root": str(layout.root),
@@ -124,7 +124,7 @@ def _own_text(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        raise WorkspaceProblem(f"{path} cannot be read: {error}.", "Mend it or remove it.") from None
+        raise WorkspaceProblem(f"{path} cannot be read: {error}.", "Fix it or remove it.") from None
 
 
 def _agents_text(path: Path | None) -> str:
@@ -134,4 +134,4 @@ def _agents_text(path: Path | None) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise WorkspaceProblem(f"`claude.agents_file` ({path}) cannot be read: {said}.", "Mend the setting.") from None
+        raise WorkspaceProblem(f"`claude.agents_file` ({path}) cannot be read: {said}.", "Fix the setting.") from None

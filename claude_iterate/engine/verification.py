@@ -29,7 +29,7 @@ from claude_iterate.progress import git_tree
 from claude_iterate.workspace.files import atomic, foreign
 
 UNHELD = "unheld"
-"""No verdict, and nobody's fault: a limit, an overload, a missing login. The claim is looked at again later."""
+"""No verdict, and not the claim's fault: a limit, an overload, a missing login. The claim is looked at again later."""
 
 
 class Proof:
@@ -75,7 +75,7 @@ class Proof:
     def _tree(self) -> str:
         """What is being proven, without our own files, which change all the time."""
         layout = self._plan.layout
-        # Large projects take a while, and nobody who steers should have to wait.
+        # Large projects take a while, and a user who steers should not have to wait.
         return self._supervisor.meanwhile(
             lambda: git_tree.tree_of(layout.root, layout.folder, layout.scratch(self._plan.run))
         )
@@ -100,7 +100,7 @@ class Proof:
         else:
             found = self._judge(outcome, before, identity, tree)
         self._record_end(found, outcome, began)
-        return None if found.verdict == UNHELD else _told(found)
+        return None if found.verdict == UNHELD else _findings(found)
 
     def _outcome(self) -> Outcome:
         patterns = self._plan.settings.limits.patterns
@@ -141,7 +141,7 @@ class Proof:
 
 
 def _kept(report: Path, text: str) -> Review | None:
-    """Keep the answer as the report; a report that cannot be kept is no evidence."""
+    """Keep the answer as the report; a report that cannot be kept is not evidence."""
     try:
         report.parent.mkdir(parents=True, exist_ok=True)
         atomic.write_text(report, text + "\n")
@@ -150,8 +150,8 @@ def _kept(report: Path, text: str) -> Review | None:
     return None
 
 
-def _told(found: Review) -> list[str]:
-    """A review as it is told in the next prompt; nothing when it verifies."""
+def _findings(found: Review) -> list[str]:
+    """A review as the next prompt shows it; nothing when it verifies."""
     if found.verdict == VERIFIED:
         return []
     if found.verdict == INVALID:

@@ -60,7 +60,7 @@ def compose(
                 errand={"goal": goal},
             )
             done = perform(project, layout, options)
-            code, said = done.exit_code, done.state.errand.text if done.state.errand else ""
+            code, said = done.exit_code, done.state.one_off.text if done.state.one_off else ""
         after = versions.look(layout.instructions)
     return Composed(code, before, after, said)
 

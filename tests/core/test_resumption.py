@@ -47,7 +47,7 @@ NOT_HANDED_ON = {
     "requests.paused": "a user who says `run` wants it to run",
     "requests.approved": "asked again",
     "requests.stop": "a user who says `run` wants it to run",
-    "errand": "a run has none",
+    "one_off": "a run with iterations has none",
     "finished": "then nothing is handed on",
 }
 """What a killed run does not hand on, and why."""

@@ -15,7 +15,7 @@ from claude_iterate.engine.dispatch import Dispatcher
 from claude_iterate.engine.inbox import Inbox
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Journal, Recorder
-from claude_iterate.engine.status_reports import StatusDesk
+from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
 from claude_iterate.workspace.layout import Layout
 
@@ -62,6 +62,6 @@ def made(
     )
     recorder.record(RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",)))
     inbox = Inbox()
-    desk = StatusDesk(layout, plan.settings.notification.status_watch, recorder)
+    reports = StatusReports(layout, plan.settings.notification.status_watch, recorder)
     steering = Steering(plan, recorder, nobody.flush)
-    return inbox, Dispatcher(inbox, recorder, desk, steering, nobody, 1.0), recorder
+    return inbox, Dispatcher(inbox, recorder, reports, steering, nobody, 1.0), recorder

@@ -81,7 +81,7 @@ def _is_refused(evidence: Evidence) -> bool:
 
 
 def _limit_is_reached(evidence: Evidence) -> bool:
-    """The structured word goes first; a login that does not hold is no limit. A good result cannot be one, unless
+    """The structured word goes first; a login that does not hold is not a limit. A good result cannot be one, unless
     Claude's exit code takes it back."""
     if evidence.failed and _usage_words(evidence):
         return True
@@ -110,9 +110,9 @@ def _denied(evidence: Evidence) -> bool:
 
 
 CLASSES: tuple[Class, ...] = (
-    Class(Kind.INTERRUPTED, "We ended it because somebody asked.", "", lambda e: _cut_by(e, Cause.STOPPED)),
-    Class(Kind.SKIPPED, "We ended it because somebody said skip.", "", lambda e: _cut_by(e, Cause.SKIP)),
-    Class(Kind.REBOOTED, "We ended it because somebody said reboot.", "", lambda e: _cut_by(e, Cause.REBOOT)),
+    Class(Kind.INTERRUPTED, "The run ended it because a stop was asked for.", "", lambda e: _cut_by(e, Cause.STOPPED)),
+    Class(Kind.SKIPPED, "The run ended it because the user said `skip`.", "", lambda e: _cut_by(e, Cause.SKIP)),
+    Class(Kind.REBOOTED, "The run ended it because the user said `reboot`.", "", lambda e: _cut_by(e, Cause.REBOOT)),
     Class(
         Kind.DENIED,
         "A tool was not allowed and no report was written.",
@@ -190,10 +190,10 @@ CLASSES: tuple[Class, ...] = (
 )
 
 FINE = frozenset({Kind.OK, Kind.MAX_TURNS, Kind.SKIPPED})
-"""Outcomes that are no failure: running into the turn limit is a normal end."""
+"""Outcomes that are not failures: running into the turn limit is a normal end."""
 
 RETRIED = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.SESSION, Kind.REBOOTED})
-"""Nobody's failure: the same iteration is done again, after a wait if the provider was to blame."""
+"""Not failures either: the same iteration is done again, after a wait if the provider was to blame."""
 
 COUNTED_FAILURES = frozenset({Kind.CRASH, Kind.TIMEOUT, Kind.IDLE, Kind.REFUSED, Kind.BUDGET})
 """Failures that may pass by themselves: the run goes on until `stop.failures` of them came in a row."""

@@ -30,15 +30,15 @@ class Evidence(NamedTuple):
     def words(self) -> str:
         """Claude's own words about what went wrong, from its error channels only. Once it works, what comes on stderr
         may be a hook's or a server's word, and proves nothing."""
-        return self._told or ("" if self.began else self.stderr.strip())
+        return self._said or ("" if self.began else self.stderr.strip())
 
     @property
     def heard(self) -> str:
-        """All that a person may want to read about a failure."""
-        return self._told or self.stderr.strip()
+        """All that a user may want to read about a failure."""
+        return self._said or self.stderr.strip()
 
     @property
-    def _told(self) -> str:
+    def _said(self) -> str:
         if self.result is not None and self.result.is_error:
             said = self.result.text or "; ".join(self.result.errors)
             if said:

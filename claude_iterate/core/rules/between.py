@@ -37,9 +37,9 @@ def one_off_call(state: RunState, facts: Facts) -> Verdict | None:
     """`setup`, `edit` and `validate` make one call and are done: **completed**, or **agent_failed** if it failed."""
     if not facts.only_one_off:
         return None
-    if state.errand is None:
+    if state.one_off is None:
         return MakeOneOffCall() if state.stop is None else None
-    outcome = state.errand.outcome
+    outcome = state.one_off.outcome
     if state.stop is not None and outcome.kind == Kind.INTERRUPTED:
         return None
     if outcome.kind in FINE:
@@ -96,13 +96,19 @@ def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
         return None
     if state.claim.judged < facts.claims_allowed and not facts.only_verify:
         return None
-    return Finish("verification_failed", state.proof.findings, "Help it along, then run again. Evidence: show")
+    name = state.started.workspace if state.started is not None else "NAME"
+    advice = f"See the evidence: claude-iterate show {name}. Then run again: claude-iterate run {name}"
+    return Finish("verification_failed", state.proof.findings, advice)
 
 
 def agent_is_blocked(state: RunState, facts: Facts) -> Verdict | None:
     """The agent reported `blocked`: **blocked**, with its reason."""
     if state.last_status is not None and state.last_status.blocked:
-        return Finish("blocked", state.last_status.blocked, "Help it (INSTRUCTIONS.md, files), then run again.")
+        return Finish(
+            "blocked",
+            state.last_status.blocked,
+            "Give it what it needs, in INSTRUCTIONS.md or in the project, and run again.",
+        )
     return None
 
 
@@ -157,7 +163,7 @@ def time_is_up(state: RunState, facts: Facts) -> Verdict | None:
     """The run took `limits.max_duration` or more: **duration**."""
     most = facts.limits.max_duration
     if most is not None and facts.now + state.elapsed_before >= most:
-        return Finish("duration", f"{duration(most)} are over", "Run again to go on.")
+        return Finish("duration", f"{duration(most)} (limits.max_duration)", "Run again to go on.")
     return None
 
 

@@ -62,14 +62,15 @@ def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
-    """Less than `limits.reserve` percent of a usage window is left: **reserve**, or wait for the window's reset."""
+    """Less than `limits.reserve` percent of a usage window is left: **reserve**; with `limits.on_reserve = wait`: wait
+    for the window's reset."""
     for window, percent in facts.limits.reserve.items():
         seen = state.waiting.windows.get(window)
         if seen is None or seen.utilization is None or (seen.resets_at or facts.wall + 1) <= facts.wall:
             continue
         left = 100 * (1 - seen.utilization)
         if left < percent:
-            figures = f"{left:.0f}% of {window} left, {percent:.0f}% are to be kept"
+            figures = f"{left:.0f}% of the {window} window is left; limits.reserve keeps {percent:.0f}%"
             resets_at = reset_times.plausible(seen.resets_at, facts.wall)
             if facts.limits.on_reserve == "wait" and resets_at is not None:
                 until = resets_at + facts.limits.reset_margin

@@ -128,7 +128,7 @@ def _with_task(now: Call, event: TaskStarted | TaskEnded, elapsed: float) -> Cal
 
 
 def busy_with(call: Call, elapsed: float) -> str:
-    """What Claude is doing, as far as it told: the last tool or task that is open, and for how long. After its result
+    """What Claude is doing, as far as it said: the last tool or task that is open, and for how long. After its result
     all tasks, because it is them that it waits for."""
     tasks = call.open_tasks if call.result is not None else call.open_tasks[-1:]
     busy = [(_tool(tool), since) for tool, since in call.open_tools[-1:]] + [

@@ -65,5 +65,5 @@ def _claim(state: RunState) -> Status | None:
 
 
 def _under_way(state: RunState) -> ResultReported:
-    """What a call that was killed had told of its cost."""
+    """What is known of the cost of a call that was killed."""
     return state.call.result if state.call and state.call.result else ResultReported()

@@ -88,7 +88,7 @@ def _pause(state: RunState) -> str:
     if _verifying(state):
         return "It pauses after the verification, unless the claim holds."
     if state.paused:
-        return "Already paused." if state.call is None else "It pauses after this iteration, as was said before."
+        return "Already paused." if state.call is None else "It pauses after this iteration (already asked for)."
     if state.call is not None:
         return "It pauses after this iteration."
     if state.wait is not None:
@@ -98,7 +98,7 @@ def _pause(state: RunState) -> str:
 
 def _resume(state: RunState) -> str:
     if not state.paused:
-        return "It was not paused."
+        return "The run was not paused."
     if _verifying(state):
         return "It does not pause after the verification."
     if state.wait is not None:
@@ -127,5 +127,7 @@ def _retry(state: RunState) -> str:
     if state.wait is not None:
         return "The wait is over." + (" The run stays paused." if state.paused else " It tries again now.")
     if _verifying(state):
-        return "Nothing is waited for: a claim is being verified."
-    return "Nothing is waited for." if state.call is not None or state.paused else "The next iteration begins now."
+        return "There is nothing to retry: a claim is being verified."
+    if state.call is not None or state.paused:
+        return "The run is not waiting, so there is nothing to retry."
+    return "The next iteration begins now."

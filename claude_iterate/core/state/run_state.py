@@ -102,7 +102,7 @@ class RunState(NamedTuple):
     claim: Claim = Claim()
     session: Session = Session()
     requests: Requests = Requests()
-    errand: ErrandFinished | None = None
+    one_off: ErrandFinished | None = None
     finished: RunFinished | None = None
 
     @property

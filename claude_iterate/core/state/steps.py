@@ -123,8 +123,8 @@ def _review_finished(state: RunState, event: ReviewFinished, _entry: Entry) -> R
     return state._replace(last_outcome=event.outcome, streaks=streaks)
 
 
-def _errand_finished(state: RunState, event: ErrandFinished, _entry: Entry) -> RunState:
-    return _call_finished(state, event)._replace(errand=event)
+def _one_off_finished(state: RunState, event: ErrandFinished, _entry: Entry) -> RunState:
+    return _call_finished(state, event)._replace(one_off=event)
 
 
 def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry) -> RunState:
@@ -246,7 +246,7 @@ _STEPS: dict[type, Callable[..., RunState]] = {
     ReviewStarted: _call_started,
     ReviewFinished: _review_finished,
     ErrandStarted: _call_started,
-    ErrandFinished: _errand_finished,
+    ErrandFinished: _one_off_finished,
     VerificationStarted: _verification_started,
     VerificationFinished: _verification_finished,
     StatusChanged: _status_changed,
