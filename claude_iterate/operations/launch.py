@@ -34,6 +34,7 @@ from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.fanout import Fanout
 from claude_iterate.sinks.log.text_log import TextLog
 from claude_iterate.sinks.sink import Sink
+from claude_iterate.views import documents
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
@@ -74,9 +75,7 @@ def launch(project: Project, name: str, options: Options) -> int:
     read_instructions(layout)
     done = perform(project, layout, options)
     if options.as_json:
-        output.document(
-            {"workspace": name, "exitCode": done.exit_code, **summary.projected(done.state, done.run, running=False)}
-        )
+        output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
     return done.exit_code
 
 

@@ -126,7 +126,7 @@ def test_money_that_nobody_told_is_not_called_nothing(typed: Any, layout: Layout
 
 
 def test_all_runs_add_up_to_what_show_tells(typed: Any, layout: Layout) -> None:
-    """Reviews and setup cost money too; a rehearsal does not."""
+    """Reviews and setup cost money too; a dry run does not."""
     write(layout, FIRST, started(FIRST, purpose="setup"), ErrandFinished("setup", Outcome("ok"), cost_usd=0.25))
     carried = Carried(0, 0.25, 1)
     write(layout, SECOND, started(SECOND, dry_run=True, carried=carried), IterationStarted(1), done(1, cost=9.0))
@@ -136,8 +136,8 @@ def test_all_runs_add_up_to_what_show_tells(typed: Any, layout: Layout) -> None:
     assert "Reviews and other calls: $1.25; in all $1.75" in answer.out
     assert typed("history", "w", "--all", "--json").document["total"]["costUsd"] == 1.75
     assert typed("show", "w", "--json").document["counters"]["costUsd"] == 1.75
-    rehearsal = typed("history", "w", "--run", "2")
-    assert ("$9.00" in rehearsal.out, "rehearsal" in rehearsal.err) == (True, True)
+    dry_run = typed("history", "w", "--run", "2")
+    assert ("$9.00" in dry_run.out, "Dry run" in dry_run.err) == (True, True)
 
 
 def test_tokens_are_shown(typed: Any, layout: Layout) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from claude_iterate.cli.options import flags_layer, json_option, name_argument, 
 from claude_iterate.core.settings.kinds import OWN_FILES
 from claude_iterate.errors import UsageProblem
 from claude_iterate.workspace.layout import Layout
+
+if TYPE_CHECKING:
+    from claude_iterate.views.evidence_view import EvidenceView
 
 
 @click.command("verify")
@@ -33,7 +36,7 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
     """
     from claude_iterate.engine.prompt_texts import read_instructions
     from claude_iterate.operations.launch import Options, perform
-    from claude_iterate.views import evidence_view
+    from claude_iterate.views import documents, evidence_view
 
     if given["verbose"] and given["quiet"]:
         raise UsageProblem("Choose one of --verbose and --quiet.", "They exclude each other.")
@@ -51,11 +54,10 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
         report=_report_path(layout, given["report_path"]) if given["report_path"] else "",
     )
     done = perform(project, layout, options)
-    proof = evidence_view.of_run(layout, done.run) or {}
+    proof = evidence_view.of_run(layout, done.run)
     report = _report(proof) if given["show_report"] or given["as_json"] else None
     if given["as_json"]:
-        status = {True: "pass", False: "fail", None: "not_run"}[proof.get("passed")]
-        output.document({"workspace": name, "status": status, "exitCode": done.exit_code, **proof, "report": report})
+        output.document(documents.verification(name, done.exit_code, proof, report))
     elif report is not None:
         output.result(output.foreign(report))
     return done.exit_code
@@ -76,12 +78,12 @@ def _report_path(layout: Layout, given: str) -> str:
     return str(path)
 
 
-def _report(proof: dict[str, Any]) -> str | None:
+def _report(proof: EvidenceView | None) -> str | None:
     """The text of the review's report, if it wrote one that counts."""
-    review = proof.get("review")
     from claude_iterate.workspace.files import foreign
 
-    if review is None or review["verdict"] not in {"verified", "incomplete"}:
+    review = proof.review if proof is not None else None
+    if review is None or review.verdict not in {"verified", "incomplete"}:
         return None
-    found = foreign.read(Path(review["report"]))
+    found = foreign.read(Path(review.report))
     return found.decode("utf-8", "replace") if found is not None else None

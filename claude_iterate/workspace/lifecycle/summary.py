@@ -1,12 +1,13 @@
-"""What a run leaves in `.metadata.json`: a projection of its state for quick looks, in the original's words too.
+"""What a run leaves in `.metadata.json`: its summary for quick looks, in the original's words too.
 
-The journal is the truth; whoever writes here holds the workspace's lock. Unknown keys survive.
+The journal is the truth. Hold the lock of the workspace to write here. Unknown keys survive.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
 
 from claude_iterate.core.state.run_state import RunState, fold
 from claude_iterate.errors import WorkspaceProblem
@@ -14,6 +15,7 @@ from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import creation
+from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.running import run_lock
 
@@ -25,26 +27,29 @@ _STATUS = {
     "verification_failed": "error",
 }
 _SETUPS = frozenset({"setup", "edit"})
+_KEPT = ("id", "state", "started", "finished", "reason", "detail", "iterations", "costUsd", "dryRun", "log", "progress")
+"""Keys of a summary that are kept in the file."""
 
 
 def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None:
-    """Write the state of a run that begins, goes on or is over. Errands leave only their journal, and are counted."""
-    purpose = state.started.purpose if state.started else "run"
-    if purpose in _SETUPS and not running and not (state.started and state.started.dry_run):
+    """Write the state of a run that begins, goes on or is over. One-off calls are only counted."""
+    told = summarise(RunSummary, run, state, running)
+    if told.purpose in _SETUPS and not running and not told.dry_run:
         count_setup(layout)
-    if purpose == "verify":
-        _record_verification(layout, state)
-    if purpose != "run":
+    if told.purpose == "verify":
+        _record_verification(layout, told)
+    if told.purpose != "run":
         return
     about = metadata.read(layout.metadata)
-    _tell(about, state, run, running)
+    _tell(about, told)
     metadata.write(layout.metadata, about)
 
 
-def as_journal_has_it(layout: Layout, about: Metadata) -> RunState | None:
-    """Bring what says `running` up to date, in memory; the state of that run, if its journal tells.
+def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:
+    """Bring a summary that says `running` up to date, in memory. Returns the summary of that run, if its journal can be
+    read.
 
-    Whoever was killed right after his last entry could not write his summary any more: his run is over all the same.
+    A run that was killed right after its last entry could not write its summary, but it is over.
     """
     run = about.last_run.get("id")
     if about.last_run.get("state") != "running" or not isinstance(run, str) or run not in layout.run_ids():
@@ -53,50 +58,61 @@ def as_journal_has_it(layout: Layout, about: Metadata) -> RunState | None:
     state = fold(reader.milestones(path)) if path.is_file() else RunState()
     if state.started is None:
         return None
-    _tell(about, state, run, running=state.finished is None)
-    return state
+    told = summarise(RunSummary, run, state, running=state.finished is None)
+    _tell(about, told)
+    return told
 
 
 def catch_up(layout: Layout) -> str:
-    """Write down how a run ended that could not do so itself: its id; nothing when there is none. Hold the lock."""
+    """Write down how a run ended that could not do so itself. Returns its id, or nothing. Hold the lock."""
     about = metadata.read(layout.metadata)
-    state = as_journal_has_it(layout, about)
-    if state is None or state.finished is None:
+    told = as_journal_has_it(layout, about)
+    if told is None or told.finished is None:
         return ""
     metadata.write(layout.metadata, about)
-    return str(about.last_run["id"])
+    return told.id
 
 
-def _tell(about: Metadata, state: RunState, run: str, running: bool) -> None:
+def _tell(about: Metadata, told: RunSummary) -> None:
     document = about.document
-    document["run"] = projected(state, run, running)
-    document["status"] = "in_progress" if running else _STATUS.get(state.reason or "", "in_progress")
-    document["lastRun"] = _iso(state.last_at) or creation.now()
-    document["executionIterations"] = state.total_iterations
-    document["totalIterations"] = about.count("setupIterations") + state.total_iterations
-    if state.proof is not None and not running:
-        _note_proof(document, state)
+    running = told.state == "running"
+    document["run"] = _kept(told)
+    document["status"] = "in_progress" if running else _STATUS.get(told.reason or "", "in_progress")
+    document["lastRun"] = told.updated or creation.now()
+    document["executionIterations"] = told.total_iterations
+    document["totalIterations"] = about.count("setupIterations") + told.total_iterations
+    if told.proven is not None and not running:
+        _note_proof(document, told)
 
 
-def _record_verification(layout: Layout, state: RunState) -> None:
+def _kept(told: RunSummary) -> dict[str, Any]:
+    """The summary as the file keeps it."""
+    document = msgspec.to_builtins(told)
+    document["state"] = "running" if told.state == "running" else "finished"
+    document["costUsd"] = round(told.cost_usd, 6)
+    return {key: document[key] for key in _KEPT if key != "progress" or told.progress is not None}
+
+
+def _record_verification(layout: Layout, told: RunSummary) -> None:
     """A verification of its own: the verdict counts, the story of the last run stays."""
-    if state.proof is None or (state.started and state.started.dry_run):
+    if told.proven is None or told.dry_run:
         return
     about = metadata.read(layout.metadata)
-    about.document["status"] = "completed" if state.proof.passed else "in_progress"
-    _note_proof(about.document, state)
+    about.document["status"] = "completed" if told.proven else "in_progress"
+    _note_proof(about.document, told)
     metadata.write(layout.metadata, about)
 
 
-def _note_proof(document: dict[str, Any], state: RunState) -> None:
-    """What the original keeps of verifications, under its names."""
+def _note_proof(document: dict[str, Any], told: RunSummary) -> None:
+    """What the original keeps of verifications, under its names, and which run holds the evidence."""
     before = document.get("verification")
     before = before if isinstance(before, dict) else {}
     attempts = before.get("verificationAttempts", 0)
     document["verification"] = before | {
-        "verificationAttempts": (attempts if isinstance(attempts, int) else 0) + max(1, state.claims),
-        "lastVerificationStatus": "pass" if state.proof and state.proof.passed else "fail",
-        "lastVerificationTime": _iso(state.last_at),
+        "verificationAttempts": (attempts if isinstance(attempts, int) else 0) + max(1, told.claims),
+        "lastVerificationStatus": "pass" if told.proven else "fail",
+        "lastVerificationTime": told.updated,
+        metadata.VERIFIED_BY: told.id,
     }
 
 
@@ -141,27 +157,3 @@ def reset(layout: Layout) -> list[str]:
                 f"Check the permissions of {layout.folder}",
             ) from None
     return done
-
-
-def projected(state: RunState, run: str, running: bool) -> dict[str, Any]:
-    """A run in a few words, as `.metadata.json` and `run --json` tell it."""
-    started, finished = state.started, state.finished
-    shown: dict[str, Any] = {
-        "id": run,
-        "state": "running" if running else "finished",
-        "started": _iso(state.started_at),
-        "finished": _iso(state.last_at) if finished and not running else None,
-        "reason": state.reason,
-        "detail": finished.detail if finished else "",
-        "iterations": state.iterations,
-        "costUsd": round(state.cost_usd, 6),
-        "dryRun": started.dry_run if started else False,
-        "log": started.log if started else "",
-    }
-    if state.status is not None and state.status.total:
-        shown["progress"] = {"completed": state.status.completed or 0, "total": state.status.total}
-    return shown
-
-
-def _iso(at: float) -> str | None:
-    return creation.stamp(datetime.fromtimestamp(at, UTC)) if at else None
