@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import subprocess
 import sys
@@ -30,16 +31,41 @@ def measure(bench: Bench) -> list[Row]:
         for side, command in sides.items():
             times[side].append(_once(bench, project, command))
     least = median(times["bare"])
+    runs = 20 if bench.quick else 500
     return [
         Row("c.help", "--help against importing click", median(times["help"]) / least, target=1.6),
         Row("c.list", f"list of {many} workspaces against it", median(times["list"]) / least, target=6),
         Row("c.show", "show against it", median(times["show"]) / least),
+        Row("c.runs", f"show of {runs} runs against 1 run, in CPU time", _growth(bench, runs), target=1.3),
         Row("c.click", "importing click", 1000 * least, "ms"),
     ]
 
 
 def _once(bench: Bench, project: Path, command: tuple[str, ...]) -> float:
     return timed(lambda: subprocess.run(command, cwd=project, env=bench.environ, stdout=subprocess.DEVNULL, check=True))
+
+
+def _growth(bench: Bench, runs: int) -> float:
+    """How much more CPU time `show` takes after many runs than after one."""
+    projects = [_with_runs(bench, 1), _with_runs(bench, runs)]
+    times: list[list[float]] = [[], []]
+    for _ in range(bench.rounds(15)):
+        for project, taken in zip(projects, times, strict=True):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            _once(bench, project, (*CLI, "show", NAME))
+            taken.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    return median(times[1]) / median(times[0])
+
+
+def _with_runs(bench: Bench, runs: int) -> Path:
+    """A project whose workspace has one real run, and copies of it."""
+    project = bench.project([bench.script("short-fake", loop.FAKE)])
+    bench.call(project, "run", NAME, "--no-delay", "-m", "3", "-q")
+    (first,) = (path for path in (bench.workspace(project) / "runs").iterdir() if path.name[0] != ".")
+    for number in range(2, runs + 1):
+        shutil.copytree(first, first.with_name(f"{number:06d}{first.name[6:]}"))
+        (bench.workspace(project) / f"iterate-20260101-{number:06d}.log").touch()
+    return project
 
 
 def _crowded(bench: Bench, many: int) -> Path:
