@@ -18,12 +18,12 @@ _PAUSE = 0.2
 def follow_run(layout: Layout, run: str | None, lines: int | None, as_json: bool) -> None:
     """Print what is there, then what comes, until the run ends. If there is no run yet, wait for the first."""
     followed = run or _begun(layout)
-    tell = _entry_printer() if as_json else _tell_text
+    print_new = _entry_printer() if as_json else _print_text
     path = _file(layout, followed, as_json)
     offset = _start(path, lines)
     while True:
-        over = not _is_running(layout, followed)  # asked before reading, so that the last words are not missed
-        offset = tell(path, offset, over)
+        over = not _is_running(layout, followed)  # asked before reading, so that the last lines are not missed
+        offset = print_new(path, offset, over)
         if over:
             return
         time.sleep(_PAUSE)
@@ -31,7 +31,7 @@ def follow_run(layout: Layout, run: str | None, lines: int | None, as_json: bool
 
 def _begun(layout: Layout) -> str | None:
     """The run to follow: the one under way, else the newest, else the first that begins. None: an original's log."""
-    told = False
+    noted = False
     while True:
         holder = run_lock.holder(layout.lock)
         running = str(holder.get("run", "")) if holder else ""
@@ -42,9 +42,9 @@ def _begun(layout: Layout) -> str | None:
             return newest
         if newest is None and holder is None and layout.logs():
             return None
-        if not told:
+        if not noted:
             output.note(f"Waiting for {layout.name} to run; Ctrl-C ends this.")
-            told = True
+            noted = True
         time.sleep(_PAUSE)
 
 
@@ -79,7 +79,7 @@ def _start(path: Path, lines: int | None) -> int:
     return offset
 
 
-def _tell_text(path: Path, offset: int, final: bool) -> int:
+def _print_text(path: Path, offset: int, final: bool) -> int:
     """Print what was added since `offset`; where to go on. A missing file has added nothing yet."""
     try:
         with path.open("rb") as file:
@@ -102,7 +102,7 @@ def _entry_printer() -> Callable[[Path, int, bool], int]:
 
     rows = ndjson.writer(sys.stdout, ensure_ascii=False)
 
-    def tell(path: Path, cursor: int, _final: bool) -> int:
+    def print_new(path: Path, cursor: int, _final: bool) -> int:
         """Print the entries since `cursor`; where to go on."""
         while (added := tail(path, cursor)).cursor != cursor:
             for entry in added.documents:
@@ -111,4 +111,4 @@ def _entry_printer() -> Callable[[Path, int, bool], int]:
             sys.stdout.flush()
         return cursor
 
-    return tell
+    return print_new

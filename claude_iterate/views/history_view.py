@@ -41,7 +41,7 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     began: str
     duration: float = 0.0
     cost_usd: float | None = 0.0
-    """null: Claude has worked and has not told the cost."""
+    """null: Claude worked and did not report the cost."""
     known_cost_usd: float = 0.0
     """As much of the cost as is known; the sums count it."""
     tokens: TokenCounts = TokenCounts()
@@ -99,7 +99,7 @@ def history(layout: Layout, runs: Iterable[RunHistory]) -> HistoryView:
 
 
 def run(layout: Layout, identity: str) -> RunHistory | None:
-    """The history of one run; None when its journal does not tell of a beginning."""
+    """The history of one run; None when its journal has no beginning."""
     found = run_view.recorded(layout, identity)
     if found is None:
         return None

@@ -73,7 +73,7 @@ def condition(about: Metadata, folder: str) -> Condition:
     if about.last_run.get("state") == "running":
         held = run_lock.holder(Path(folder, ".lock")) is not None
         about, run = _from_journal(about, folder)
-        if held or run is None or run.finished is None:
+        if held or run is None or run.state != "finished":
             return Condition("running", _running(run), about, run) if held else _alike("interrupted", about, run)
     status = about.status if about.status in STATUSES else "in_progress"
     if status != "in_progress":

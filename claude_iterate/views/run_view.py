@@ -64,14 +64,14 @@ class Recorded(NamedTuple):
 
 
 def recorded(layout: Layout, run: str) -> Recorded | None:
-    """A run that is over; None when its journal does not tell of a beginning."""
+    """A run that does not run now; None when its journal has no beginning."""
     entries = _milestones(layout, run)
     state = fold(entries)
     return Recorded(summarise(RunView, run, state, running=False), entries) if state.started else None
 
 
 def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
-    """A run that somebody holds the lock for, as it is at this moment.
+    """A run that holds the lock of its workspace, as it is at this moment.
 
     The milestones of the journal and the whole of its last part are read, so that a long journal costs little.
     """

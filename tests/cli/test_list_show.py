@@ -54,7 +54,7 @@ def record(project: Project, layout: Layout, running: bool) -> None:
 
 def test_the_sum_of_money_counts_every_purpose(typed: Any, project: Project) -> None:
     """What `verify` cost after the last run is spent as well; a dry run after it costs nothing; a call that was
-    killed counts with what it told. The story of the last run stays its own."""
+    killed counts with what it reported. The story of the last run stays its own."""
     project.create("task")
     layout = project.layout("task")
     record(project, layout, running=False)
@@ -71,8 +71,8 @@ def test_the_sum_of_money_counts_every_purpose(typed: Any, project: Project) -> 
     assert "$0.75 in all" in typed("show", "task").out
     killed = [ReviewStarted("quick"), ResultReported(cost_usd=1.0)]
     assert later("30000000-b", *killed, purpose="verify", carried=Carried(1, 0.75, 2)) == 1.75
-    rehearsed = [IterationStarted(1), IterationFinished(1, Outcome("ok"), cost_usd=9.0), RunFinished("completed")]
-    assert later("30000000-c", *rehearsed, purpose="run", dry_run=True, carried=Carried(1, 1.75, 3)) == 1.75
+    dry = [IterationStarted(1), IterationFinished(1, Outcome("ok"), cost_usd=9.0), RunFinished("completed")]
+    assert later("30000000-c", *dry, purpose="run", dry_run=True, carried=Carried(1, 1.75, 3)) == 1.75
 
 
 def statuses(answer: Any) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`history NAME`: one row per iteration: when, how long, how much, what came of it; and the sum."""
+"""`history NAME`: one row per iteration: when, how long, how much, with what outcome; and the sum."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _print(view: HistoryView) -> None:
         output.result(f"Reviews and other calls: {money(total.other_cost_usd)}; in all {money(total.cost_usd)}")
     if total.calls_without_cost:
         calls = counted(total.calls_without_cost, "call")
-        output.note(f"?: the sums lack the cost of {calls}: still at work, or ended before Claude told it.")
+        output.note(f"?: the sums lack the cost of {calls}: still at work, or ended before Claude reported it.")
     if all(told.dry_run for told in view.runs):
         output.note("Dry run: the costs are simulated.")
 

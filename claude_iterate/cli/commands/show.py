@@ -45,7 +45,7 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     for problem in view.report.problems:
         output.result(f"  {output.symbol('warning')} .status.json: {foreign(problem)}")
     _print_run(view.last_run)
-    _print_proof(view.proof)
+    _print_proof(view.proof, view.running_run)
     counters = view.counters
     spent = f"; ${counters.cost_usd:.2f} in all" if counters.cost_usd else ""
     output.result(f"Iterations: {counters.execution} in runs, {counters.setup} in setup{spent}")
@@ -121,11 +121,12 @@ def _print_run(run: RunView | None) -> None:
             output.result(f"  {foreign(line)}")
 
 
-def _print_proof(proof: EvidenceView | None) -> None:
+def _print_proof(proof: EvidenceView | None, live: RunView | None) -> None:
     """The evidence, check by check."""
     if proof is None:
         return
-    verdict = {True: "the claim holds", False: "the claim does not hold", None: "it was cut off"}[proof.passed]
+    unknown = "under way" if live is not None and live.id == proof.run else "it was cut off"
+    verdict = {True: "the claim holds", False: "the claim does not hold", None: unknown}[proof.passed]
     dry_run = " in a dry run" if proof.dry_run else ""
     tree = f", tree {proof.tree[:12]}" if proof.tree else ""
     output.result(f"Proof: {verdict}{dry_run} (run {proof.run}, claim {proof.claim}{tree})")

@@ -143,7 +143,7 @@ def progress(status: Status | None) -> Progress | None:
 
 
 def _activity(state: RunState) -> str:
-    """What the run does, as far as its journal tells."""
+    """What the run does, according to its journal."""
     purpose = state.started.purpose if state.started is not None else ""
     if state.finished is not None:
         return "over"

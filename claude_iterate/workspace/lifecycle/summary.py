@@ -33,15 +33,15 @@ _KEPT = ("id", "state", "started", "finished", "reason", "detail", "iterations",
 
 def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None:
     """Write the state of a run that begins, goes on or is over. One-off calls are only counted."""
-    told = summarise(RunSummary, run, state, running)
-    if told.purpose in _SETUPS and not running and not told.dry_run:
+    short = summarise(RunSummary, run, state, running)
+    if short.purpose in _SETUPS and not running and not short.dry_run:
         count_setup(layout)
-    if told.purpose == "verify":
-        _record_verification(layout, told)
-    if told.purpose != "run":
+    if short.purpose == "verify":
+        _record_verification(layout, short)
+    if short.purpose != "run":
         return
     about = metadata.read(layout.metadata)
-    _tell(about, told)
+    _update(about, short)
     metadata.write(layout.metadata, about)
 
 
@@ -58,61 +58,61 @@ def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:
     state = fold(reader.milestones(path)) if path.is_file() else RunState()
     if state.started is None:
         return None
-    told = summarise(RunSummary, run, state, running=state.finished is None)
-    _tell(about, told)
-    return told
+    short = summarise(RunSummary, run, state, running=state.finished is None)
+    _update(about, short)
+    return short
 
 
 def catch_up(layout: Layout) -> str:
     """Write down how a run ended that could not do so itself. Returns its id, or nothing. Hold the lock."""
     about = metadata.read(layout.metadata)
-    told = as_journal_has_it(layout, about)
-    if told is None or told.finished is None:
+    short = as_journal_has_it(layout, about)
+    if short is None or short.state != "finished":
         return ""
     metadata.write(layout.metadata, about)
-    return told.id
+    return short.id
 
 
-def _tell(about: Metadata, told: RunSummary) -> None:
+def _update(about: Metadata, short: RunSummary) -> None:
     document = about.document
-    running = told.state == "running"
-    document["run"] = _kept(told)
-    document["status"] = "in_progress" if running else _STATUS.get(told.reason or "", "in_progress")
-    document["lastRun"] = told.updated or creation.now()
-    document["executionIterations"] = told.total_iterations
-    document["totalIterations"] = about.count("setupIterations") + told.total_iterations
-    if told.proven is not None and not running:
-        _note_proof(document, told)
+    running = short.state == "running"
+    document["run"] = _kept(short)
+    document["status"] = "in_progress" if running else _STATUS.get(short.reason or "", "in_progress")
+    document["lastRun"] = short.updated or creation.now()
+    document["executionIterations"] = short.total_iterations
+    document["totalIterations"] = about.count("setupIterations") + short.total_iterations
+    if short.proven is not None and not running:
+        _note_proof(document, short)
 
 
-def _kept(told: RunSummary) -> dict[str, Any]:
+def _kept(short: RunSummary) -> dict[str, Any]:
     """The summary as the file keeps it."""
-    document = msgspec.to_builtins(told)
-    document["state"] = "running" if told.state == "running" else "finished"
-    document["costUsd"] = round(told.cost_usd, 6)
-    return {key: document[key] for key in _KEPT if key != "progress" or told.progress is not None}
+    document = msgspec.to_builtins(short)
+    document["state"] = "running" if short.state == "running" else "finished"
+    document["costUsd"] = round(short.cost_usd, 6)
+    return {key: document[key] for key in _KEPT if key != "progress" or short.progress is not None}
 
 
-def _record_verification(layout: Layout, told: RunSummary) -> None:
+def _record_verification(layout: Layout, short: RunSummary) -> None:
     """A verification of its own: the verdict counts, the story of the last run stays."""
-    if told.proven is None or told.dry_run:
+    if short.proven is None or short.dry_run:
         return
     about = metadata.read(layout.metadata)
-    about.document["status"] = "completed" if told.proven else "in_progress"
-    _note_proof(about.document, told)
+    about.document["status"] = "completed" if short.proven else "in_progress"
+    _note_proof(about.document, short)
     metadata.write(layout.metadata, about)
 
 
-def _note_proof(document: dict[str, Any], told: RunSummary) -> None:
+def _note_proof(document: dict[str, Any], short: RunSummary) -> None:
     """What the original keeps of verifications, under its names, and which run holds the evidence."""
     before = document.get("verification")
     before = before if isinstance(before, dict) else {}
     attempts = before.get("verificationAttempts", 0)
     document["verification"] = before | {
-        "verificationAttempts": (attempts if isinstance(attempts, int) else 0) + max(1, told.claims),
-        "lastVerificationStatus": "pass" if told.proven else "fail",
-        "lastVerificationTime": told.updated,
-        metadata.VERIFIED_BY: told.id,
+        "verificationAttempts": (attempts if isinstance(attempts, int) else 0) + max(1, short.claims),
+        "lastVerificationStatus": "pass" if short.proven else "fail",
+        "lastVerificationTime": short.updated,
+        metadata.VERIFIED_BY: short.id,
     }
 
 
