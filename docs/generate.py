@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import json_forms
 import msgspec
 
 from claude_iterate import errors
@@ -274,6 +275,7 @@ PAGES: dict[str, Callable[[], list[str]]] = {
     "exit-codes": exit_codes,
     "rules": rules,
     "outcomes": outcomes,
+    "json": json_forms.page,
 }
 
 
@@ -282,10 +284,15 @@ def render(name: str) -> str:
     return "\n".join([NOTICE, "", *PAGES[name]()]).rstrip("\n") + "\n"
 
 
+def texts() -> dict[Path, str]:
+    """Every file in docs/reference."""
+    pages = {REFERENCE / f"{name}.md": render(name) for name in PAGES}
+    return pages | {REFERENCE / "json-schema.json": json_forms.schema_text()}
+
+
 def out_of_date() -> list[Path]:
-    """The pages that differ from the code."""
-    paths = {REFERENCE / f"{name}.md": render(name) for name in PAGES}
-    return [path for path, text in paths.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    """The files that differ from the code."""
+    return [path for path, text in texts().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
 
 
 def main(arguments: list[str]) -> int:
@@ -297,7 +304,7 @@ def main(arguments: list[str]) -> int:
         return 1 if stale else 0
     REFERENCE.mkdir(exist_ok=True)
     for path in stale:
-        path.write_text(render(path.stem), encoding="utf-8")
+        path.write_text(texts()[path], encoding="utf-8")
         sys.stdout.write(f"Wrote {path}\n")
     return 0
 
