@@ -1,4 +1,4 @@
-"""Whatever is wrong is said in one line with the way on, before anything is written."""
+"""Every problem is reported in one line with the next step, before anything is written."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_instructions_that_are_a_folder(loop: Any) -> None:
 
 
 def test_torn_metadata(loop: Any) -> None:
-    """Named, with the command that mends it."""
+    """Named, with the command that fixes it."""
     loop.make()
     (loop.workspace / ".metadata.json").write_text('{"name": "my-ta')
     done = untouched(loop, loop.run)
