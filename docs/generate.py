@@ -20,13 +20,14 @@ from claude_iterate.cli import boundary
 from claude_iterate.cli.application import ALIASES, COMMANDS, application
 from claude_iterate.cli.group import Group, aliases
 from claude_iterate.core import events
+from claude_iterate.core.events import vocabulary
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
 from claude_iterate.core.reports import status
-from claude_iterate.core.rules.between import BETWEEN_RULES
-from claude_iterate.core.rules.during import RUNNING_RULES
+from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, STARTING_RULES
+from claude_iterate.core.rules.during import CHECK_RULES, RUNNING_RULES
+from claude_iterate.core.rules.signals_and_requests import REQUEST_RULES, signal_came
 from claude_iterate.core.settings.declared import Setting, catalogue
-from claude_iterate.core.settings.kinds import Duration
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTICE = "<!-- Made from the code by docs/generate.py. Change the code, then run it again. -->"
@@ -101,7 +102,9 @@ def _prose(text: str) -> list[str]:
 
 
 def _options(command: click.Command) -> list[str]:
-    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    options = [
+        parameter for parameter in command.params if isinstance(parameter, click.Option) and not parameter.hidden
+    ]
     rows = [
         (", ".join(code(f"{flag}{_metavar(option)}") for flag in option.opts), option.help or "") for option in options
     ]
@@ -138,7 +141,7 @@ def _default(setting: Setting) -> str:
     value = setting.default
     if value is None:
         return "not set"
-    if isinstance(setting.kind, Duration):
+    if setting.kind.form == "duration":
         for unit, seconds in (("h", 3600), ("m", 60)):
             if value and value % seconds == 0:
                 return code(f"{value / seconds:.0f}{unit}")
@@ -164,7 +167,13 @@ def all_events() -> list[str]:
         lines += [f"## {title}", ""]
         for kind in kinds:
             lines += _struct(kind)
-    return lines
+    lines += ["## Words", "", "A journal of another version may hold others.", ""]
+    rows = [(code(kind.__name__), sentence(kind.__doc__), ", ".join(map(code, kind))) for kind in _vocabularies()]
+    return lines + table(("Type", "Says", "Words"), rows)
+
+
+def _vocabularies() -> list[type[vocabulary.Word]]:
+    return [vocabulary.Kind, vocabulary.Cause, vocabulary.Verb, vocabulary.Why, vocabulary.Purpose]
 
 
 def _struct(kind: Any) -> list[str]:
@@ -216,7 +225,15 @@ def rules() -> list[str]:
         "Each rule names the moment at which it would end Claude; the earliest moment decides.",
         "",
     ]
-    return lines + table(("", "Rule", "Ends Claude when"), _rule_rows(RUNNING_RULES))
+    lines += table(("", "Rule", "Ends Claude when"), _rule_rows(RUNNING_RULES))
+    lines += ["## Before something begins", "", "Asked before an iteration, a proof or a one-off call.", ""]
+    lines += table(("", "Rule", "Says"), _rule_rows(STARTING_RULES))
+    lines += ["## In a proof", "", "Between its checks and its review the first rule that has an opinion ends it.", ""]
+    lines += table(("", "Rule", "Says"), _rule_rows(PROOF_RULES))
+    lines += ["While a check works, each rule names the moment at which it would end it; the earliest wins.", ""]
+    lines += table(("", "Rule", "Ends the check when"), _rule_rows(CHECK_RULES))
+    lines += ["## When the user steers", ""]
+    return lines + table(("", "Rule", "Says"), _rule_rows((signal_came, *REQUEST_RULES)))
 
 
 def _rule_rows(found: Iterable[Callable[..., Any]]) -> Iterable[tuple[str, ...]]:

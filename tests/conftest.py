@@ -8,12 +8,12 @@ import hypothesis
 import pytest
 
 from claude_iterate.selftest.harness.webhook_receiver import Receiver
-from claude_iterate.system import operating_system
+from claude_iterate.system import signals
 
 
 def pytest_configure() -> None:
     """Under `nohup` or in the background, the programs under test must still receive signals."""
-    operating_system.hand_on_no_deafness()
+    signals.restore_signals_for_children()
     hypothesis.settings.register_profile("any machine", deadline=None)  # how long an example takes is not a property
     hypothesis.settings.load_profile("any machine")
 

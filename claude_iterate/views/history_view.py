@@ -24,12 +24,13 @@ from claude_iterate.core.events import (
     SessionOpened,
     Tokens,
 )
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import RETRIED
 from claude_iterate.core.reports.status import Status
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
-UNFINISHED = "unfinished"
+UNFINISHED = Kind.UNFINISHED
 """The outcome of a call that has none yet, or never will."""
 
 

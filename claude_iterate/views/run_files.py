@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core import formats
-from claude_iterate.core.state.run_state import fold
+from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 

@@ -21,7 +21,7 @@ from claude_iterate.core.events import (
     RunFinished,
     RunStarted,
 )
-from claude_iterate.core.state.run_state import fold
+from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary

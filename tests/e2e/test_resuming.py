@@ -19,7 +19,7 @@ REVIEW = [{"init": {}}, {"result": {"total_cost_usd": 0.04}}]
 
 @pytest.mark.parametrize(
     "between",
-    [["verify", "my-task"], ["validate", "my-task"], ["run", "my-task", "--dry-run", "-m", "1"], ["doctor", "--mend"]],
+    [["verify", "my-task"], ["validate", "my-task"], ["run", "my-task", "--dry-run", "-m", "1"], ["doctor", "--fix"]],
     ids=lambda words: words[0] + "-dry" * ("--dry-run" in words),
 )
 def test_a_wait_survives_a_kill_and_what_comes_between(loop: Any, between: list[str]) -> None:

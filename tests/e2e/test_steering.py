@@ -190,7 +190,7 @@ def test_requests_that_mean_nothing_now_disturb_nothing(loop: Any) -> None:
     loop.make()
     loop.script([*PATIENT[:-2], *DONE[1:]])
     process = running(loop)
-    assert "Nothing is waited for" in say(loop, "retry")
+    assert "there is nothing to retry" in say(loop, "retry")
     assert "not paused" in say(loop, "resume")
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +31,13 @@ def test_nothing_is_promised_while_a_check_runs(loop: Any, verb: str) -> None:
     assert outcomes(loop) == [(1, "ok")]
 
 
-COUNTING = """
-import sys
-from claude_iterate.cli.boundary import main
-code = main(sys.argv[1:])
-print(next(line.split()[1] for line in open("/proc/self/io") if line.startswith("rchar")), file=sys.stderr)
-sys.exit(code)
-"""
+def bytes_read(pid: int) -> int:
+    """What a process has read so far; the kernel adds what its finished children read."""
+    words = Path(f"/proc/{pid}/io").read_text().split()
+    return int(words[words.index("rchar:") + 1])
 
 
-@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="only Linux counts the bytes that a process reads")
+@pytest.mark.skipif(not os.access("/proc/self/io", os.R_OK), reason="this system does not tell what a process reads")
 def test_a_huge_journal_delays_no_answer(loop: Any) -> None:
     """The answer is right, and the command has not read the 100 MB for it."""
     loop.make()
@@ -50,14 +47,15 @@ def test_a_huge_journal_delays_no_answer(loop: Any) -> None:
     words = {"seq": 5, "at": 1.0, "elapsed": 1.0, "event": {"event": "Said", "text": "x" * 900}}
     with path.open("a") as journal:
         journal.write((json.dumps(words, separators=(",", ":")) + "\n") * 100_000)
-    done = loop.call("pause", "my-task", program=(sys.executable, "-c", COUNTING))
-    assert "It pauses after this iteration." in done.out
-    assert int(done.err) < path.stat().st_size / 5
-    assert "as was said before" in say(loop, "pause")
+    before = bytes_read(os.getpid()) + bytes_read(process.pid)
+    assert "It pauses after this iteration." in say(loop, "pause")
+    taken = bytes_read(os.getpid()) + bytes_read(process.pid) - before
+    assert "already asked for" in say(loop, "pause")
     assert "does not pause" in say(loop, "resume")
     assert list((loop.workspace / "control").iterdir()) == []
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
+    assert taken < path.stat().st_size / 2
 
 
 def test_a_control_folder_that_leads_elsewhere_is_left_alone(loop: Any) -> None:
@@ -73,7 +71,7 @@ def test_a_control_folder_that_leads_elsewhere_is_left_alone(loop: Any) -> None:
     process = running(loop)
     refused = loop.call("stop", "my-task")
     assert refused.code == 1
-    assert "control/ is a link" in refused.err
+    assert "control is a link" in refused.err
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
     assert [str(event["text"]).split(":")[0] for event in loop.events("Warned")] == [

@@ -15,7 +15,7 @@ from claude_iterate.selftest.faults.fault_table import FAULTS
 from claude_iterate.selftest.harness.fault import Fault
 from claude_iterate.selftest.harness.fault_runner import run_fault
 from claude_iterate.selftest.harness.scripted_project import until
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 
 ROOT = Path(__file__).parents[2]
 WRONG = """
@@ -141,8 +141,8 @@ def test_a_signal_ends_it_and_leaves_nothing_behind(number: signal.Signals, code
     )
     until(lambda: list(tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state/call-*.json")))
     (state,) = tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state")
-    assert list(operating_system.processes_with("CLAUDE_ITERATE_FAKE_STATE", str(state)))
+    assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state)))
     process.send_signal(number)
     assert process.wait(30) == code
-    assert list(operating_system.processes_with("CLAUDE_ITERATE_FAKE_STATE", str(state))) == []
+    assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state))) == []
     assert list(tmp_path.glob("claude-iterate-selftest-*")) == []

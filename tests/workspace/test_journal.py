@@ -75,13 +75,11 @@ def test_an_event_of_a_later_version_does_not_hide_the_others(tmp_path: Path) ->
 def test_long_texts_are_shortened_and_say_so(tmp_path: Path) -> None:
     """The whole lies in the raw stream."""
     path = tmp_path / "events.ndjson"
-    written(
-        path, [Entry(1, 0, 0, Said("x" * 10_000)), Entry(2, 0, 0, IterationStarted(1, "I" * 10_000, "S", "P", 5, 6))]
-    )
+    written(path, [Entry(1, 0, 0, Said("x" * 10_000)), Entry(2, 0, 0, IterationStarted(1, "I" * 10_000, "S", "P", 5))])
     first, second = reader.read(path)
     assert isinstance(first.event, Said)
     assert len(first.event.text) + first.event.cut == 10_000
-    assert second.event == IterationStarted(1, prompt_bytes=5, system_prompt_bytes=6)
+    assert second.event == IterationStarted(1, prompt_bytes=5)
     assert path.stat().st_size < 1000
 
 

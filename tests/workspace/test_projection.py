@@ -19,7 +19,8 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.run_state import RunState, fold
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout

@@ -115,8 +115,6 @@ def _read(resolved: Resolved, key: str, origin: bool, as_json: bool) -> None:
         output.note(f"`{setting.key}` is not set. {setting.sentence}")
     else:
         output.result(as_text(found["value"]) + (f"  ({config_list.source(found)})" if origin else ""))
-    if setting.planned and not as_json:
-        output.note("(read, not used yet)")
 
 
 def setting_prefix(group: str) -> str:
@@ -149,8 +147,6 @@ def _change(
     else:
         shown = f"= {as_text(covered(setting.key, now))}" if now is not None else "is not set"
         output.done(f"{setting.key} {shown}  ({path})")
-    if setting.planned:
-        output.note("(read, not used yet)")
     if setting.key == "claude.args" and any(_DANGEROUS in (word or "") for word in words[:2]):
         output.warn(f"{_DANGEROUS} lets Claude do everything, unasked. Use it only where nothing can be lost.")
     _tell_if_hidden(invocation, setting.key, kind, workspace)

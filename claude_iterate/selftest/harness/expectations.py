@@ -9,7 +9,7 @@ from typing import Any
 
 from claude_iterate.selftest.harness.fault import Check, FaultProject
 from claude_iterate.selftest.harness.scripted_project import Done, TooSlow
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 from claude_iterate.workspace.running import run_lock
 
 LONGEST_ARGUMENT = 128 * 1024
@@ -21,7 +21,7 @@ def no_process_is_left(project: FaultProject, _done: Done) -> str:
     try:
         project.gone()
     except TooSlow:
-        names = ", ".join(operating_system.describe_process(pid) for pid in project.processes())
+        names = ", ".join(processes.describe(pid) for pid in project.processes())
         return f"processes are left: {names}"
     return ""
 
@@ -155,9 +155,7 @@ def _too_large(what: str, size: int, most: int) -> str:
 def process_is_gone(file: str) -> Check:
     """The process whose id is in this file of the workspace is not alive."""
     return lambda project, _done: (
-        f"the process in {file} is alive"
-        if operating_system.is_alive(int((project.workspace / file).read_text()))
-        else ""
+        f"the process in {file} is alive" if processes.is_alive(int((project.workspace / file).read_text())) else ""
     )
 
 

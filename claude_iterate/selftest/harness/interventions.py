@@ -12,7 +12,7 @@ from pathlib import Path
 
 from claude_iterate.selftest.harness.fault import FaultProject, Intervention
 from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, Done
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes, signals
 
 
 def _working(project: FaultProject, flags: tuple[str, ...]) -> subprocess.Popen[bytes]:
@@ -91,14 +91,14 @@ def killed(event: str, count: int = 1, mess: bool = False, guardian: bool = Fals
 
 def _kill_guardian(runner: int) -> None:
     """It is the only child of the runner that is a shell."""
-    for pid in operating_system.descendants({runner}):
-        if operating_system.describe_process(pid).startswith("/bin/sh"):
-            operating_system.send(pid, signal.SIGKILL)
+    for pid in processes.descendants({runner}):
+        if processes.describe(pid).startswith("/bin/sh"):
+            signals.send(pid, signal.SIGKILL)
 
 
 def cannot_list_children() -> str:
     """Only Linux lists the children of a process."""
-    return "" if operating_system.LINUX else "this system does not list the children of a process"
+    return "" if processes.LINUX else "this system does not list the children of a process"
 
 
 def _make_mess(project: FaultProject) -> None:

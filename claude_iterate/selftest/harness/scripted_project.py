@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from claude_iterate.core.settings.declared import catalogue
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes, signals
 from claude_iterate.workspace.layout import Layout
 
 NAME = "my-task"
@@ -194,8 +194,8 @@ class ScriptedProject:
     def processes(self) -> list[int]:
         """Every living process of this project except the commands that were started here."""
         ours = {process.pid for process in self.started if process.poll() is None}
-        found = set(operating_system.processes_with(_MARK, str(self.state))) - ours
-        return [pid for pid in found if operating_system.is_alive(pid)]
+        found = set(processes.with_environment(_MARK, str(self.state))) - ours
+        return [pid for pid in found if processes.is_alive(pid)]
 
     def gone(self) -> None:
         """Every process ends within 10 seconds."""
@@ -217,7 +217,7 @@ class ScriptedProject:
                 if pipe is not None:
                     pipe.close()
         for pid in self.processes():
-            operating_system.send(pid, signal.SIGKILL)
+            signals.send(pid, signal.SIGKILL)
 
 
 def _variables(settings: Mapping[str, Any]) -> dict[str, str]:

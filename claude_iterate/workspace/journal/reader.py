@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.events import Entry, RunStarted
-from claude_iterate.core.state.run_state import RunState, fold
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace.layout import Layout
 
 _TAIL = 4 * 1024 * 1024

@@ -8,9 +8,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from claude_iterate.core.state.run_state import RunState, fold
-from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace import metadata
+from claude_iterate.workspace.files.folders import unwritable_workspace
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import creation
@@ -94,7 +95,7 @@ def _note_proof(document: dict[str, Any], state: RunState) -> None:
     before = before if isinstance(before, dict) else {}
     attempts = before.get("verificationAttempts", 0)
     document["verification"] = before | {
-        "verificationAttempts": (attempts if isinstance(attempts, int) else 0) + max(1, state.claims),
+        "verificationAttempts": (attempts if isinstance(attempts, int) else 0) + max(1, state.claim.judged),
         "lastVerificationStatus": "pass" if state.proof and state.proof.passed else "fail",
         "lastVerificationTime": _iso(state.last_at),
     }
@@ -136,10 +137,7 @@ def reset(layout: Layout) -> list[str]:
                 layout.status.replace(layout.folder / ".status.json.bak")
                 done.append("the old .status.json is now .status.json.bak")
         except OSError as error:
-            raise WorkspaceProblem(
-                f"The workspace {layout.name!r} cannot be written: {error.strerror}.",
-                f"Check the permissions of {layout.folder}",
-            ) from None
+            raise unwritable_workspace(layout.name, layout.folder, error) from None
     return done
 
 
