@@ -80,7 +80,7 @@ VALUES = (
     *("5m", "1h", 3, "https://x.y", {"A": "b"}),
     *(["a"], ["x{9999999999}"], ["(" * 3000 + ")" * 3000]),
 )
-"""What somebody may take for the value of a setting."""
+"""What a user may try as the value of a setting."""
 
 
 LEFT_OUT = re.compile(r"\((\d+) more such lines; the journal leaves them out\)")
@@ -168,7 +168,7 @@ def stream(chance: Random, folder: Path) -> None:
 
 
 def kept_journal(chance: Random, folder: Path) -> None:
-    """A journal that somebody damaged: whatever can be read is folded, and a run can go on from it."""
+    """A damaged journal: what can be read is folded, and a run can continue from it."""
     entries = [STARTED, IterationStarted(1), IterationFinished(1, classify(Evidence()))]
     keeper = _Keeper(folder)
     for event in entries:
