@@ -44,15 +44,6 @@ class AgentProblem(ExpectedError):
     """Claude cannot be started."""
 
 
-def unwritable_workspace(name: str, place: object, error: OSError) -> WorkspaceProblem:
-    """The workspace `name` cannot be written; `place` is the folder whose permissions and free space matter."""
-    where = f": {error.filename}" if error.filename else ""
-    return WorkspaceProblem(
-        f"The workspace {name!r} cannot be written: {error.strerror}{where}.",
-        advice(error, f" of {place}"),
-    )
-
-
 def advice(error: OSError, of: str) -> str:
     """What to do when something cannot be written; `of` says where, or is empty."""
     return RAISE_FILE_LIMIT if error.errno == errno.EFBIG else f"Check the permissions and free space{of}"

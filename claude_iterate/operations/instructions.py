@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from claude_iterate.errors import ExpectedError, WorkspaceProblem, unwritable_workspace
+from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files.folders import unwritable_workspace
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project

@@ -6,15 +6,13 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
-from claude_iterate.errors import WorkspaceProblem, unwritable_workspace
+from claude_iterate.workspace.files.folders import unwritable_workspace
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import dry_run_files, summary
 
 
 def tidy_up(layout: Layout, dry_run: bool) -> None:
     """Record how a killed last run ended, if it could not. A real run starts without what a dry run left."""
-    if layout.runs.exists() and not layout.runs.is_dir():
-        raise WorkspaceProblem(f"{layout.runs} is not a folder.", "Move it away; a folder belongs there.")
     try:
         summary.catch_up(layout)
         if dry_run:

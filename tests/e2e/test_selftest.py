@@ -92,7 +92,7 @@ def test_an_unknown_name_is_refused_beside_a_known_one(tmp_path: Path) -> None:
     """It is named, with what was meant: nobody must take silence for a fault that was survived."""
     done = selftest(tmp_path, "--only", "http-401", "--only", "htp-403")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "No fault fits htp-403" in done.stderr
+    assert "No fault is called htp-403" in done.stderr
     assert "Did you mean http-403" in done.stderr
 
 

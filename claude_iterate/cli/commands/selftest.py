@@ -48,7 +48,7 @@ def command(only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: b
     for pattern in only:
         if not chosen((pattern,)):
             instead = meant(pattern, [one.name for one in chosen(())])
-            raise UsageProblem(f"No fault fits {pattern}.", f"{instead}See: claude-iterate selftest --list")
+            raise UsageProblem(f"No fault is called {pattern}.", f"{instead}See: claude-iterate selftest --list")
     scenarios = chosen(only)
     if only_list:
         _list(scenarios, as_json)
@@ -78,7 +78,7 @@ def _play(scenarios: list[Scenario], jobs: int | None, as_json: bool) -> int:
                 if not as_json:
                     _row(verdict, scenarios)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # nobody was told of it
+        shutil.rmtree(folder, ignore_errors=True)  # its path was not printed
         raise
     with contextlib.suppress(OSError):  # not empty: the folders of faults that were not survived are kept
         folder.rmdir()
@@ -92,7 +92,7 @@ def _play(scenarios: list[Scenario], jobs: int | None, as_json: bool) -> int:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """The first signal ends the plays in good order; while they are ended, further ones change nothing."""
+    """The first signal ends the faults cleanly; further signals during that change nothing."""
     heard: list[str] = []
 
     def notice(name: str) -> None:

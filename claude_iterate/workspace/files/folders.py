@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.errors import WorkspaceProblem, advice
 
 
 @contextlib.contextmanager
@@ -66,3 +66,12 @@ def _exchange(made: Path, folder: Path) -> None:
 
 def _aside(path: Path) -> Path:
     return path.with_name(f".{path.name}.deleted.{os.getpid()}")
+
+
+def unwritable_workspace(name: str, place: Path, error: OSError) -> WorkspaceProblem:
+    """The workspace `name` cannot be written; `place` is the folder whose permissions and free space matter."""
+    where = f": {error.filename}" if error.filename else ""
+    return WorkspaceProblem(
+        f"The workspace {name!r} cannot be written: {error.strerror}{where}.",
+        advice(error, f" of {place}"),
+    )

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from claude_iterate.core import formats
-from claude_iterate.errors import WorkspaceProblem, unwritable_workspace
+from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic
-from claude_iterate.workspace.files.folders import appearing
+from claude_iterate.workspace.files.folders import appearing, unwritable_workspace
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import FORMAT
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from claude_iterate.core.state.run_state import RunState, fold
-from claude_iterate.errors import unwritable_workspace
 from claude_iterate.workspace import metadata
+from claude_iterate.workspace.files.folders import unwritable_workspace
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import creation

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core import formats
-from claude_iterate.errors import WorkspaceProblem, unwritable_workspace
+from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import operating_system
+from claude_iterate.workspace.files.folders import unwritable_workspace
 
 _ASKING = 0.5
 
