@@ -24,7 +24,7 @@ class Invocation:
 
     folder: Path
     environ: Mapping[str, str]
-    colour: bool
+    color: bool
     flags: Mapping[str, str] = field(default_factory=dict)
     """Settings given before the command, by dotted key."""
 

@@ -170,7 +170,7 @@ def _written(path: Path, key: str, value: str | None, add: str | None, remove: s
 def _after(invocation: Invocation, user: bool, workspace: str | None) -> Resolved | None:
     """The effective values after the change; None when another key is bad, which the next command reports."""
     try:
-        return _resolved(Invocation(invocation.folder, invocation.environ, invocation.colour), user, workspace)
+        return _resolved(Invocation(invocation.folder, invocation.environ, invocation.color), user, workspace)
     except ExpectedError:
         return None
 

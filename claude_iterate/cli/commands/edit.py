@@ -38,7 +38,7 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
             "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
         )
-    options = Options(dry_run=dry_run, as_json=as_json, color=invocation.colour, purpose="edit")
+    options = Options(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit")
     composed = compose.compose(invocation.project, layout, options, goal, TerminalUser())
     if composed.exit_code:
         return composed.exit_code

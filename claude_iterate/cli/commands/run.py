@@ -73,7 +73,7 @@ def command(
         dry_run=dry_run,
         detailed=detailed_exit_code,
         as_json=as_json,
-        color=invocation.colour,
+        color=invocation.color,
     )
     project = invocation.project
     done = launch(project, project.layout(name), options, TerminalUser())

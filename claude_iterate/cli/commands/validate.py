@@ -44,9 +44,9 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
         flags=layer_from_options({"output": output_level(verbose, quiet)}),
         dry_run=dry_run,
         as_json=as_json,
-        color=invocation.colour,
+        color=invocation.color,
         purpose="validate",
-        errand={"report_path": str(path)},
+        prompt_values={"report_path": str(path)},
     )
     done = launch(invocation.project, layout, options, TerminalUser())
     if done.exit_code:

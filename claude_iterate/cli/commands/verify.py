@@ -65,7 +65,7 @@ def command(
         skip_permissions=dangerously_skip_permissions,
         dry_run=dry_run,
         as_json=as_json,
-        color=invocation.colour,
+        color=invocation.color,
         purpose="verify",
         report=_report_path(layout, report_path) if report_path else "",
     )
