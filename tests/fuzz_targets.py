@@ -33,7 +33,7 @@ from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
 from claude_iterate.core.state.handover import resumption
-from claude_iterate.core.state.run_state import fold
+from claude_iterate.core.state.run_state import RunState, fold
 from claude_iterate.engine.call import evidence
 from claude_iterate.engine.clock import SystemClock
 from claude_iterate.engine.recorder import Recorder
@@ -108,11 +108,11 @@ class _Keeper:
         redactor = Redactor({"A_TOKEN": "swordfish-swordfish"})
         self.recorder = Recorder(SystemClock(), self._journal, self._show, redactor, troubles)
 
-    def _show(self, entry: Entry) -> None:
+    def _show(self, entry: Entry, state: RunState) -> None:
         self.count += 1
         for sink in self._sinks:
-            sink(entry)
-        notices(entry, self.recorder.state)
+            sink(entry, state)
+        notices(entry, state)
 
     def close(self) -> None:
         for sink in self._sinks:

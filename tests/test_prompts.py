@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,15 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_iterate.errors import ExpectedError
-from claude_iterate.prompts import ITERATION_VARIABLES, Prompts, shipped_folder
+from claude_iterate.prompts import Prompts, shipped_folder
 
 MODES = ["loop", "iterative"]
-ABSENT = ["previous_status", "previous_summary", "failures", "notes", "agents_text"]
+ABSENT = ["previous_status", "failures", "notes", "agents_text"]
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "change-the-prompts.md"
 
 
 def values(**changes):
-    """Everything a template of an iteration may use."""
-    known = {name: f"<{name}>" for name in ITERATION_VARIABLES}
+    """Everything a template of an iteration may use: what the documentation names."""
+    rows = PAGE.read_text().partition("| Variable |")[2].partition("\n\n")[0]
+    names = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in rows.splitlines()[2:]))
+    known = {name: f"<{name}>" for name in names}
     known |= {
         "iteration": 3,
         "max_iterations": 50,
@@ -44,7 +48,7 @@ def test_the_nearest_folder_wins_and_the_mode_before_the_plain_name(tmp_path):
     """Folders first to last, in each `<mode>/<name>.md` before `<name>.md`, the shipped ones at the end."""
     near, far = tmp_path / "near", tmp_path / "far"
     prompts = Prompts([near, far], "loop")
-    assert prompts.find("iteration") == shipped_folder() / "loop" / "iteration.md"
+    assert prompts.find("iteration") == shipped_folder() / "iteration.md"
     for path in [far / "iteration.md", far / "loop" / "iteration.md", near / "iteration.md"]:
         write(path.parent, path.name, str(path))
         assert prompts.render("iteration", {}) == str(path)
@@ -125,6 +129,21 @@ def test_what_is_there_is_mentioned(mode, name):
     empty = dict.fromkeys(ABSENT, "")
     prompts = Prompts([], mode).iteration_prompts(values(**{**empty, name: "only this"}))
     assert "only this" in prompts.system + prompts.user
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_of_the_last_report_is_said_twice(mode):
+    """The line of the last report has its summary in it."""
+    said = values(previous_status="3/4 items - moved the users", previous_summary="moved the users")
+    assert Prompts([], mode).iteration_prompts(said).user.count("moved the users") == 1
+
+
+def test_the_modes_differ_only_where_they_must(tmp_path):
+    """One shipped file serves both modes, and a file of a mode still wins over it."""
+    assert [path.name for path in shipped_folder().iterdir() if path.is_dir()] == []
+    own = write(tmp_path, "iterative/status-instructions.md", "Mine")
+    assert Prompts([tmp_path], "iterative").find("status-instructions") == own
+    assert Prompts([tmp_path], "loop").find("status-instructions") == shipped_folder() / "status-instructions.md"
 
 
 def test_status_instructions_of_the_workspace_replace_the_shipped_ones():

@@ -40,7 +40,7 @@ class Recorder:
         self,
         clock: Clock,
         journal: Journal,
-        show: Callable[[Entry], None],
+        show: Callable[[Entry, RunState], None],
         redactor: Redactor,
         troubles: list[Warned],
     ) -> None:
@@ -92,4 +92,4 @@ class Recorder:
         entry = Entry(self._sequence, at, elapsed, event)
         self.state = reduce(self.state, entry)
         self._journal.append(entry)
-        self._show(entry)
+        self._show(entry, self.state)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from claude_iterate.agent import conversation
-from claude_iterate.agent.command import command_line, discovery
+from claude_iterate.agent.command import discovery
+from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.operations import run_folders
@@ -76,25 +77,26 @@ def find_claude(project: Project, layout: Layout | None) -> str:
 def refuse_broken_claude(project: Project) -> None:
     """An AgentProblem when Claude is installed but cannot tell its version."""
     claude = project.resolved.settings.claude
-    discovery.version(claude.command, {**project.environ, **claude.env}, project.root)
+    discovery.version(claude, project.environ, project.root)
 
 
 def _program(project: Project, claude: ClaudeSettings) -> str:
-    return discovery.find(claude.command, {**project.environ, **claude.env}, project.root)
+    return discovery.find(claude, project.environ, project.root)
 
 
 def _converse(project: Project, layout: Layout, options: Options, warn: Callable[[str], None]) -> int:
     """Let the user talk with Claude until Claude exits; the exit code. Any conversation counts as a setup."""
     settings = options.settings_for(project, layout)
-    program = _program(project, settings.claude)
+    _program(project, settings.claude)  # before anything is locked or written
     texts = text_source(project, layout, settings).errand(options.purpose, {})
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         run = run_folders.new_run_id(layout)
         held.tell(run)
-        environment = command_line.environment(project.environ, settings.claude, run, layout.folder)
+        environment = run_environment(project.environ, settings.claude, run, layout.folder)
         with conversation.arguments(settings.claude, texts.system, texts.user, layout.working, run) as argv:
             grace = settings.timeouts.terminate_grace
-            ended = conversation.converse([program, *argv[1:]], environment, layout.root, run, grace)
+            command = discovery.prepare(argv, environment, layout.root)
+            ended = conversation.converse(*command, layout.root, run, grace)
         if not options.dry_run:
             summary.count_setup(layout)
     if ended.signal:

@@ -33,8 +33,7 @@ def settings_checked(project: Project, layout: Layout, options: Options, user: U
 
 def claude_version(project: Project, settings: Settings) -> str:
     """The version that Claude tells; an AgentProblem when it cannot be started."""
-    claude = settings.claude
-    return discovery.version(claude.command, {**project.environ, **claude.env}, project.root)
+    return discovery.version(settings.claude, project.environ, project.root)
 
 
 def missing_permissions(

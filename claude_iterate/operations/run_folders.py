@@ -6,6 +6,7 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
+from claude_iterate.workspace import leftover_files
 from claude_iterate.workspace.files.folders import unwritable_workspace
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import dry_run_files, summary
@@ -13,6 +14,7 @@ from claude_iterate.workspace.lifecycle import dry_run_files, summary
 
 def tidy_up(layout: Layout, dry_run: bool) -> None:
     """Record how a killed last run ended, if it could not. A real run starts without what a dry run left."""
+    leftover_files.remove_abandoned_files(layout)
     try:
         summary.catch_up(layout)
         if dry_run:

@@ -9,16 +9,16 @@ from claude_iterate.core.events import Warned
 from claude_iterate.engine.plan import Plan
 from claude_iterate.operations.run_options import Options
 from claude_iterate.sinks.console.console import Console
-from claude_iterate.sinks.fanout import Fanout
+from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.log.text_log import TextLog
-from claude_iterate.sinks.sink import Sink
 
 
 def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned]) -> Fanout:
     """All sinks as one. What goes wrong in a sink becomes one of the `troubles`; the run goes on."""
     sinks: list[Sink] = [_console(plan, options)]
     try:
-        sinks.insert(0, TextLog(plan.log, lambda text: troubles.append(Warned(text))))
+        log = TextLog(plan.log, lambda text: troubles.append(Warned(text)), attended=plan.settings.attended)
+        sinks.insert(0, log)
     except OSError as error:
         troubles.append(Warned(f"There will be no log: {plan.log} cannot be written: {error.strerror}."))
     if plan.settings.notify.url:

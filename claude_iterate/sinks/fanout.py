@@ -1,12 +1,29 @@
-"""One sink made of many: what breaks one of them reaches neither the others nor the run."""
+"""What a sink is, and one sink made of many: an error in one reaches neither the others nor the run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from claude_iterate.core.events import Entry
-from claude_iterate.sinks.sink import Sink
+from claude_iterate.core.state.run_state import RunState
+
+
+class Sink(Protocol):
+    """A reader of entries, called from one thread, in order. Times are elapsed seconds of the run."""
+
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        """Take note of what happened; `state` is the run's after this entry."""
+
+    def tick(self, now: float) -> None:
+        """Time passes: about once a second, busy or not. `now` is on the clock of `Entry.elapsed`."""
+
+    def flush(self) -> None:
+        """Put everything noted so far where it belongs: a signal came, or an iteration ended."""
+
+    def close(self) -> None:
+        """The run is over; nothing comes after this."""
 
 
 class Fanout:
@@ -21,12 +38,12 @@ class Fanout:
         self._working = tuple(sinks)
         self._on_failure = on_failure
 
-    def __call__(self, entry: Entry) -> None:
+    def __call__(self, entry: Entry, state: RunState) -> None:
         """Hand on an entry. Written out, because it is called for every event."""
         failures: list[tuple[Sink, Exception]] = []
         for sink in self._working:
             try:
-                sink(entry)
+                sink(entry, state)
             except Exception as error:  # noqa: BLE001 -- this is the wall between onlookers and the run
                 failures.append((sink, error))
         self._leave_out(failures)

@@ -26,8 +26,7 @@ from claude_iterate.core.events import (
     ToolCalled,
 )
 from claude_iterate.core.formats import counted, money, one_line, precise_moment
-from claude_iterate.text.excerpt_limits import Limits
-from claude_iterate.text.line_blocks import first_and_rest, indented, indented_head
+from claude_iterate.text.line_blocks import Limits, first_and_rest, indented, indented_head
 from claude_iterate.text.tool_calls import call_lines
 from claude_iterate.text.tool_results import result_lines
 

@@ -7,7 +7,6 @@ from claude_iterate.core.events import (
     CutStarted,
     IterationFinished,
     LeftoversEnded,
-    Requested,
     RunStarted,
     StatusChanged,
     StopRequested,
@@ -103,22 +102,11 @@ def warned(event: Warned) -> list[str]:
 
 
 def stop_requested(event: StopRequested, in_iteration: bool = True) -> list[str]:
-    """The answer to a signal."""
+    """When the run stops, and who asked for it: a signal, a key or a command."""
     if event.now or not in_iteration:
-        return ["Stopping now..."]
+        return [f"Stopping now ({event.by})."]
     again = " again" if event.by == "SIGINT" else ""
-    return [f"Stopping after this iteration; press Ctrl-C{again} to stop now."]
-
-
-def requested(event: Requested) -> list[str]:
-    """The answer to somebody who steers; a stop has its own line."""
-    words = {
-        "pause": "Paused: no new iteration begins until `resume`.",
-        "resume": "Going on.",
-        "skip": "Skipping.",
-        "reboot": "Starting anew with fresh context.",
-    }
-    return [words[event.verb]] if event.verb in words else []
+    return [f"Stopping after this iteration ({event.by}). Press Ctrl-C{again} to stop now."]
 
 
 def cut_started(event: CutStarted) -> list[str]:

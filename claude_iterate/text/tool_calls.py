@@ -8,8 +8,7 @@ from typing import Any
 
 from claude_iterate.core.events import ToolCalled
 from claude_iterate.core.formats import counted, one_line
-from claude_iterate.text.excerpt_limits import Limits
-from claude_iterate.text.line_blocks import INDENT, indented, indented_head
+from claude_iterate.text.line_blocks import INDENT, Limits, indented, indented_head
 
 DEEPER = INDENT * 2
 SHORT = 80

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from claude_iterate.core.events import ToolAnswered
 from claude_iterate.core.formats import counted
-from claude_iterate.text.excerpt_limits import Limits
-from claude_iterate.text.line_blocks import INDENT, first_and_rest, head, indented, indented_head
+from claude_iterate.text.line_blocks import INDENT, Limits, first_and_rest, head, indented, indented_head
 
 STRING_NOT_FOUND = (
     "❌ Edit failed: String not found in file",

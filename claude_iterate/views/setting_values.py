@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from claude_iterate.core.events import Tokens
 
-from claude_iterate.core.secrets.patterns import masked
-from claude_iterate.core.secrets.secret_names import is_secret_name
+from claude_iterate.core.secrets.patterns import is_secret_name, masked
 
 COVER = "***"
 

@@ -28,7 +28,7 @@ from claude_iterate.core.events import (
     ToolCalled,
 )
 from claude_iterate.text import claude_blocks
-from claude_iterate.text.excerpt_limits import CONSOLE
+from claude_iterate.text.line_blocks import CONSOLE
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "claude-2.1.197").glob("*.ndjson"))
 

@@ -56,14 +56,13 @@ def test_empty_text_can_be_set(typed: Any) -> None:
 
 
 def test_keys_explains_every_setting(typed: Any) -> None:
-    """Kind, default, value, source and sentence of each; what is not used yet says so."""
+    """Kind, default, value, source and sentence of each."""
     typed("config", "delay", "9")
     document = typed("config", "--keys", "--json").document
     assert [item["key"] for item in document["keys"]] == list(catalogue())
     delay = next(item for item in document["keys"] if item["key"] == "delay")
     assert (delay["default"], delay["current"]["value"], delay["current"]["source"]) == (2, 9, "project")
     text = typed("config", "--keys").out
-    assert ("(read, not used yet)" in text) is any(setting.planned for setting in catalogue().values())
     for setting in catalogue().values():
         assert setting.sentence in text
 

@@ -108,10 +108,10 @@ def test_stagnation_and_the_iteration_limit_are_not_called_complete() -> None:
     """Both are completions in the seed's sense, and say what they are."""
     notice = one(RunFinished("stagnation", "2", iterations=5))
     assert look(notice)[:2] == ("completion", "Stagnation Detected")
-    assert notice.body.startswith("⚠️ Stagnation detected: 2 consecutive iterations with no work\n\n")
+    assert notice.body.startswith("⚠ Stagnation detected: 2 consecutive iterations with no work\n\n")
     notice = one(IterationFinished(1, OK, HALF), RunFinished("max_iterations", "50", iterations=50))
     assert look(notice)[:2] == ("completion", "Maximum Iterations Reached")
-    assert notice.body.startswith("⚠️ Reached maximum iterations (50)\n\n")
+    assert notice.body.startswith("⚠ Reached maximum iterations (50)\n\n")
     assert "Status: 35/60 items - Migrated" in notice.body
 
 
@@ -123,19 +123,19 @@ def test_failures_are_errors(reason: Reason) -> None:
     notice = one(IterationFinished(3, OK), RunFinished(reason, "because of this", "do that"))
     assert look(notice) == ("error", "Execution Error", "urgent", "claude-iterate,error")
     lines = f"Workspace: my-task\nIteration: 1\nReason: {reason}\nError: because of this\ndo that"
-    assert notice.body == f"ERROR ENCOUNTERED ⚠️\n\n{lines}"
+    assert notice.body == f"ERROR ENCOUNTERED ⚠\n\n{lines}"
 
 
 def test_blocked() -> None:
     """What the agent needs from a person."""
     notice = one(RunFinished("blocked", "the password"))
     assert look(notice) == ("blocked", "Agent Blocked", "high", "claude-iterate,blocked")
-    assert "It needs: the password" in notice.body
+    assert "Needed: the password" in notice.body
 
 
 @pytest.mark.parametrize("reason", ["interrupted", "terminated", "stopped"])
 def test_stopped(reason: Reason) -> None:
-    """Somebody wanted it so: no error."""
+    """A stop that was asked for is not an error."""
     notice = one(RunFinished(reason, "SIGINT", iterations=2))
     assert look(notice) == ("stopped", "Run Stopped", "default", "claude-iterate,stopped")
     assert "Total iterations: 2\nReason: " in notice.body
@@ -154,10 +154,10 @@ def test_waiting_for_a_limit() -> None:
     """Why, and until when; then that it goes on."""
     notice = one(WaitStarted("usage_limit", AT + 60, "You've hit your limit", "five_hour"))
     assert look(notice) == ("limit_wait", "Waiting For A Limit", "default", "claude-iterate,limit")
-    assert notice.body.endswith("Reason: You've hit your limit\nGoes on: 2025-10-15T14:24:45.000Z")
+    assert notice.body.endswith("Reason: You've hit your limit\nContinues at: 2025-10-15T14:24:45.000Z")
     notice = one(WaitStarted("reserve", AT), WaitEnded("reserve"))
     assert look(notice)[:2] == ("limit_over", "Wait Over")
-    assert one(WaitStarted("usage_limit", 1e300)).body.endswith("Goes on: 1e+300")
+    assert one(WaitStarted("usage_limit", 1e300)).body.endswith("Continues at: 1e+300")
 
 
 def test_an_overload_is_no_news() -> None:

@@ -11,9 +11,8 @@ import pytest
 
 from claude_iterate.core.events import Event, IterationFinished, Outcome, RunFinished, Said, StatusChanged, ToolCalled
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.secrets.patterns import MASK
+from claude_iterate.core.secrets.patterns import MASK, is_secret_name
 from claude_iterate.core.secrets.redact import WORDS, Redactor, redactor_for
-from claude_iterate.core.secrets.secret_names import is_secret_name
 from claude_iterate.core.settings.declared import Settings
 
 ENVIRONMENT = {"GITHUB_TOKEN": "very-secret-value", "HOME": "/home/somebody", "ANTHROPIC_API_KEY": 'quo"ted-secret'}

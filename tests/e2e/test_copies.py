@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 from tests.e2e.conftest import until
 
 HANG = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
@@ -44,7 +44,7 @@ def test_a_copy_does_not_touch_the_run_that_it_was_copied_from(loop: Any, live: 
     assert loop.call("reset", "copy").code == 0
     assert loop.call("run", "copy").code == 0
     assert live.poll() is None
-    assert operating_system.is_alive(claude(loop))
+    assert processes.is_alive(claude(loop))
 
 
 def test_a_copied_project_is_a_copy_too(loop: Any, live: subprocess.Popen[bytes]) -> None:
@@ -53,7 +53,7 @@ def test_a_copied_project_is_a_copy_too(loop: Any, live: subprocess.Popen[bytes]
     shutil.copytree(loop.root, elsewhere)
     loop.call("-C", str(elsewhere), "doctor", "--fix")
     assert loop.call("-C", str(elsewhere), "run", "my-task").code == 1
-    assert operating_system.is_alive(claude(loop))
+    assert processes.is_alive(claude(loop))
     live.kill()
     live.wait()
     loop.gone()

@@ -33,7 +33,7 @@ class Nobody:
 
 def made(folder: Path) -> tuple[Inbox, Recorder]:
     nobody = Nobody()
-    recorder = Recorder(SystemClock(), nobody, lambda entry: None, Redactor({}), [])
+    recorder = Recorder(SystemClock(), nobody, lambda entry, state: None, Redactor({}), [])
     desk = StatusDesk(Layout(folder, folder), Settings().notification.status_watch, recorder)
     recorder.record(RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",)))
     return Inbox(recorder, desk, nobody, 1.0), recorder

@@ -36,7 +36,7 @@ class Nobody:
 def test_the_journal_is_synced_when_the_engine_is_about_to_wait(tmp_path: Path) -> None:
     """Not before: a sync while there is something to do would hold that up."""
     writer = Counting(tmp_path / "r" / "events.ndjson", lambda text: None)
-    recorder = Recorder(SystemClock(), writer, lambda entry: None, Redactor({}), [])
+    recorder = Recorder(SystemClock(), writer, lambda entry, state: None, Redactor({}), [])
     desk = StatusDesk(Layout(tmp_path, tmp_path), Settings().notification.status_watch, recorder)
     inbox = Inbox(recorder, desk, Nobody(), 1.0)
     recorder.record(RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",)))

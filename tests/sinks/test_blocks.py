@@ -26,7 +26,7 @@ from claude_iterate.core.events import (
     ToolCalled,
 )
 from claude_iterate.text.claude_blocks import lines
-from claude_iterate.text.excerpt_limits import CONSOLE, WHOLE
+from claude_iterate.text.line_blocks import CONSOLE, WHOLE
 from claude_iterate.text.transcript import Transcript
 
 
@@ -45,7 +45,7 @@ from claude_iterate.text.transcript import Transcript
             LimitReported("rejected", "five_hour", 1760538225.0, 0.92),
             ["⚠ Usage limit five_hour: rejected, 92% used, resets 2025-10-15T14:23:45.000Z"],
         ),
-        (LimitReported("rejected", "", 1e30), ["⚠ Usage limit: rejected, resets at 1e+30"]),
+        (LimitReported("rejected", "", 1e30), ["⚠ Usage limit: rejected, resets 1e+30"]),
         (AgentNoted("compact_boundary"), ["· compact_boundary"]),
         (AgentNoted("hook", "a\nb"), ["· hook: a", "   b"]),
         (GarbageSeen("warning: x", 10), ["? warning: x"]),

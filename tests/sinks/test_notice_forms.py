@@ -9,14 +9,14 @@ import json
 from typing import Any
 
 from claude_iterate.core.settings.declared import NotifySettings
-from claude_iterate.sinks.notifications.notice_forms import letter
+from claude_iterate.sinks.notifications.notice_forms import request
 from claude_iterate.sinks.notifications.notices import Notice
 
 NOTICE = Notice("completion", "Task Complete", "TASK COMPLETE ✅\n\nx < y", "high", ("a", "b"), {"run": "r1"})
 
 
 def posted(notice: Notice = NOTICE, **settings: Any) -> tuple[dict[str, str], bytes]:
-    headers, body = letter(notice, NotifySettings(url="http://h/", **settings))
+    headers, body = request(notice, NotifySettings(url="http://h/", **settings))
     return {name.decode(): value.decode() for name, value in headers.items()}, body
 
 

@@ -24,14 +24,14 @@ from tests.sinks.conftest import BEGAN
 def test_what_comes_then_is_true(entry: Any, started: Any, why: str, complete: bool, then: str) -> None:
     """A reserve repeats nothing; a review is no iteration."""
     state = fold([entry(started()), entry(IterationFinished(1, Outcome("ok"), Status(complete)))])
-    line = wait_lines.announced(WaitStarted(why, BEGAN + 30), BEGAN, state)[1]
+    line = wait_lines.started(WaitStarted(why, BEGAN + 30), BEGAN, state)[1]
     assert line.endswith(f"(30s){then}")
 
 
 def test_a_long_wait_comes_with_the_way_to_end_it(entry: Any, started: Any) -> None:
     """A short one is over before anybody could type."""
     state = fold([entry(started())])
-    long, short = (wait_lines.announced(WaitStarted("transient", BEGAN + left), BEGAN, state)[1] for left in (300, 5))
+    long, short = (wait_lines.started(WaitStarted("transient", BEGAN + left), BEGAN, state)[1] for left in (300, 5))
     assert long.endswith("To try now: claude-iterate retry my-task")
     assert "retry" not in short
 

@@ -114,8 +114,6 @@ def _read(resolved: Resolved, key: str, origin: bool, as_json: bool) -> None:
         output.note(f"`{setting.key}` is not set. {setting.sentence}")
     else:
         output.result(as_text(found["value"]) + (f"  ({config_list.source(found)})" if origin else ""))
-    if setting.planned and not as_json:
-        output.note("(read, not used yet)")
 
 
 def setting_prefix(group: str) -> str:
@@ -147,8 +145,6 @@ def _change(
         output.document({"key": setting.key, "value": shapeless(now), "scope": kind, "place": str(path)})
     else:
         _tell(setting.key, path, now, removed, _after(invocation, user, workspace))
-    if setting.planned:
-        output.note("(read, not used yet)")
     if setting.key == "claude.args" and any(_DANGEROUS in (word or "") for word in words[:2]):
         output.warn(
             f"{_DANGEROUS} turns permission checks off: Claude can run any command. Only for disposable sandboxes."

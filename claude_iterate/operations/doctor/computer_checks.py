@@ -51,16 +51,17 @@ def _claude(project: Project) -> Iterator[Finding]:
     from claude_iterate.agent.command import discovery
 
     claude = project.resolved.settings.claude
-    environ = {**project.environ, **claude.env}
     try:
-        version = discovery.version(claude.command, environ, project.root)
-        yield Finding("claude", "ok", f"{version} ({discovery.find(claude.command, environ, project.root)})")
+        version = discovery.version(claude, project.environ, project.root)
+        yield Finding("claude", "ok", f"{version} ({discovery.find(claude, project.environ, project.root)})")
     except ExpectedError as problem:
         yield Finding("claude", "problem", problem.message, problem.hint)
 
 
 def _login(project: Project) -> Iterator[Finding]:
-    environ = {**project.environ, **project.resolved.settings.claude.env}
+    from claude_iterate.agent.command.environment import claude_environment
+
+    environ = claude_environment(project.environ, project.resolved.settings.claude)
     for name in (*_CREDENTIALS, *_PROVIDERS):
         if environ.get(name):
             yield Finding("login", "ok", f"{name} is set")

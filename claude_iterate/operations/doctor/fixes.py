@@ -59,7 +59,7 @@ def _left(layout: Layout, run: str) -> list[int]:
 
 
 def _incomplete(layout: Layout) -> list[Path]:
-    return [*leftover_files.half_made_runs(layout), *leftover_files.stale_files(layout.folder, time.time())]
+    return [*leftover_files.half_made_runs(layout), *leftover_files.stale_in_workspace(layout, time.time())]
 
 
 def _last_run(layout: Layout) -> dict[str, object]:

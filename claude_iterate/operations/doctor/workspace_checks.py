@@ -79,7 +79,7 @@ def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Findin
             yield Finding(check, "problem", f"processes of run {run} are still alive", fix)
     for path in leftover_files.half_made_runs(layout):
         yield Finding(check, "warning", f"run {path.name} was killed before it began", FIX)
-    for path in leftover_files.stale_files(layout.folder, time.time()):
+    for path in leftover_files.stale_in_workspace(layout, time.time()):
         yield Finding(check, "warning", f"{path.name} was left by a killed command", FIX)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.core.abridgement import abridged
+from claude_iterate.core.abridgement import FLOODS, Floods, abridged
 from claude_iterate.core.events import (
     Entry,
     ErrandFinished,
@@ -25,7 +25,6 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.floods import FLOODS, Floods
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.journal.reader import WORDS, is_word
 from claude_iterate.workspace.journal.reserve import SIZE, Reserve

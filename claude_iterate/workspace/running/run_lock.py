@@ -13,7 +13,7 @@ from typing import Any
 
 from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.system import operating_system
+from claude_iterate.system import locks, processes
 from claude_iterate.workspace.files.folders import unwritable_workspace
 
 _ASKING = 0.5
@@ -24,7 +24,7 @@ class Held:
 
     def __init__(self, handle: int, purpose: str) -> None:
         self._handle = handle
-        self._me = {"pid": os.getpid(), "host": socket.gethostname(), "birth": operating_system.birth(os.getpid())}
+        self._me = {"pid": os.getpid(), "host": socket.gethostname(), "birth": processes.start_identity(os.getpid())}
         self._me["started"] = _now()
         self.tell(purpose)
 
@@ -71,7 +71,7 @@ def holder(path: Path) -> dict[str, Any] | None:
     except OSError:
         return None
     try:
-        if operating_system.try_lock(handle, shared=True):
+        if locks.try_lock(handle, shared=True):
             return None
         return named(path)
     finally:
@@ -82,9 +82,9 @@ def _taken(handle: int, path: Path) -> bool:
     """Take the lock. Somebody who only asks `holder` shares it for an instant: he is waited for, and so is the name of
     whoever has it to himself."""
     deadline = time.monotonic() + _ASKING
-    while not operating_system.try_lock(handle):
+    while not locks.try_lock(handle):
         pid = named(path).get("pid")
-        has_a_name = isinstance(pid, int) and operating_system.is_alive(pid)
+        has_a_name = isinstance(pid, int) and processes.is_alive(pid)
         if (has_a_name and not _only_looked_at(handle)) or time.monotonic() > deadline:
             return False
         time.sleep(0.01)
@@ -92,9 +92,9 @@ def _taken(handle: int, path: Path) -> bool:
 
 
 def _only_looked_at(handle: int) -> bool:
-    if not operating_system.try_lock(handle, shared=True):
+    if not locks.try_lock(handle, shared=True):
         return False
-    operating_system.unlock(handle)
+    locks.unlock(handle)
     return True
 
 

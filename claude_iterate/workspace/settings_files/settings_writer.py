@@ -13,7 +13,7 @@ from typing import Any
 
 from claude_iterate.core.secrets.patterns import masked
 from claude_iterate.core.settings.declared import Setting, canonical, catalogue, is_group, snake
-from claude_iterate.core.settings.kinds import Duration, Kind, Program, Words
+from claude_iterate.core.settings.kinds import Kind
 from claude_iterate.core.settings.layers import accepted_text, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem
 from claude_iterate.workspace import metadata
@@ -129,8 +129,8 @@ def _is_set(path: Path, setting: Setting) -> bool:
 
 def _list_setting(spelled: str) -> Setting:
     setting = setting_named(spelled)
-    if not isinstance(setting.kind, Words):
-        raise UsageProblem(f"`{setting.key}` is no list.", f"Set it with: claude-iterate config {setting.key} VALUE")
+    if setting.kind.form != "list":
+        raise UsageProblem(f"`{setting.key}` is not a list.", f"Set it with: claude-iterate config {setting.key} VALUE")
     return setting
 
 
@@ -144,9 +144,9 @@ def _own_words(path: Path, setting: Setting) -> list[str]:
 
 def _stored(kind: Kind, text: str, accepted: Any) -> Any:
     """What goes into the file: the reader's words where they say more (`1h30m`), else the typed value."""
-    if isinstance(kind, Duration) and not re.fullmatch(r"[\d.]+", text.strip()):
+    if kind.form == "duration" and not re.fullmatch(r"[\d.]+", text.strip()):
         return text.strip()
-    if isinstance(kind, Program) and not text.strip().startswith("["):
+    if kind.form == "program" and not text.strip().startswith("["):
         return text.strip()
     if isinstance(accepted, float) and accepted.is_integer():
         return int(accepted)
@@ -169,8 +169,7 @@ def _rewrite(path: Path, setting: Setting, change: Callable[[Document, str], Non
 
 def _rewrite_metadata(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
     about = metadata.read(path)
-    own = about.document.get("config")
-    about.document["config"] = own if isinstance(own, dict) else {}
+    about.document["config"] = about.own_settings
     # The original kept these settings beside `config`; the new value must be the only one.
     _drop(about.document, setting.key)
     change(about.document["config"], "snake")
@@ -206,9 +205,8 @@ def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str]
 def _parts(path: Path) -> list[Document]:
     """The tables of a file in which settings may stand."""
     if path.name == ".metadata.json":
-        document = metadata.read(path).document
-        own = document.get("config")
-        return [document, own] if isinstance(own, dict) else [document]
+        about = metadata.read(path)
+        return [about.document, about.own_settings]
     return [settings_reader.read_document(path)] if path.exists() else []
 
 

@@ -1,15 +1,29 @@
-"""Whoever steers is told what it means now."""
+"""What a request means for the run: the user who asked, the console and the log get the same words."""
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from claude_iterate.core.events import Requested, VerificationFinished, WaitStarted
+from claude_iterate.core.events import (
+    IterationStarted,
+    Requested,
+    StopRequested,
+    VerificationFinished,
+    WaitEnded,
+    WaitStarted,
+)
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.answers import answer
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.text.steering_lines import requested
+from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.log.text_log import OURS, TextLog
+from claude_iterate.text.event_lines import requested
+from tests.sinks.conftest import BEGAN, Fed
 
 BETWEEN = RunState()
 ITERATION = RunState(call=Call(3, 0.0))
@@ -74,3 +88,23 @@ def test_nothing_begins_unasked_in_an_attended_run(verb: str) -> None:
     assert requested(Requested(verb), BETWEEN, attended=True) == [answer(verb, BETWEEN, attended=True)]
     for state in (ITERATION, REVIEW, CHECK, WAITING, PAUSED):
         assert answer(verb, state, attended=True) == answer(verb, state)
+
+
+@pytest.mark.parametrize("attended", [False, True])
+def test_the_log_and_the_console_say_the_same(entry: Any, started: Any, tmp_path: Path, attended: bool) -> None:
+    """Of every request in every situation, of a stop and of a wait; a resume without a pause resumes nothing."""
+    err, path = io.StringIO(), tmp_path / "run.log"
+    console = Fed(Console(io.StringIO(), err, "progress", attended=attended))
+    log = Fed(TextLog(path, pytest.fail, attended=attended))
+    verbs = ("retry", "resume", "pause", "pause", "resume", "skip", "reboot", "stop", "go")
+    requests = [Requested(verb) for verb in verbs]
+    wait = WaitStarted("usage_limit", BEGAN + 300, "resets soon")
+    situations = [*requests, wait, *requests, Requested("pause"), WaitEnded("usage_limit", "retry"), *requests]
+    for event in [*situations, StopRequested("key"), *[IterationStarted(1), *requests, StopRequested("SIGINT")]]:
+        for sink in (console, log):
+            sink(entry(event))
+    log.close()
+    shown = [line.strip() for line in err.getvalue().splitlines() if not line.startswith("Running")]
+    logged = [line.removeprefix(OURS) for line in path.read_text().splitlines() if line.startswith(OURS)]
+    assert shown == logged
+    assert shown[1] == "It was not paused."
