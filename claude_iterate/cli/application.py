@@ -113,9 +113,9 @@ def application(context: click.Context, /, project: str | None, no_color: bool, 
     is done or something says stop.
     """
     folder = _folder(context, project)
-    colourless = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-    context.color = False if colourless else None
-    context.obj = Invocation(folder, os.environ, not colourless, _flags(folder, **given))
+    colorless = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    context.color = False if colorless else None
+    context.obj = Invocation(folder, os.environ, not colorless, _flags(folder, **given))
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

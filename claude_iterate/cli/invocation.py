@@ -24,7 +24,7 @@ class Invocation:
 
     folder: Path
     environ: Mapping[str, str]
-    colour: bool
+    color: bool
     flags: Mapping[str, str] = field(default_factory=dict)
     """Settings given before the command, by dotted key."""
 
@@ -37,7 +37,7 @@ class Invocation:
 
         project = Project.find(self.folder, self.environ, layer_from_texts(self.flags) if self.flags else None)
         if sys.stdout.isatty() or sys.stderr.isatty():
-            _heed_colors(project)
+            _apply_colors(project)
         return project
 
 
@@ -51,7 +51,7 @@ def has_whole_terminal() -> bool:
     return on_terminal() and sys.stdout.isatty()
 
 
-def _heed_colors(project: Project) -> None:
+def _apply_colors(project: Project) -> None:
     """The setting `colors` can turn colour off; it cannot turn it on where there is no terminal."""
     with contextlib.suppress(ExpectedError):  # the command itself reports bad settings, unless it fixes them
         context = click.get_current_context(silent=True)

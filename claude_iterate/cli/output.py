@@ -28,7 +28,7 @@ def part(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """A line beside the result: progress, advice. That nobody can read it changes nothing."""
+    """A line beside the result: progress, advice. When it cannot be printed, the command goes on."""
     with contextlib.suppress(OSError, ValueError):
         click.echo(text, err=True)
 
@@ -56,7 +56,7 @@ def view(form: Struct) -> None:
 
 
 def symbol(kind: str, stream: IO[str] | None = None) -> str:
-    """good, warning or bad as one character; colour is taken off by click where there is no terminal."""
+    """good, warning or bad as one character; click removes colour where there is no terminal."""
     sign, colour, plain = _SYMBOLS[kind]
     encoding = getattr(stream or sys.stdout, "encoding", None) or "ascii"
     try:
@@ -67,17 +67,17 @@ def symbol(kind: str, stream: IO[str] | None = None) -> str:
 
 
 def printable(text: object) -> str:
-    """Words from a file that anybody may have made, without what would steer the terminal."""
+    """Text from a file, without characters that would control the terminal."""
     return "".join(character if character.isprintable() else "�" for character in str(text))
 
 
 def foreign(text: str) -> str:
-    """Text that is not ours, for a result: as it is in a pipe or file, without what would steer a terminal on one."""
+    """Text from outside, for a result: unchanged in a pipe or file, on a terminal without what would control it."""
     return harmless(text) if is_terminal(sys.stdout) else text
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
-    """True when a person may be looking."""
+    """True when the user may be watching."""
     return stream is not None and stream.isatty()
 
 

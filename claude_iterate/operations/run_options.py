@@ -25,7 +25,8 @@ class Options:
     color: bool = True
     purpose: str = "run"
     report: str = ""
-    errand: Mapping[str, str] = field(default_factory=dict)
+    prompt_values: Mapping[str, str] = field(default_factory=dict)
+    """Variables in the prompt of a one-off call."""
 
     def settings_for(self, project: Project, layout: Layout) -> Settings:
         """The settings of the run: all layers, `--allow` added, and the built-in fake in a dry run."""

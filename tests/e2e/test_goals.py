@@ -147,7 +147,7 @@ def test_an_edit_that_leaves_nothing_is_undone(loop: Any, step: dict[str, Any]) 
     loop.script([{"init": {}}, step, {"result": {}}])
     done = loop.call("edit", "my-task", "--goal", "shorter")
     assert done.code == 1
-    assert "back in their place" in done.err
+    assert "instructions were restored" in done.err
     assert (loop.workspace / "INSTRUCTIONS.md").read_text() == "- one\n"
     assert not (loop.workspace / "INSTRUCTIONS.md.bak").exists()
 

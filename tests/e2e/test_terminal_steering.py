@@ -118,7 +118,7 @@ def test_attended_mode_asks_before_each_iteration(loop: Any, terminal: Open) -> 
     screen.await_text("Iteration 1? ")
     assert loop.events("IterationStarted") == []
     screen.type("what?\n")
-    screen.await_text("none of the answers")
+    screen.await_text("not one of the answers")
     screen.type("m Use tabs.\n")
     screen.await_text("Noted for this iteration.")
     screen.type("\n")
@@ -178,7 +178,7 @@ def test_what_was_typed_in_a_pause_is_no_answer(loop: Any, terminal: Open) -> No
     assert order(loop).count("IterationStarted") == 0
     screen.type("s\n")
     assert screen.finish() == 0
-    assert "none of the answers" not in screen.seen
+    assert "not one of the answers" not in screen.seen
 
 
 def test_what_was_typed_in_an_iteration_is_no_answer(loop: Any, terminal: Open) -> None:
@@ -197,7 +197,7 @@ def test_what_was_typed_in_an_iteration_is_no_answer(loop: Any, terminal: Open) 
     screen.type("s\n")
     assert screen.finish() == 0
     assert outcomes(loop) == [(1, "ok")]
-    assert "none of the answers" not in screen.seen
+    assert "not one of the answers" not in screen.seen
 
 
 def test_the_end_of_input_is_no_consent(loop: Any, terminal: Open) -> None:

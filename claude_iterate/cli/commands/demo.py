@@ -43,7 +43,7 @@ def command(invocation: Invocation) -> int:
     where = shlex.quote(str(folder))
     output.note(f"A project for you to look at: {folder}")
     output.note(f"Now: claude-iterate -C {where} run demo --dry-run --no-delay\n")
-    options = Options(layer_from_options({"delay": 0.0}), dry_run=True, color=invocation.colour)
+    options = Options(layer_from_options({"delay": 0.0}), dry_run=True, color=invocation.color)
     code = launch(project, layout, options, TerminalUser()).exit_code
     output.note("\nThat was the real loop with a stand-in for Claude. Look around:")
     output.result(f"claude-iterate -C {where} show demo")

@@ -1,4 +1,4 @@
-"""`edit NAME`: improve the instructions with Claude, in a conversation or from a wish."""
+"""`edit NAME`: improve the instructions with Claude, in a conversation or from a goal."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
             "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
         )
-    options = Options(dry_run=dry_run, as_json=as_json, color=invocation.colour, purpose="edit")
+    options = Options(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit")
     composed = compose.compose(invocation.project, layout, options, goal, TerminalUser())
     if composed.exit_code:
         return composed.exit_code
     if composed.problem:
-        raise WorkspaceProblem(f"Claude {composed.problem}.{composed.quote}", "The old ones are back in their place.")
+        raise WorkspaceProblem(f"Claude {composed.problem}.{composed.quote}", "The old instructions were restored.")
     added, removed = _differences(composed.before.data or b"", composed.after.data or b"")
     changed = composed.before.data != composed.after.data
     if as_json:
@@ -52,7 +52,7 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     elif not changed:
         output.result("The instructions were left as they were.")
     elif dry_run:
-        output.result(f"It would be changed: {_figures(added, removed)}. This was a dry run, so it was not.")
+        output.result(f"Dry run: the change ({_figures(added, removed)}) was discarded.")
     else:
         output.done(f"Changed {layout.instructions}: {_figures(added, removed)}. The old text: INSTRUCTIONS.md.bak")
         output.note(f"Next: claude-iterate validate {name}")

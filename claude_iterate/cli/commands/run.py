@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import dry_run_option, layer_from_options, name_argument, output_level, setting_option
 from claude_iterate.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from claude_iterate.operations.run_options import Options
 
 
 @click.command("run")
@@ -37,17 +40,7 @@ from claude_iterate.errors import UsageProblem
 @click.option("--detailed-exit-code", is_flag=True, help="A different exit code for every reason to end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document about the run on standard output.")
 @click.pass_obj
-def command(
-    invocation: Invocation,
-    /,
-    name: str,
-    allow: tuple[str, ...],
-    dangerously_skip_permissions: bool,
-    dry_run: bool,
-    detailed_exit_code: bool,
-    as_json: bool,
-    **given: Any,
-) -> int:
+def command(invocation: Invocation, /, name: str, as_json: bool, **given: Any) -> int:
     """Call Claude again and again until the task NAME is done.
 
     The first Ctrl-C lets the iteration finish, the second ends it now.
@@ -59,27 +52,39 @@ def command(
       claude-iterate run my-task -m 5 --max-cost 3   a careful start
       claude-iterate run my-task --dry-run           try it without Claude
     """
-    settings = _settings(**given)
+    options = _options(as_json=as_json, color=invocation.color, **given)
     # Imported here: it brings the engine, which `--help` does without.
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations.launch import launch
-    from claude_iterate.operations.run_options import Options
     from claude_iterate.views import documents
 
-    options = Options(
-        flags=layer_from_options(settings),
+    project = invocation.project
+    done = launch(project, project.layout(name), options, TerminalUser())
+    if as_json:
+        output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
+    return done.exit_code
+
+
+def _options(
+    allow: tuple[str, ...],
+    dangerously_skip_permissions: bool,
+    dry_run: bool,
+    detailed_exit_code: bool,
+    as_json: bool,
+    color: bool,
+    **given: Any,
+) -> Options:
+    from claude_iterate.operations.run_options import Options
+
+    return Options(
+        flags=layer_from_options(_settings(**given)),
         allow=allow,
         skip_permissions=dangerously_skip_permissions,
         dry_run=dry_run,
         detailed=detailed_exit_code,
         as_json=as_json,
-        color=invocation.colour,
+        color=color,
     )
-    project = invocation.project
-    done = launch(project, project.layout(name), options, TerminalUser())
-    if options.as_json:
-        output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
-    return done.exit_code
 
 
 def _settings(no_delay: bool, verbose: bool, quiet: bool, verify: bool, attended: bool, **given: Any) -> dict[str, Any]:

@@ -25,8 +25,15 @@ _LOOK = 0.5
 _SAYINGS = {
     "answered": "The run has taken the request.",
     "over": "The run ended before it could answer.",
-    "silent": "No answer from process {pid} yet; the request waits for it. If it is suspended, wake it: fg",
+    "silent": "No answer from process {pid} yet; it will find the request. If it is suspended, continue it: fg",
 }
+_UNCHANGED = {
+    "Already paused.": "{name} is already paused.",
+    "It was not paused.": "{name} was not paused.",
+    "Nothing is waited for.": "{name} is not waiting, so there is nothing to retry.",
+    "Nothing is waited for: a claim is being verified.": "{name} is not waiting: a claim is being verified.",
+}
+"""Answers of a run for which the request changes nothing: they get no tick."""
 _HELP = {
     "pause": "Let the running iteration of NAME finish, then hold until `resume`.",
     "resume": "Let a paused run of NAME go on.",
@@ -61,7 +68,7 @@ commands = {verb: _command(verb, text) for verb, text in _HELP.items()}
 
 
 def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: bool) -> int:
-    """Ask, wait for the answer, tell what it means."""
+    """Ask, wait for the answer, print it."""
     from claude_iterate.workspace.running import control
 
     layout = invocation.project.layout(name)
@@ -73,9 +80,12 @@ def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: boo
     came = _await_answer(layout, running, identity)
     done = came == "answered"
     said = output.printable(control.answer(layout, identity)) if done else ""
-    words = said or _SAYINGS[came].format(pid=running.pid)
+    unchanged = said in _UNCHANGED
+    words = (_UNCHANGED[said].format(name=name) if unchanged else said) or _SAYINGS[came].format(pid=running.pid)
     if as_json:
         output.document({"name": name, "run": running.run, "verb": verb, "answered": done, "message": words})
+    elif unchanged:
+        output.result(words)
     elif done:
         output.done(words)
     else:
@@ -98,7 +108,7 @@ def _running(layout: Layout) -> Running:
 
 
 def _purpose(layout: Layout, run: str) -> str:
-    """What the run is for. Its first entry tells; no more than that is read."""
+    """What the run is for: only the first entry of its journal is read."""
     from claude_iterate.core.events import RunStarted
     from claude_iterate.workspace.journal import reader
 

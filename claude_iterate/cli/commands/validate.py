@@ -17,7 +17,7 @@ _MEANING = {
     validation.READY: "Claude can work from these instructions.",
     validation.NEEDS_REVISION: "Improve them first: claude-iterate edit {name}",
     validation.MAJOR_ISSUES: "Claude could not work from them. Improve them: claude-iterate edit {name}",
-    validation.INVALID: "There is no verdict: {problem}. Try again: claude-iterate validate {name}",
+    validation.INVALID: "{problem}. Try again: claude-iterate validate {name}",
 }
 
 
@@ -44,9 +44,9 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
         flags=layer_from_options({"output": output_level(verbose, quiet)}),
         dry_run=dry_run,
         as_json=as_json,
-        color=invocation.colour,
+        color=invocation.color,
         purpose="validate",
-        errand={"report_path": str(path)},
+        prompt_values={"report_path": str(path)},
     )
     done = launch(invocation.project, layout, options, TerminalUser())
     if done.exit_code:
@@ -80,8 +80,9 @@ def _judged(layout: Layout, before: Snapshot, said: str) -> tuple[str | None, va
 
 def _tell(name: str, found: validation.Validation, as_json: bool) -> None:
     kind = {validation.READY: "good", validation.NEEDS_REVISION: "warning"}.get(found.verdict, "bad")
-    meaning = _MEANING[found.verdict].format(name=name, problem=found.problem)
+    verdict = "No verdict" if found.verdict == validation.INVALID else found.verdict
+    text = f"{verdict}: {_MEANING[found.verdict].format(name=name, problem=found.problem)}"
     if as_json:
-        output.note(f"{found.verdict}: {meaning}")
+        output.note(text)
     else:
-        output.result(f"{output.symbol(kind)} {found.verdict}: {meaning}")
+        output.result(f"{output.symbol(kind)} {text}")

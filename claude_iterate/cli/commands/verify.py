@@ -36,19 +36,7 @@ if TYPE_CHECKING:
 @dry_run_option
 @json_option
 @click.pass_obj
-def command(
-    invocation: Invocation,
-    /,
-    name: str,
-    report_path: str | None,
-    show_report: bool,
-    verbose: bool,
-    quiet: bool,
-    dangerously_skip_permissions: bool,
-    dry_run: bool,
-    as_json: bool,
-    **given: Any,
-) -> int:
+def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bool, **given: Any) -> int:
     """Prove that the task NAME is done: run the checks, then let Claude review the work with fresh context.
 
     Exit code 0 only for green checks and a fresh, well-formed, positive verdict.
@@ -59,18 +47,18 @@ def command(
     from claude_iterate.operations.run_options import Options
     from claude_iterate.views import documents, evidence_view
 
-    level = output_level(verbose, quiet)
+    level = output_level(given["verbose"], given["quiet"])
     project = invocation.project
     layout = project.layout(name)
     read_instructions(layout)
     options = Options(
-        flags=layer_from_options(given | {"output": level}),
-        skip_permissions=dangerously_skip_permissions,
-        dry_run=dry_run,
+        flags=layer_from_options({"verification.depth": given["verification.depth"], "output": level}),
+        skip_permissions=given["dangerously_skip_permissions"],
+        dry_run=given["dry_run"],
         as_json=as_json,
-        color=invocation.colour,
+        color=invocation.color,
         purpose="verify",
-        report=_report_path(layout, report_path) if report_path else "",
+        report=_report_path(layout, given["report_path"]) if given["report_path"] else "",
     )
     done = launch(project, layout, options, TerminalUser())
     proof = evidence_view.of_run(layout, done.run)

@@ -1,6 +1,6 @@
-"""Attended mode: before each iteration a person says go, skip or stop, and may leave a note.
+"""Attended mode: before each iteration the user says go, skip or stop, and may leave a note.
 
-Asking never waits: the engine asks again and again what was answered so far, and meanwhile heeds signals and requests.
+Asking never blocks: the engine polls for the answer, and meanwhile handles signals and requests.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ class Question:
         if self._asked != number:
             self._asked = number
             self._unread = b""
-            terminals.forget_typed(self._handle)  # what was typed before the question is no answer to it
+            terminals.forget_typed(self._handle)  # what was typed before the question does not answer it
             self._prompt()
         typed = terminals.typed(self._handle)
         if typed is None:
-            # Nobody is there any more, and nobody's consent is none.
+            # The terminal is gone, so no answer can come: the run must not go on without one.
             return [Requested(Verb.STOP, "answer")]
         *lines, self._unread = (self._unread + typed).split(b"\n")
         for line in lines:
             if verb := self._understood(line.decode("utf-8", "replace").strip()):
-                # Asked anew if the same iteration comes up again, for example after a pause.
+                # Ask again if the same iteration comes up again, for example after a pause.
                 self._asked = 0
                 return [Requested(Verb(verb), "answer")]
             self._prompt()
         return []
 
     def held(self, state: RunState) -> list[Requested]:
-        """In a pause nobody waits for an answer: afterwards it is asked anew, and what was typed meanwhile is none."""
+        """After a pause the question is asked again; what was typed during the pause does not count."""
         if state.paused:
             self._asked = 0
         return []
@@ -73,5 +73,5 @@ class Question:
             return ""
         verb = _VERBS.get(line.lower(), "")
         if not verb:
-            output.warn(f"{output.printable(line)!r} is none of the answers.")
+            output.warn(f"{output.printable(line)!r} is not one of the answers.")
         return verb

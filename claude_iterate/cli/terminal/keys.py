@@ -1,4 +1,4 @@
-"""Keys while a run is shown on a terminal: the same requests as those of the commands, with one letter each."""
+"""Keys while a run is shown on a terminal: the same requests as the commands make, with one letter each."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Keys:
         return requests
 
     def _help(self) -> None:
-        """In the place of the live line, which then goes on below."""
+        """Replaces the live line, which continues below."""
         output.note("\r" + HELP.ljust(shutil.get_terminal_size().columns - 1))
 
 
 @contextlib.contextmanager
 def listening() -> Iterator[Keys]:
-    """The keyboard of the terminal we run on, letter by letter."""
+    """Reads the keyboard of the terminal, key by key."""
     handle = sys.stdin.fileno()
     with terminals.single_keys(handle):
         output.note("Press ? for keys.")

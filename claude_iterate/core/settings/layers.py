@@ -113,7 +113,10 @@ def unknown_key(spelled: str, place: str) -> SettingsProblem:
     close = difflib.get_close_matches(spelled, names, n=1, cutoff=0.6)
     hint = f"Did you mean `{close[0]}`? " if close else ""
     prefix = f"{place}: " if place else ""
-    return SettingsProblem(f"{prefix}unknown setting `{spelled}`.", f"{hint}All settings: claude-iterate config --keys")
+    return SettingsProblem(
+        f"{prefix}{'unknown' if prefix else 'Unknown'} setting `{spelled}`.",
+        f"{hint}All settings: claude-iterate config --keys",
+    )
 
 
 def _accepted(setting: Setting, value: Any, where: str) -> Any:

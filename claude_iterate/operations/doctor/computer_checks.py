@@ -70,7 +70,7 @@ def _login(project: Project) -> Iterator[Finding]:
     if (folder / ".credentials.json").exists():
         yield Finding("login", "ok", f"{folder / '.credentials.json'} is there")
     elif sys.platform == "darwin":
-        yield Finding("login", "ok", "Claude keeps it in the keychain; `claude` itself tells whether it is there")
+        yield Finding("login", "ok", "Claude keeps it in the keychain; start `claude` to see whether it is there")
     else:
         yield Finding("login", "warning", "none found", "Start `claude` and log in, or: claude setup-token")
 
