@@ -99,7 +99,9 @@ def _prose(text: str) -> list[str]:
 
 
 def _options(command: click.Command) -> list[str]:
-    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    options = [
+        parameter for parameter in command.params if isinstance(parameter, click.Option) and not parameter.hidden
+    ]
     rows = [
         (", ".join(code(f"{flag}{_metavar(option)}") for flag in option.opts), option.help or "") for option in options
     ]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
-from claude_iterate.system import operating_system
+from claude_iterate.system import signals
 from tests.receiver import Receiver
 
 
 def pytest_configure() -> None:
     """Whoever runs the tests with `nohup` or in the background must not make the programs under test deaf."""
-    operating_system.hand_on_no_deafness()
+    signals.restore_signals_for_children()
+    # A busy machine is slow; a slow example is not a wrong one.
+    hypothesis.settings.register_profile("suite", deadline=None)
+    hypothesis.settings.load_profile("suite")
 
 
 @pytest.fixture

@@ -15,13 +15,12 @@ from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 from claude_iterate.agent.command import command_line
-from claude_iterate.agent.command.long_texts import file_if_long
 from claude_iterate.agent.processes import leftover_processes
+from claude_iterate.agent.processes.child import not_started
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.agent.processes.termination import Ladder
 from claude_iterate.core.settings.declared import ClaudeSettings
-from claude_iterate.errors import AgentProblem
-from claude_iterate.system import operating_system, terminals
+from claude_iterate.system import processes, signals, terminals
 
 
 class Ended(NamedTuple):
@@ -35,8 +34,8 @@ class Ended(NamedTuple):
 def arguments(claude: ClaudeSettings, system: str, prompt: str, folder: Path, run: str) -> Iterator[list[str]]:
     """The command line. A text too long for it lies in `folder` for as long as the conversation lasts."""
     with (
-        file_if_long(system, f"{folder}/{run}-system.md") as system_file,
-        file_if_long(prompt, f"{folder}/{run}-prompt.md") as prompt_file,
+        command_line.file_if_long(system, f"{folder}/{run}-system.md") as system_file,
+        command_line.file_if_long(prompt, f"{folder}/{run}-prompt.md") as prompt_file,
     ):
         if prompt_file is not None:
             prompt = f"Read the file {prompt_file} first. It says what to do; do that."
@@ -48,7 +47,7 @@ def converse(
 ) -> Ended:
     """From the start of Claude to its end. Nothing of it is left, even if we are killed meanwhile."""
     inbox: SimpleQueue[str | int | None] = SimpleQueue()
-    restore = operating_system.on_stop_signals(
+    restore = signals.on_stop_signals(
         lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, "SIGQUIT"
     )
     try:
@@ -78,23 +77,21 @@ class _Claude:
         try:
             self._process = subprocess.Popen(argv, cwd=folder, env=environment)
         except (OSError, ValueError) as error:
-            said = getattr(error, "strerror", None) or str(error)
-            what = f"Claude cannot be started: {said} ({argv[0]})."
-            raise AgentProblem(what, "Try: claude-iterate doctor") from error
+            raise not_started("Claude", argv[0], error) from error
         self.pid = self._process.pid
 
     def watch(self, inbox: SimpleQueue[str | int | None]) -> None:
         """Post None whenever it is suspended, and its exit code at last."""
         code = None
         while code is None:
-            code = operating_system.await_change(self.pid)
+            code = processes.wait_for_change(self.pid)
             if code is not None:
                 self._process.returncode = code  # else Popen would look for a process that is gone
             inbox.put(code)
 
     def signal(self, number: int, group: bool = False) -> None:  # noqa: ARG002 - the group is our own
         if self._process.returncode is None:
-            operating_system.send(self.pid, number)
+            signals.send(self.pid, number)
 
 
 def _attend(claude: _Claude, inbox: SimpleQueue[str | int | None], terminate_grace: float) -> Ended:
@@ -111,6 +108,6 @@ def _attend(claude: _Claude, inbox: SimpleQueue[str | int | None], terminate_gra
         if isinstance(message, int):
             return Ended(message, cause)
         if message is None:
-            operating_system.suspend_with(claude.pid)
+            processes.suspend_with(claude.pid)
         elif ladder is None:
             cause, ladder = message, Ladder(claude, time.monotonic(), terminate_grace)

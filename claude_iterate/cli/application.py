@@ -51,7 +51,7 @@ COMMANDS = (
     Row("archive", "archive", "Put workspaces away as compressed files, and bring them back."),
     Row("config", "config", "Read and change settings."),
     Row("notify", "notify", "Try out notifications."),
-    Row("doctor", "doctor", "Check this computer and project; says how to mend what is wrong."),
+    Row("doctor", "doctor", "Check this computer and project; says how to fix what is wrong."),
     Row("selftest", "selftest", "Play every fault that a run must survive, against the real loop."),
     Row("demo", "demo", "See a whole run in a temporary project, without calling Claude."),
 )

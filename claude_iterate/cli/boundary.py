@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from claude_iterate import __version__
-from claude_iterate.errors import ExpectedError
+from claude_iterate.errors import ExpectedError, advice
 from claude_iterate.sinks.console.safe_stream import discard, harmless
 
 BUG = 70
@@ -100,13 +100,11 @@ def _tell(code: int, message: str, hint: str) -> int:
 
 
 def _refused(error: OSError, arguments: list[str]) -> int:
-    """A full disk or a missing permission may strike anywhere, and is nobody's bug."""
+    """A full disk or a missing permission can occur anywhere, and is not a bug."""
     if error.errno not in _REFUSALS:
         return _crashed(error, arguments)
     where = f": {error.filename}" if error.filename else ""
-    return _tell(
-        1, f"The system refuses: {error.strerror}{where}.", "Check permissions and free space, then try again."
-    )
+    return _tell(1, f"{error.strerror}{where}", f"{advice(error, '')}, then try again.")
 
 
 def _let_go_of_streams() -> None:

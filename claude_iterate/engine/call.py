@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from claude_iterate.agent.command import command_line, discovery
-from claude_iterate.agent.command.long_texts import file_if_long
-from claude_iterate.agent.processes.child import AgentProcess
+from claude_iterate.agent.command.command_line import file_if_long
+from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.agent.processes.recording import Recording
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event
@@ -46,19 +47,19 @@ class AgentCall:
         with _raw(path) as raw, file_if_long(system, f"{path}.system.md") as file:
             argv, environment = self._command(system, file, session)
             root = self._plan.layout.root
-            process = AgentProcess(argv, environment, root, prompt, raw, self._supervisor.post)
+            process = ChildProcess(argv, environment, root, prompt, raw, self._supervisor.post)
             self._last_heard = self._last_look = self._recorder.elapsed()
             self._recorder.record(AgentStarted(process.pid))
             code = self._supervisor.attend(process, Orders(self._hear, self._verdict, self._cutting))
             self._recorder.record(AgentExited(code))
 
-    def _command(self, system: str, file: Path | None, session: str | None) -> tuple[list[str], dict[str, str]]:
+    def _command(self, system: str, file: Path | None, session: str | None) -> discovery.Command:
         plan = self._plan
         claude = plan.settings.claude
         budget = plan.budget(self._recorder.state.total_cost_usd)
         argv = command_line.arguments(claude, system, file, plan.skip_permissions, budget, session)
-        environment = command_line.environment(plan.environ, claude, plan.run, plan.layout.folder)
-        return [discovery.find(claude.command, environment, plan.layout.root), *argv[1:]], environment
+        environment = run_environment(plan.environ, claude, plan.run, plan.layout.folder)
+        return discovery.prepare(argv, environment, plan.layout.root)
 
     def _hear(self, stream: str, lines: list[bytes]) -> None:
         self._last_heard = self._recorder.elapsed()

@@ -11,8 +11,8 @@ import signal
 import subprocess
 from collections.abc import Mapping
 
-from claude_iterate.agent.command.marks import RUN_VARIABLE
-from claude_iterate.system import operating_system
+from claude_iterate.agent.command.environment import RUN_VARIABLE
+from claude_iterate.system import signals
 
 _WAYS = (
     ("systemd-inhibit", "--what=idle:sleep", "--who=claude-iterate", "--why=Claude is working"),
@@ -59,5 +59,5 @@ class Awake:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_PATIENCE)
         # Also when it left in time: somebody may have killed it alone.
-        operating_system.send_group(self._process.pid, signal.SIGKILL)
+        signals.send_group(self._process.pid, signal.SIGKILL)
         self._process.wait()

@@ -28,7 +28,7 @@ from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.engine.verification import Proof
 from claude_iterate.errors import ExpectedError
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes, signals
 from claude_iterate.workspace.running.status_watch import StatusWatch
 
 _ANSWER = 0.1
@@ -75,14 +75,14 @@ class Engine:
         """
         # Left in reverse order, each step whatever became of the one before.
         with contextlib.ExitStack() as afterwards:
-            afterwards.callback(operating_system.on_stop_signals(lambda name: self._inbox.post(Signalled(name))))
+            afterwards.callback(signals.on_stop_signals(lambda name: self._inbox.post(Signalled(name))))
             afterwards.callback(self._project_end, project)
             afterwards.callback(self._stop_watching)
             # Children that were there before us (a container's entry point may have some) are nobody's leftovers, and
             # neither are their orphans: then we adopt none, and look for our own by their mark alone.
-            strangers = operating_system.children() or set()
+            strangers = processes.children() or set()
             if not strangers:
-                operating_system.become_subreaper()
+                processes.become_subreaper()
             guardian = Guardian(self._plan.run, self._plan.environ)
             afterwards.callback(guardian.dismiss)
             awake = Awake(self._plan.settings.keep_awake and not self._plan.dry_run, self._plan.environ)
@@ -182,7 +182,7 @@ class Engine:
                 purpose=plan.purpose,
                 carried=plan.carried,
                 resumed=plan.resumed,
-                birth=operating_system.birth(os.getpid()),
+                birth=processes.start_identity(os.getpid()),
             )
         )
 

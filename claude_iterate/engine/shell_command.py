@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from claude_iterate.agent.command import command_line
-from claude_iterate.agent.processes.child import AgentProcess
+from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.core.events import CheckFinished
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.engine.plan import Plan
@@ -32,11 +32,11 @@ class Check:
     def run(self) -> str:
         """What it found, for the next prompt; empty when it is green."""
         plan = self._plan
-        environment = command_line.environment(plan.environ, plan.settings.claude, plan.run, plan.layout.folder)
+        environment = run_environment(plan.environ, plan.settings.claude, plan.run, plan.layout.folder)
         # One stream, so that what a check prints stays in its order.
         shell = ["/bin/sh", "-c", 'exec 2>&1; eval "$1"', "check", self._line]
         try:
-            process = AgentProcess(shell, environment, plan.layout.root, b"", None, self._supervisor.post)
+            process = ChildProcess(shell, environment, plan.layout.root, b"", None, self._supervisor.post)
         except ExpectedError as problem:
             self._recorder.record(CheckFinished(self._line, None, 0.0, problem.message))
             return f"The check `{self._line}` could not be started: {problem.message}"

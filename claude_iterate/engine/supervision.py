@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from claude_iterate.agent.processes import leftover_processes
-from claude_iterate.agent.processes.child import AgentProcess, Exited, Message, Printed, StreamEnded
+from claude_iterate.agent.processes.child import ChildProcess, Exited, Message, Printed, StreamEnded
 from claude_iterate.agent.processes.termination import Ladder
 from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.core.events import LeftoversEnded
@@ -51,7 +51,7 @@ class Supervisor:
         self._attended = 0
         self.post = inbox.post
 
-    def attend(self, process: AgentProcess, orders: Orders) -> int:
+    def attend(self, process: ChildProcess, orders: Orders) -> int:
         """Until the process is gone and its pipes are empty, or held by somebody unknown. Its exit code."""
         watch = _Watch(process, orders, self._terminate_grace)
         self._attended = process.pid
@@ -109,7 +109,7 @@ class Supervisor:
 class _Watch:
     """What is known of the process that is attended to."""
 
-    def __init__(self, process: AgentProcess, orders: Orders, terminate_grace: float) -> None:
+    def __init__(self, process: ChildProcess, orders: Orders, terminate_grace: float) -> None:
         self.process = process
         self.ladder: Ladder | None = None
         self.open_streams = {"stdout", "stderr"}

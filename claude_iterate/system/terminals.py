@@ -1,4 +1,4 @@
-"""The terminal's own settings and what is typed there, as far as the operating system is needed for it."""
+"""The settings of the user's terminal, and the keys typed there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ except ImportError:  # pragma: no cover - Windows
 
 @contextlib.contextmanager
 def kept(handle: int) -> Iterator[None]:
-    """The terminal's settings are afterwards what they were; a program that is killed leaves them as it liked them."""
+    """Restore the terminal's settings afterwards: a program that is killed does not restore them itself."""
     if termios is None or not os.isatty(handle):
         yield
         return
@@ -30,14 +30,14 @@ def kept(handle: int) -> Iterator[None]:
 
 
 def _is_ours(handle: int) -> bool:
-    """False while another job has the terminal: whoever touches it then is suspended."""
-    with contextlib.suppress(OSError):  # it may not be the terminal that controls us
+    """False while another job has the terminal: a process that touches it then is suspended."""
+    with contextlib.suppress(OSError):  # it may not be our controlling terminal
         return os.tcgetpgrp(handle) == os.getpgrp()
     return True
 
 
 def typed(handle: int) -> bytes | None:
-    """What was typed since the last time, without waiting for more; None when nothing can come any more."""
+    """What was typed since the last call, without waiting; None when no more input can come."""
     try:
         if not _is_ours(handle) or not select.select([handle], [], [], 0)[0]:
             return b""
@@ -47,7 +47,7 @@ def typed(handle: int) -> bytes | None:
 
 
 def forget_typed(handle: int) -> None:
-    """What was typed on a terminal so far, an unfinished line included, is never read."""
+    """Discard what was typed so far, an unfinished line included."""
     if termios is not None and _is_ours(handle):
         with contextlib.suppress(termios.error):
             termios.tcflush(handle, termios.TCIFLUSH)
@@ -55,8 +55,8 @@ def forget_typed(handle: int) -> None:
 
 @contextlib.contextmanager
 def single_keys(handle: int) -> Iterator[None]:
-    """Keys arrive one by one and are not shown; Ctrl-C and Ctrl-Z work as ever. Afterwards, and while we are suspended,
-    the terminal is as it was."""
+    """Keys arrive one by one and are not echoed; Ctrl-C and Ctrl-Z work as usual. Afterwards, and while we are
+    suspended, the terminal has its old settings."""
     if termios is None or not os.isatty(handle):
         yield
         return
@@ -71,14 +71,14 @@ def single_keys(handle: int) -> Iterator[None]:
     def suspended(_number: int, _frame: object) -> None:
         use(before)
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        signal.raise_signal(signal.SIGTSTP)  # here time stands still
+        signal.raise_signal(signal.SIGTSTP)  # returns when we are continued
         signal.signal(signal.SIGTSTP, suspended)
         use(ours)
 
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT)}
     if handlers[signal.SIGTSTP] is not signal.SIG_IGN:
         signal.signal(signal.SIGTSTP, suspended)
-    # A job that went on in the background gets the terminal back with this signal.
+    # A job that continued in the background gets the terminal back with this signal.
     signal.signal(signal.SIGCONT, lambda _number, _frame: use(ours))
     use(ours)
     try:

@@ -1,6 +1,6 @@
-"""Files and folders of ours that a killed process left half-made. Finds them; whoever is asked to may take them away.
+"""Files and folders of ours that a killed process left half-made: finds and removes them.
 
-Only what carries a name of our own making counts, only where we make such names, and only when nobody can still be
+Only what carries a name of our own making counts, only where we make such names, and only when no process can still be
 busy with it: its lock is free, the process that it is named after is dead, or it has not changed for an hour.
 """
 
@@ -12,15 +12,17 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
+from claude_iterate.workspace.files import atomic, foreign
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.templates import template_files
 
 UNTOUCHED = 3600.0
-"""Seconds after which nobody is still writing."""
+"""Seconds after which no process is still filling a folder."""
+SETTLED = 1.0
+"""Seconds after which a new file has its lock, if its writer lives."""
 
-_FILE = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
 _MADE = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.[a-z0-9_]{8}")
 _DOOMED = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.deleted\.(?P<pid>\d+)")
 _CONTENTS = frozenset({"working", "runs", "TODO.md", "INSTRUCTIONS.md", ".metadata.json", template_files.ABOUT})
@@ -33,14 +35,22 @@ def half_made_runs(layout: Layout) -> list[Path]:
 
 def stale_files(folder: Path, now: float, targets: tuple[str, ...] = ()) -> list[Path]:
     """What atomic writes left in a folder; `targets` are the only files we write there, if it is not ours alone."""
-    return [
-        path
-        for path in _entries(folder)
-        if (found := _FILE.fullmatch(path.name)) is not None
-        and (not targets or found["target"] in targets)
-        and path.is_file()
-        and _untouched(path, now)
-    ]
+    return [path for path in atomic.abandoned(folder, *targets) if _age(path, now) > SETTLED]
+
+
+def stale_in_workspace(layout: Layout, now: float) -> list[Path]:
+    """What atomic writes left in a workspace."""
+    return [path for folder in _written_folders(layout) for path in stale_files(folder, now)]
+
+
+def remove_abandoned_files(layout: Layout) -> None:
+    """Remove what atomic writes left in a workspace. What cannot be removed stays."""
+    for folder in _written_folders(layout):
+        atomic.remove_abandoned(folder)
+
+
+def _written_folders(layout: Layout) -> list[Path]:
+    return [layout.folder, *(folder for folder in (layout.control, layout.notes) if foreign.is_folder(folder))]
 
 
 def stale_folders(folder: Path, now: float) -> list[Path]:
@@ -50,7 +60,7 @@ def stale_folders(folder: Path, now: float) -> list[Path]:
     """
     doomed, made = _aside(folder)
     torn = set(torn_folders(folder))
-    dead = [path for path, found in doomed.items() if not operating_system.is_alive(int(found["pid"]))]
+    dead = [path for path, found in doomed.items() if not processes.is_alive(int(found["pid"]))]
     idle = [path for path in (*doomed, *made) if _untouched(path, now) and (path in doomed or _looks_like_ours(path))]
     return sorted({*dead, *idle} - torn)
 
@@ -109,11 +119,16 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 def _untouched(path: Path, now: float) -> bool:
     """A folder that is being filled or emptied changes all the time, and so do those in it."""
+    return _age(path, now) > UNTOUCHED
+
+
+def _age(path: Path, now: float) -> float:
+    """Seconds since the last change of a file, or of a folder and what is right in it; 0 for what is gone."""
     try:
         about = path.lstat()
-        newest = max(about.st_mtime, about.st_ctime)
+        newest = max(about.st_mtime, about.st_ctime) if path.is_dir() else about.st_mtime
         if path.is_dir():
             newest = max([newest, *(entry.lstat().st_ctime for entry in path.iterdir())])
     except OSError:
-        return False
-    return now - newest > UNTOUCHED
+        return 0.0
+    return now - newest

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core.settings.modes import MODES
-from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.errors import SettingsProblem, WorkspaceProblem
 from claude_iterate.workspace.files import atomic
 
 FORMAT = 3
@@ -34,6 +34,7 @@ class Metadata:
     """The document, with the few keys that code reads by name."""
 
     document: dict[str, Any] = field(default_factory=dict)
+    path: Path = Path(".metadata.json")
 
     @property
     def mode(self) -> str:
@@ -70,8 +71,20 @@ class Metadata:
             value = self.document.get(key)
             if value is not None and (ours or value not in _ORIGINAL_DEFAULTS.get(key, ())):
                 found[key] = value
+        return found | self.own_settings
+
+    @property
+    def own_settings(self) -> dict[str, Any]:
+        """The table `config`, in which our own commands write; a SettingsProblem when it is not a table."""
         own = self.document.get("config")
-        return found | own if isinstance(own, dict) else found
+        if own is None:
+            return {}
+        if not isinstance(own, dict):
+            raise SettingsProblem(
+                f"{self.path}: `config` must be an object `{{...}}`, not {json.dumps(own)[:60]}.",
+                f"Correct it in that file, or drop it: claude-iterate init {self.path.parent.name} --force",
+            )
+        return own
 
     def count(self, key: str) -> int:
         """A counter such as totalIterations; 0 when absent or odd."""
@@ -97,7 +110,7 @@ def read(path: Path) -> Metadata:
             f"{path} is damaged: it is not valid JSON.",
             f"Make it anew; instructions, logs and runs are kept: claude-iterate init {path.parent.name} --force",
         )
-    return Metadata(document)
+    return Metadata(document, path)
 
 
 def write(path: Path, metadata: Metadata) -> None:

@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.agent.command import discovery
+from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
+
+
+def claude(*command: str) -> ClaudeSettings:
+    return ClaudeSettings(command=command)
 
 
 def program(folder: Path, text: str, mode: int = 0o755) -> str:
@@ -23,7 +28,7 @@ def program(folder: Path, text: str, mode: int = 0o755) -> str:
 def test_a_version_is_one_line(tmp_path: Path) -> None:
     """Whatever it prints is folded into one line."""
     assert (
-        discovery.version([program(tmp_path, "echo '2.1.197 (Claude'; echo 'Code)'")], os.environ, tmp_path)
+        discovery.version(claude(program(tmp_path, "echo '2.1.197 (Claude'; echo 'Code)'")), os.environ, tmp_path)
         == "2.1.197 (Claude Code)"
     )
 
@@ -31,7 +36,8 @@ def test_a_version_is_one_line(tmp_path: Path) -> None:
 def test_arguments_of_the_command_come_first(tmp_path: Path) -> None:
     """`claude.command` may be a list."""
     assert (
-        discovery.version([program(tmp_path, 'echo "$1 $2"'), "wrapped"], os.environ, tmp_path) == "wrapped --version"
+        discovery.version(claude(program(tmp_path, 'echo "$1 $2"'), "wrapped"), os.environ, tmp_path)
+        == "wrapped --version"
     )
 
 
@@ -40,16 +46,16 @@ def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     hanging = program(tmp_path, f"sleep 300 & echo $! > {mark}; wait")
     with pytest.raises(AgentProblem, match="did not answer within"):
-        discovery.version([hanging], os.environ, tmp_path, patience=1.0)
+        discovery.version(claude(hanging), os.environ, tmp_path, patience=1.0)
     deadline = time.monotonic() + 10
-    while operating_system.is_alive(int(mark.read_text())):
+    while processes.is_alive(int(mark.read_text())):
         assert time.monotonic() < deadline
 
 
 def test_one_that_is_not_there_is_named_as_the_seed_does() -> None:
     """With the setting to look at when it is not the default."""
     with pytest.raises(AgentProblem, match="Claude CLI not found") as caught:
-        discovery.find(["no-such-program"], {"PATH": "/nowhere"}, Path("/"))
+        discovery.find(claude("no-such-program"), {"PATH": "/nowhere"}, Path("/"))
     assert "claude.command" in caught.value.hint
 
 
@@ -59,4 +65,4 @@ def test_one_that_is_no_program(tmp_path: Path) -> None:
     path.write_bytes(b"\x00\x01\x02")
     path.chmod(0o755)
     with pytest.raises(AgentProblem, match="cannot be started"):
-        discovery.version([str(path)], os.environ, tmp_path)
+        discovery.version(claude(str(path)), os.environ, tmp_path)

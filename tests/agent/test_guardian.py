@@ -12,7 +12,7 @@ from signal import SIGINT, SIGKILL, SIGTERM
 import pytest
 
 from claude_iterate.agent.processes.guardian import Guardian
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def test_what_carries_the_mark_is_ended() -> None:
     with sleeper(CLAUDE_ITERATE_RUN="run-1") as ours, sleeper(CLAUDE_ITERATE_RUN="run-2") as other:
         bereaved(Guardian("run-1", os.environ))
         dies(ours)
-        assert operating_system.is_alive(other.pid)
+        assert processes.is_alive(other.pid)
 
 
 def test_an_adopted_orphan_without_the_mark_is_ended_when_it_was_told_of() -> None:
@@ -57,7 +57,7 @@ def test_an_adopted_orphan_without_the_mark_is_ended_when_it_was_told_of() -> No
         guardian.remember([orphan.pid])
         bereaved(guardian)
         dies(orphan)
-        assert operating_system.is_alive(other.pid)
+        assert processes.is_alive(other.pid)
 
 
 def test_a_number_that_belongs_to_another_process_by_now_is_left_alone() -> None:
@@ -66,7 +66,7 @@ def test_a_number_that_belongs_to_another_process_by_now_is_left_alone() -> None
         guardian = Guardian("run-4", os.environ)
         os.write(guardian._write_end, f"{other.pid}:1\n".encode())
         bereaved(guardian)
-        assert operating_system.is_alive(other.pid)
+        assert processes.is_alive(other.pid)
 
 
 def test_a_dismissed_guardian_leaves_in_peace() -> None:
@@ -75,14 +75,14 @@ def test_a_dismissed_guardian_leaves_in_peace() -> None:
         guardian = Guardian("run-5", os.environ)
         guardian.remember([ours.pid])
         guardian.dismiss()
-        assert operating_system.is_alive(ours.pid)
-        assert not operating_system.is_alive(guardian.pid)
+        assert processes.is_alive(ours.pid)
+        assert not processes.is_alive(guardian.pid)
 
 
 def test_it_cannot_be_found_by_our_name() -> None:
     """Whoever kills everything named like us, or all Pythons, does not hit it."""
     guardian = Guardian("run-6", os.environ)
-    words = operating_system.describe_process(guardian.pid)
+    words = processes.describe(guardian.pid)
     guardian.dismiss()
     assert "claude" not in words
     assert "python" not in words

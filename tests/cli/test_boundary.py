@@ -181,7 +181,7 @@ def test_full_disk_is_no_bug(environ: dict[str, str], folder: Path) -> None:
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr.decode().startswith("Error: The system refuses: No space left on device")
+    assert done.stderr.decode().startswith("Error: No space left on device")
     assert len(done.stderr.splitlines()) == 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from collections.abc import Callable
 from typing import Any
@@ -84,11 +85,36 @@ def test_instructions_that_are_a_folder(loop: Any) -> None:
 
 
 def test_torn_metadata(loop: Any) -> None:
-    """Named, with the command that mends it."""
+    """Named, with the command that fixes it."""
     loop.make()
     (loop.workspace / ".metadata.json").write_text('{"name": "my-ta')
     done = untouched(loop, loop.run)
     assert (done.code, "init my-task --force" in done.err) == (1, True)
+
+
+def test_a_file_where_the_runs_belong(loop: Any) -> None:
+    """It is named, in a run and in a dry run."""
+    loop.make()
+    (loop.workspace / "runs").write_text("")
+    for flags in ([], ["--dry-run"]):
+        done = loop.run(*flags)
+        assert (done.code, f"{loop.workspace / 'runs'} is a link or a file, not a folder" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize("config", [[], "delay", 3, False])
+def test_settings_of_a_workspace_that_are_not_a_table(loop: Any, config: Any) -> None:
+    """File, key and expectation; no command takes it silently, and `init --force` makes it good."""
+    loop.make()
+    path = loop.workspace / ".metadata.json"
+    path.write_text(json.dumps({"format": 3, "name": "my-task", "mode": "loop", "config": config}))
+    before = path.read_bytes()
+    done = [untouched(loop, loop.run), loop.call("config", "delay", "3", "--workspace", "my-task")]
+    for answer in done:
+        assert (answer.code, f"{path}: `config` must be an object" in answer.err) == (1, True)
+        assert "init my-task --force" in answer.err
+    assert path.read_bytes() == before
+    assert loop.call("init", "my-task", "--force").code == 0
+    assert loop.call("config", "delay", "--workspace", "my-task").code == 0
 
 
 def test_a_torn_settings_file(loop: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 from tests.e2e.conftest import until
 
 HANGING: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
@@ -27,10 +27,22 @@ def test_a_cut_ends_everything_that_carries_the_mark(loop: Any) -> None:
     try:
         assert loop.call("skip", "my-task").code == 0
         until(lambda: len(loop.events("IterationStarted")) == 2)
-        assert not operating_system.is_alive(stranger.pid)
+        assert not processes.is_alive(stranger.pid)
     finally:
         stranger.kill()
         stranger.wait()
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
     assert ["sleep 300" in " ".join(event["processes"]) for event in loop.events("LeftoversEnded")] == [True]
+
+
+def test_a_run_removes_what_killed_writers_left(loop: Any) -> None:
+    """Half-written files in the workspace and its folders, right at the next start."""
+    loop.make()
+    loop.script([{"init": {}}, {"status": {"complete": True}}, {"result": {}}])
+    left = [loop.workspace / name for name in ("..metadata.json.abcd1234.tmp", "notes/.1-x.md.abcd1234.tmp")]
+    (loop.workspace / "notes").mkdir()
+    for path in left:
+        path.write_text("{")
+    assert loop.run().code == 0
+    assert not any(path.exists() for path in left)

@@ -14,15 +14,15 @@ import pytest
 from claude_iterate.selftest.faults.fault_table import SCENARIOS
 from claude_iterate.selftest.harness.fault import Scenario
 from claude_iterate.selftest.harness.fault_runner import play
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 from tests.e2e.conftest import until
 
 ROOT = Path(__file__).parents[2]
 WRONG = """
 from dataclasses import replace
 from claude_iterate.cli.boundary import main
-from claude_iterate.selftest import table
-from claude_iterate.selftest.scenario import Expected
+from claude_iterate.selftest.faults import fault_table as table
+from claude_iterate.selftest.harness.fault import Expected
 
 (one,) = (scenario for scenario in table.SCENARIOS if scenario.name == "http-401")
 table.SCENARIOS = (replace(one, expected=Expected("blocked", 1, ("ok",))), table.SCENARIOS[0])
@@ -141,8 +141,8 @@ def test_whoever_ends_it_leaves_nothing_behind(number: signal.Signals, code: int
     )
     until(lambda: list(tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state/call-*.json")))
     (state,) = tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state")
-    assert list(operating_system.processes_with("CLAUDE_ITERATE_FAKE_STATE", str(state)))
+    assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state)))
     process.send_signal(number)
     assert process.wait(30) == code
-    assert list(operating_system.processes_with("CLAUDE_ITERATE_FAKE_STATE", str(state))) == []
+    assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state))) == []
     assert list(tmp_path.glob("claude-iterate-selftest-*")) == []

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.system import operating_system
+from claude_iterate.system import locks
 from claude_iterate.workspace.running import run_lock
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ def test_those_who_look_are_not_taken_for_holders(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
     path.write_text('{"pid": 1}')
     looking = os.open(path, os.O_RDONLY)
-    assert operating_system.try_lock(looking, shared=True)
+    assert locks.try_lock(looking, shared=True)
     assert run_lock.holder(path) is None
     threading.Timer(0.1, os.close, [looking]).start()
     with run_lock.hold(path, "w", "r"):

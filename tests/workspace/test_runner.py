@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.core.events import Entry, RunStarted
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import liveness
@@ -43,7 +43,7 @@ def began(layout: Layout, pid: int, birth: str, host: str = HOST) -> None:
 
 def test_the_same_process_lives_until_it_is_dead(layout: Layout, somebody: subprocess.Popen[bytes]) -> None:
     """One that nobody has reaped yet is dead, too. Its host's name may change meanwhile."""
-    began(layout, somebody.pid, operating_system.birth(somebody.pid), "renamed" if operating_system.LINUX else HOST)
+    began(layout, somebody.pid, processes.start_identity(somebody.pid), "renamed" if processes.LINUX else HOST)
     assert liveness.fate(layout, RUN) == liveness.LIVES
     somebody.kill()
     os.waitid(os.P_PID, somebody.pid, os.WEXITED | os.WNOWAIT)
@@ -52,11 +52,11 @@ def test_the_same_process_lives_until_it_is_dead(layout: Layout, somebody: subpr
 
 def test_a_number_that_another_process_has_by_now_is_a_dead_runners(layout: Layout) -> None:
     """Number and birth together name a process."""
-    began(layout, os.getpid(), operating_system.birth(1))
+    began(layout, os.getpid(), processes.start_identity(1))
     assert liveness.fate(layout, RUN) == liveness.DEAD
 
 
-@pytest.mark.skipif(not operating_system.LINUX, reason="there pids are told apart by the host's name")
+@pytest.mark.skipif(not processes.LINUX, reason="there pids are told apart by the host's name")
 @pytest.mark.parametrize("elsewhere", ["another-start.4026531836/77", "/77"])
 def test_what_was_counted_elsewhere_tells_nothing(layout: Layout, elsewhere: str) -> None:
     """Another machine, container or start of this machine."""

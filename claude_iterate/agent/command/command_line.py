@@ -1,21 +1,19 @@
-"""Settings become the command line and the environment of Claude. Pure: nothing is started here.
+"""Settings become the command line of Claude. Nothing is started here; `discovery.prepare` makes it ready to start.
 
-The same command at every output level: a level changes what is shown, never what is done.
+The command line is the same at every output level: a level changes what is shown, never what is done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
-from claude_iterate.agent.command.marks import RUN_VARIABLE, WORKSPACE_VARIABLE
 from claude_iterate.core.settings.declared import ClaudeSettings
+from claude_iterate.errors import AgentProblem
 
 LARGEST_ARGUMENT = 100 * 1024
-"""Linux refuses an argument of 128 KiB; above this size the system prompt goes through a file."""
-
-_NOT_INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT")
-"""Claude refuses to start inside itself when it finds these."""
+"""Linux refuses an argument of 128 KiB; a longer text goes through a file."""
 
 
 def arguments(
@@ -28,7 +26,7 @@ def arguments(
 ) -> list[str]:
     """The command line of one call. The prompt itself goes in on standard input.
 
-    `session` is the id of a session of ours that goes on; empty: a new one that may go on later; None: keep none.
+    `session` is the id of a session to resume; empty: a new one that can be resumed later; None: keep no session.
     """
     argv = [*claude.command, *claude.args, "-p", "--output-format", "stream-json", "--verbose"]
     if claude.model:
@@ -56,7 +54,7 @@ def arguments(
 def conversation(
     claude: ClaudeSettings, system_prompt: str, prompt: str, system_prompt_file: Path | None = None
 ) -> list[str]:
-    """The command line of a conversation with a person. Claude asks that person for permissions, so none are given."""
+    """The command line of a conversation with the user. Claude asks the user for permissions, so none are given."""
     argv = [*claude.command, *claude.args]
     if claude.model:
         argv += ["--model", claude.model]
@@ -67,12 +65,6 @@ def conversation(
     return [*argv, "--", prompt]
 
 
-def environment(base: Mapping[str, str], claude: ClaudeSettings, run: str, workspace: Path) -> dict[str, str]:
-    """The environment of one iteration: ours, without what Claude takes offence at, with the run's mark."""
-    kept = {name: value for name, value in base.items() if name not in _NOT_INHERITED}
-    return kept | claude.env | {RUN_VARIABLE: run, WORKSPACE_VARIABLE: str(workspace)}
-
-
 def decides_permissions(claude: ClaudeSettings) -> bool:
     """True when the settings say what Claude may do."""
     flags = ("--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools", "--settings")
@@ -81,3 +73,28 @@ def decides_permissions(claude: ClaudeSettings) -> bool:
         or claude.allowed_tools
         or any(argument.split("=")[0] in flags for argument in claude.args)
     )
+
+
+@contextlib.contextmanager
+def file_if_long(text: str, path: str) -> Iterator[Path | None]:
+    """A file with the text if it is too long for an argument, else None. The file is removed afterwards."""
+    # A character takes four bytes at most: usually there is nothing to encode.
+    if len(text) <= LARGEST_ARGUMENT // 4 or len(text.encode("utf-8", "replace")) <= LARGEST_ARGUMENT:
+        yield None
+        return
+    file = Path(path)
+    try:
+        _write(file, text)
+        yield file
+    finally:
+        with contextlib.suppress(OSError):
+            file.unlink()
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode("utf-8", "replace"))
+    except OSError as error:
+        what = f"A prompt too long for a command line cannot be written: {error.strerror} ({file})."
+        raise AgentProblem(what, "Check permissions and free space.") from error

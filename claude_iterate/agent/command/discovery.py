@@ -1,4 +1,7 @@
-"""Finds Claude and asks for its version: a missing, broken or hanging one is known before anything is written."""
+"""Finds Claude, makes its command ready to start, and asks for its version.
+
+So a missing, broken or hanging Claude is noticed before anything is written.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,40 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
+from claude_iterate.agent.command.environment import claude_environment
+from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
+from claude_iterate.system import temporary_files
 
 PATIENCE = 10.0
-_MEND = "Reinstall Claude Code, or set `claude.command`."
+_REINSTALL = "Reinstall Claude Code, or set `claude.command`."
 
 
-def find(command: Sequence[str], environ: Mapping[str, str], root: Path) -> str:
-    """The program's path, or an AgentProblem. A relative path is one from the project root, where Claude runs."""
-    program = command[0]
+class Command(NamedTuple):
+    """What is started: the program with its arguments, and its whole environment."""
+
+    argv: list[str]
+    environment: dict[str, str]
+
+
+def prepare(argv: Sequence[str], environment: Mapping[str, str], root: Path) -> Command:
+    """A command line of Claude, ready to start in the project root; an AgentProblem when there is no such program.
+
+    Every start of Claude goes through here: a sandbox is put around the command in this place.
+    """
+    return Command([_program(argv[0], environment, root), *argv[1:]], dict(environment))
+
+
+def find(claude: ClaudeSettings, environ: Mapping[str, str], root: Path) -> str:
+    """Claude's path, or an AgentProblem."""
+    return _program(claude.command[0], claude_environment(environ, claude), root)
+
+
+def _program(name: str, environ: Mapping[str, str], root: Path) -> str:
+    """A relative path is relative to the project root, where Claude runs."""
+    program = name
     if os.path.sep in program:
         program = str(root / program)
     found = shutil.which(program, path=environ.get("PATH"))
@@ -29,47 +55,45 @@ def find(command: Sequence[str], environ: Mapping[str, str], root: Path) -> str:
     if os.path.sep in program and Path(program).exists():
         raise AgentProblem(f"{program} is not an executable file.", f"Make it one: chmod +x {program}")
     hint = "Install it: npm install -g @anthropic-ai/claude-code"
-    if list(command) != ["claude"]:
-        hint = f"`claude.command` is {command[0]!r}; see: claude-iterate config claude.command"
+    if name != "claude":
+        hint = f"`claude.command` is {name!r}; see: claude-iterate config claude.command"
     raise AgentProblem("Claude CLI not found. Make sure 'claude' is installed and in PATH.", hint)
 
 
-def version(command: Sequence[str], environ: Mapping[str, str], root: Path, patience: float = PATIENCE) -> str:
+def version(claude: ClaudeSettings, environ: Mapping[str, str], root: Path, patience: float = PATIENCE) -> str:
     """What `--version` prints, or an AgentProblem when it fails or does not answer."""
-    program = find(command, environ, root)
-    # Files, not pipes: a child that it leaves behind may hold a pipe open for ever.
+    temporary_files.refuse_if_impossible()
+    command = prepare([*claude.command, "--version"], claude_environment(environ, claude), root)
+    program = command.argv[0]
+    # Files, not pipes: a child that it leaves behind may hold a pipe open without end.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = _call([program, *command[1:], "--version"], environ, root, (out, err), patience)
+        code = _call(command, root, (out, err), patience)
         printed, complained = _words(out), _words(err)
     if code is None:
-        raise AgentProblem(f"{program} --version did not answer within {patience:.0f} seconds.", _MEND)
+        raise AgentProblem(f"{program} --version did not answer within {patience:.0f} seconds.", _REINSTALL)
     if code != 0:
         said = complained or printed
-        raise AgentProblem(f"{program} --version failed with exit code {code}{': ' + said if said else ''}.", _MEND)
+        raise AgentProblem(
+            f"{program} --version failed with exit code {code}{': ' + said if said else ''}.", _REINSTALL
+        )
     return printed[:100]
 
 
-def _call(
-    argv: list[str],
-    environ: Mapping[str, str],
-    root: Path,
-    files: tuple[IO[bytes], IO[bytes]],
-    patience: float,
-) -> int | None:
-    """Its exit code; None when it took too long. Whatever it started is ended with it."""
+def _call(command: Command, root: Path, files: tuple[IO[bytes], IO[bytes]], patience: float) -> int | None:
+    """Its exit code; None when it took too long. Its whole process group is ended with it."""
     try:
         process = subprocess.Popen(
-            argv,
+            command.argv,
             stdin=subprocess.DEVNULL,
             stdout=files[0],
             stderr=files[1],
-            env=dict(environ),
+            env=command.environment,
             cwd=root,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or str(error)
-        raise AgentProblem(f"{argv[0]} cannot be started: {said}.", _MEND) from None
+        raise AgentProblem(f"{command.argv[0]} cannot be started: {said}.", _REINSTALL) from None
     try:
         return process.wait(timeout=patience)
     except subprocess.TimeoutExpired:

@@ -1,7 +1,7 @@
-"""Runs Claude: starts it in a session of its own, feeds it, drains it, and tells when it is gone.
+"""Runs a program, such as Claude or a check: starts it in its own session, sends its input, reads its output.
 
-Both pipes are drained all the time by a thread, because Claude does not wait for a slow reader at its end. The end
-of the process is its exit, never the end of a pipe: a grandchild may hold the pipe for hours.
+A thread drains both pipes all the time, because Claude does not wait for a slow reader at its end. The end of the
+process is its exit, never the end of a pipe: a grandchild may hold the pipe for hours.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import IO, BinaryIO, NamedTuple
 from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes, signals
 
 CHUNK = 256 * 1024
 _BATCHES_IN_FLIGHT = 8
@@ -27,7 +27,7 @@ _PIECE = 64 * 1024
 
 
 class Printed(NamedTuple):
-    """Whole lines from one of Claude's streams. The engine calls `done` when it has dealt with them."""
+    """Whole lines from one of the two streams. The engine calls `done` when it has handled them."""
 
     pid: int
     stream: str
@@ -36,14 +36,14 @@ class Printed(NamedTuple):
 
 
 class StreamEnded(NamedTuple):
-    """One of Claude's streams is at its end."""
+    """One of the two streams is at its end."""
 
     pid: int
     stream: str
 
 
 class Exited(NamedTuple):
-    """Claude is gone."""
+    """The process has ended."""
 
     pid: int
     code: int
@@ -52,8 +52,8 @@ class Exited(NamedTuple):
 Message = Printed | StreamEnded | Exited
 
 
-class AgentProcess:
-    """One running Claude. Everything it does arrives through `post`."""
+class ChildProcess:
+    """One running program. Everything it does arrives through `post`; errors call it by its `label`."""
 
     def __init__(
         self,
@@ -63,8 +63,10 @@ class AgentProcess:
         prompt: bytes,
         raw: BinaryIO | None,
         post: Callable[[Message], None],
+        label: str = "Claude",
     ) -> None:
         self._post = post
+        self._label = label
         self._raw = raw
         self._abandoned = False
         self._credit = threading.Semaphore(_BATCHES_IN_FLIGHT)
@@ -74,12 +76,12 @@ class AgentProcess:
         WORKERS.run(self._watch)
 
     def signal(self, number: int, group: bool = False) -> None:
-        """Signal Claude, or everything in its process group. Harmless when it is gone."""
+        """Signal the process, or everything in its process group. No effect when it has ended."""
         if self._process.returncode is None:
-            (operating_system.send_group if group else operating_system.send)(self.pid, number)
+            (signals.send_group if group else signals.send)(self.pid, number)
 
     def abandon(self) -> None:
-        """Stop draining: Claude is gone and somebody unknown holds its pipes."""
+        """Stop draining: the process has ended, and an unknown process holds its pipes."""
         self._abandoned = True
         for _ in range(2 * _BATCHES_IN_FLIGHT):
             self._credit.release()
@@ -98,28 +100,25 @@ class AgentProcess:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            said = getattr(error, "strerror", None) or str(error)
-            what = f"Claude cannot be started: {said} ({argv[0]})."
-            raise AgentProblem(what, "Try: claude-iterate doctor") from error
+            raise not_started(self._label, argv[0], error) from error
 
     def _watch(self) -> None:
-        """A thread's entry: whatever goes wrong in here, somebody waits for the end."""
+        """A thread's entry: whatever goes wrong in here, the end is posted, because the engine waits for it."""
         try:
             self._attend()
         except Exception as error:  # noqa: BLE001 - the entry of a thread
             self._give_up(error)
 
     def _give_up(self, error: Exception) -> None:
-        """We cannot hear Claude any more: end it, and tell why."""
-        operating_system.send_group(self.pid, signal.SIGKILL)
+        """We cannot read the output any more: end the process, and say why."""
+        signals.send_group(self.pid, signal.SIGKILL)
         code = self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with contextlib.suppress(OSError):
                 if pipe is not None:
                     pipe.close()
-        self._post(
-            Printed(self.pid, "stderr", [f"claude-iterate cannot hear Claude: {error!r}".encode()], lambda: None)
-        )
+        why = f"claude-iterate cannot read the output of {self._label}: {error!r}"
+        self._post(Printed(self.pid, "stderr", [why.encode()], lambda: None))
         for name in ("stdout", "stderr"):
             self._post(StreamEnded(self.pid, name))
         self._post(Exited(self.pid, code))
@@ -130,20 +129,20 @@ class AgentProcess:
         assert stdin is not None
         assert stdout is not None
         assert stderr is not None
-        operating_system.enlarge_pipe(stdout.fileno(), 1024 * 1024)
-        # A pipe may hold less than the prompt, and Claude may never read it: writing must not wait.
+        processes.enlarge_pipe(stdout.fileno(), 1024 * 1024)
+        # A pipe may hold less than the input, and the program may never read it: writing must not wait.
         os.set_blocking(stdin.fileno(), False)
         poll = select.poll()
         streams = {pipe.fileno(): (name, pipe, LineFramer()) for name, pipe in (("stdout", stdout), ("stderr", stderr))}
         for handle in streams:
             poll.register(handle, select.POLLIN)
         poll.register(stdin.fileno(), select.POLLOUT)
-        with operating_system.exit_notice(self.pid) as notice:
+        with processes.exit_notice(self.pid) as notice:
             if notice.handle is not None:
                 poll.register(notice.handle, select.POLLIN)
             running = True
             while (streams or running) and not self._abandoned:
-                ready = [handle for handle, _ in poll.poll(notice.look_up_ms)]
+                ready = [handle for handle, _ in poll.poll(notice.check_every_ms)]
                 for handle in ready:
                     if handle in streams and not self._drain(handle, *streams[handle]):
                         poll.unregister(handle)
@@ -158,13 +157,13 @@ class AgentProcess:
             stdin.close()
 
     def _feed(self, poll: select.poll, stdin: IO[bytes]) -> None:
-        """Send more of the prompt; close when it is all there: an open stdin makes Claude wait."""
+        """Send more of the input; close the pipe after the last of it: an open stdin makes Claude wait."""
         try:
             self._unsent = self._unsent[os.write(stdin.fileno(), self._unsent[:_PIECE]) if self._unsent else 0 :]
         except BlockingIOError:
             return
         except OSError:
-            # Claude is gone, or does not want to hear: what it does about that is its outcome.
+            # The program has ended or closed its input: what that means is seen in its outcome.
             self._unsent = self._unsent[:0]
         if not self._unsent:
             poll.unregister(stdin.fileno())
@@ -181,7 +180,7 @@ class AgentProcess:
         return False
 
     def _drain(self, handle: int, name: str, pipe: IO[bytes], framer: LineFramer) -> bool:
-        """Take what there is; False at the end of the stream."""
+        """Read what there is; False at the end of the stream."""
         data = os.read(handle, CHUNK)
         if not data:
             self._end_stream(name, pipe, framer)
@@ -210,5 +209,11 @@ class AgentProcess:
             try:
                 self._raw.write(data)
             except (OSError, ValueError):
-                # A full disk costs the recording, not the run; the journal tells of the disk. Or the call is over.
+                # A full disk costs the recording, not the run; the journal reports the disk. Or the call is over.
                 self._raw = None
+
+
+def not_started(label: str, program: str, error: Exception) -> AgentProblem:
+    """The error for a program that could not be started."""
+    why = getattr(error, "strerror", None) or str(error)
+    return AgentProblem(f"{label} cannot be started: {why} ({program}).", "Try: claude-iterate doctor")

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from claude_iterate.agent.command.marks import RUN_VARIABLE
-from claude_iterate.system import operating_system
+from claude_iterate.agent.command.environment import RUN_VARIABLE
+from claude_iterate.system import processes, signals
 
 if TYPE_CHECKING:
     import subprocess
@@ -76,7 +76,7 @@ class Guardian:
         told, self._told = self._told, living  # a number that is free may be somebody else's tomorrow
         for pid in living - told:
             with contextlib.suppress(OSError):
-                os.write(self._write_end, f"{pid}:{operating_system.birth(pid)}\n".encode())
+                os.write(self._write_end, f"{pid}:{processes.start_identity(pid)}\n".encode())
 
     def dismiss(self) -> None:
         """All is well: the guardian leaves."""
@@ -99,15 +99,15 @@ def end_run(run: str, known: Sequence[str] = ()) -> None:
             for pid in living - told:
                 told.add(pid)
                 # Whoever was found by his parent is lost when that one dies first.
-                remembered.add((str(pid), operating_system.birth(pid)))
-                operating_system.send(pid, number)
+                remembered.add((str(pid), processes.start_identity(pid)))
+                signals.send(pid, number)
             time.sleep(_POLL)
 
 
 def _living(run: str, remembered: Iterable[tuple[str, ...]]) -> set[int]:
     """What of the run still lives: marked, remembered (and not another process by now), or born of these."""
-    found = {pid for pid in operating_system.processes_with(RUN_VARIABLE, run) if operating_system.is_alive(pid)}
+    found = {pid for pid in processes.with_environment(RUN_VARIABLE, run) if processes.is_alive(pid)}
     for pid, birth in remembered:
-        if pid.isdigit() and operating_system.is_alive(int(pid)) and operating_system.birth(int(pid)) == birth:
+        if pid.isdigit() and processes.is_alive(int(pid)) and processes.start_identity(int(pid)) == birth:
             found.add(int(pid))
-    return found | operating_system.descendants(found)
+    return found | processes.descendants(found)

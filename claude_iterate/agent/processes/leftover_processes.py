@@ -10,8 +10,8 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 
-from claude_iterate.agent.command.marks import RUN_VARIABLE
-from claude_iterate.system import operating_system
+from claude_iterate.agent.command.environment import RUN_VARIABLE
+from claude_iterate.system import processes, signals
 
 _POLITE = 0.5
 _PATIENCE = 5.0
@@ -21,7 +21,7 @@ _UNDYING: set[int] = set()
 
 def leftovers(run: str) -> list[int]:
     """Living processes of this run, by their mark."""
-    return [pid for pid in operating_system.processes_with(RUN_VARIABLE, run) if operating_system.is_alive(pid)]
+    return [pid for pid in processes.with_environment(RUN_VARIABLE, run) if processes.is_alive(pid)]
 
 
 def adopted(known: Iterable[int]) -> set[int] | None:
@@ -30,7 +30,7 @@ def adopted(known: Iterable[int]) -> set[int] | None:
     What lives in the session of a known one is known as well: a helper of ours that dies leaves us its own helper.
     """
     # The first process of a container adopts every orphan there is, not only ours.
-    children = operating_system.children() if os.getpid() != 1 else None
+    children = processes.children() if os.getpid() != 1 else None
     if children is None:
         return None
     known = set(known)
@@ -52,9 +52,9 @@ def orphans(known: Iterable[int]) -> set[int] | None:
     strangers = adopted(known)
     if strangers is None:
         return None
-    living = {pid for pid in strangers if operating_system.is_alive(pid)}
+    living = {pid for pid in strangers if processes.is_alive(pid)}
     for pid in strangers - living:
-        operating_system.reap(pid)
+        processes.reap(pid)
     return living
 
 
@@ -86,8 +86,8 @@ def _end(run: str, known: tuple[int, ...], also: Callable[[], set[int]]) -> tupl
         if not living:
             break
         for pid in living:
-            names.setdefault(pid, operating_system.describe_process(pid))
-            operating_system.send(pid, signal.SIGTERM if waited < _POLITE else signal.SIGKILL)
+            names.setdefault(pid, processes.describe(pid))
+            signals.send(pid, signal.SIGTERM if waited < _POLITE else signal.SIGKILL)
         time.sleep(_POLL)
     # What survives SIGKILL (it waits for a device, or is not ours to kill) is not waited for a second time.
     _UNDYING.update(living)

@@ -69,12 +69,14 @@ def restore(
     found = archive_list.find(project.archive_folder, archive_name)
     name = restoration.target_name(found, workspace)
     folder = project.workspaces_folder / name
-    restoration.restore(found, folder, outside_links)
+    warning = restoration.restore(found, folder, outside_links)
     if as_json:
         output.document({"name": name, "path": str(folder), "archive": str(found.path)})
     else:
         output.done(f"Restored the workspace {name}: {folder}")
         output.note(f"Next: claude-iterate show {name}")
+    if warning:
+        output.warn(warning)
 
 
 @click.command("delete")

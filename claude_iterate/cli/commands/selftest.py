@@ -17,7 +17,7 @@ from claude_iterate.cli.options import json_option
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.names import meant
 from claude_iterate.errors import UsageProblem
-from claude_iterate.system import operating_system
+from claude_iterate.system import signals, temporary_files
 
 if TYPE_CHECKING:
     from claude_iterate.selftest.harness.fault import Scenario
@@ -67,6 +67,7 @@ def _list(scenarios: list[Scenario], as_json: bool) -> None:
 def _play(scenarios: list[Scenario], jobs: int | None, as_json: bool) -> int:
     from claude_iterate.selftest.harness.fault_runner import play_all, usual_jobs
 
+    temporary_files.refuse_if_impossible()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-selftest-"))
     began = time.monotonic()
     verdicts = []
@@ -99,8 +100,8 @@ def _ended_by_signals() -> Iterator[None]:
         if len(heard) == 1:
             raise KeyboardInterrupt if name == "SIGINT" else SystemExit(exit_code("terminated", detailed=False))
 
-    restore = operating_system.on_stop_signals(notice)
-    operating_system.hand_on_no_deafness()  # the faults include signals
+    restore = signals.on_stop_signals(notice)
+    signals.restore_signals_for_children()  # the faults include signals
     try:
         yield
     finally:

@@ -6,9 +6,8 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import dry_run_option, flags_layer, json_option, name_argument
+from claude_iterate.cli.options import dry_run_option, json_option, layer_from_options, name_argument, output_level
 from claude_iterate.core.reports import validation
-from claude_iterate.errors import UsageProblem
 from claude_iterate.workspace.files import atomic, versions
 from claude_iterate.workspace.files.versions import Snapshot
 from claude_iterate.workspace.layout import Layout
@@ -34,24 +33,22 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
 
     The report is validation-report.md in the workspace. Exit code 0 only for the verdict READY.
     """
-    from claude_iterate.engine.prompt_texts import read_instructions
-    from claude_iterate.operations.launch import Options, perform
+    from claude_iterate.cli.terminal.terminal_user import TerminalUser
+    from claude_iterate.operations.launch import launch
+    from claude_iterate.operations.run_options import Options
 
-    if verbose and quiet:
-        raise UsageProblem("Choose one of --verbose and --quiet.", "They exclude each other.")
     layout = invocation.project.layout(name)
-    read_instructions(layout)
     path = layout.folder / _REPORT
     before = versions.look(path)
     options = Options(
-        flags=flags_layer({"output": "verbose" if verbose else "quiet" if quiet else None}),
+        flags=layer_from_options({"output": output_level(verbose, quiet)}),
         dry_run=dry_run,
         as_json=as_json,
         color=invocation.colour,
         purpose="validate",
         errand={"report_path": str(path)},
     )
-    done = perform(invocation.project, layout, options)
+    done = launch(invocation.project, layout, options, TerminalUser())
     if done.exit_code:
         report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
     else:

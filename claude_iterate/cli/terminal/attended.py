@@ -10,10 +10,9 @@ import sys
 import click
 
 from claude_iterate.cli import output
-from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.core.events import Requested
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.errors import ExpectedError, UsageProblem
+from claude_iterate.errors import ExpectedError
 from claude_iterate.system import terminals
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import notes
@@ -75,12 +74,3 @@ class Question:
         if not verb:
             output.warn(f"{output.printable(line)!r} is none of the answers.")
         return verb
-
-
-def refuse_without_terminal() -> None:
-    """Attended, with nobody to ask, would be unattended."""
-    if not on_terminal():
-        raise UsageProblem(
-            "Attended mode asks before each iteration, and there is no terminal to ask on.",
-            "Run it on a terminal, or without --attended (setting `attended`).",
-        )

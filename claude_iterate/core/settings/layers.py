@@ -70,7 +70,7 @@ def layer_from_environment(environ: Mapping[str, str]) -> Layer:
     return Layer("environment", "environment", values)
 
 
-def layer_from_flags(given: Mapping[str, str]) -> Layer:
+def layer_from_texts(given: Mapping[str, str]) -> Layer:
     """A layer from texts on the command line, by dotted key."""
     values = {key: accepted_text(catalogue()[key], text, f"`{key}`") for key, text in given.items()}
     return Layer("flag", "command line", values)

@@ -10,7 +10,7 @@ from typing import Any
 
 from claude_iterate.selftest.harness.fault import Check
 from claude_iterate.selftest.harness.fault_project import Done, Scene, TooSlow
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 from claude_iterate.workspace.running import run_lock
 
 LONGEST_ARGUMENT = 128 * 1024
@@ -22,7 +22,7 @@ def nothing_is_left(scene: Scene, _done: Done) -> str:
     try:
         scene.until(lambda: not scene.processes(), "the end of all processes", 10.0)
     except TooSlow:
-        names = ", ".join(operating_system.describe_process(pid) for pid in scene.processes())
+        names = ", ".join(processes.describe(pid) for pid in scene.processes())
         return f"processes are left: {names}"
     return ""
 
@@ -185,7 +185,7 @@ def process_is_gone(file: str) -> Check:
 
     def check(scene: Scene, _done: Done) -> str:
         pid = int((scene.workspace / file).read_text())
-        return f"process {pid} lives" if operating_system.is_alive(pid) else ""
+        return f"process {pid} lives" if processes.is_alive(pid) else ""
 
     return check
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from claude_iterate.core.settings.declared import catalogue
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes, signals
 from claude_iterate.workspace.layout import Layout
 
 NAME = "fault"
@@ -158,8 +158,8 @@ class Scene:
     def processes(self) -> list[int]:
         """What lives of this scene, the runs themselves excluded."""
         ours = {process.pid for process in self._started if process.poll() is None}
-        found = set(operating_system.processes_with(_MARK, str(self.state))) - ours
-        return [pid for pid in found if operating_system.is_alive(pid)]
+        found = set(processes.with_environment(_MARK, str(self.state))) - ours
+        return [pid for pid in found if processes.is_alive(pid)]
 
     def abandon(self) -> None:
         """From another thread: nothing more is begun or waited for. Whoever plays the scene closes it."""
@@ -174,7 +174,7 @@ class Scene:
                 process.kill()
                 process.wait()
         for pid in self.processes():
-            operating_system.send(pid, signal.SIGKILL)
+            signals.send(pid, signal.SIGKILL)
         self.closing.close()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from claude_iterate.selftest.harness.fault import Act
 from claude_iterate.selftest.harness.fault_project import Done, Scene
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes, signals
 
 
 def go(scene: Scene) -> None:
@@ -87,14 +87,14 @@ def killed(event: str, count: int = 1, mess: bool = False, guardian: bool = Fals
 
 def _kill_guardian(runner: int) -> None:
     """It is the only child of the runner that is a shell."""
-    for pid in operating_system.descendants({runner}):
-        if operating_system.describe_process(pid).startswith("/bin/sh"):
-            operating_system.send(pid, signal.SIGKILL)
+    for pid in processes.descendants({runner}):
+        if processes.describe(pid).startswith("/bin/sh"):
+            signals.send(pid, signal.SIGKILL)
 
 
 def cannot_name_children() -> str:
     """Only Linux tells whose child a process is."""
-    return "" if operating_system.LINUX else "this system does not tell whose child a process is"
+    return "" if processes.LINUX else "this system does not tell whose child a process is"
 
 
 def _make_mess(scene: Scene) -> None:

@@ -5,12 +5,10 @@ An archive counts as saved when it was read back from the disk and holds all tha
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
 import tarfile
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -19,6 +17,7 @@ from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace.archives import tar_archive
 from claude_iterate.workspace.archives.archive_entries import MANIFEST, NOT_OF_THE_WORK, Entry, judged, leading_outside
 from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files.folders import reason
 from claude_iterate.workspace.layout import Layout
 
 ENDING = ".tar.gz"
@@ -39,26 +38,19 @@ class Saved(NamedTuple):
 def save(layout: Layout, archive_folder: Path) -> Saved:
     """Pack the workspace into a new archive. On failure there is no archive."""
     moment = datetime.now(UTC)
-    temporary = ""
+    _check_place(layout, archive_folder)
     try:
-        _check_place(layout, archive_folder)
         archive_folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{layout.name}.", suffix=".tmp", dir=archive_folder)
+        atomic.remove_abandoned(archive_folder)
         path = _free(archive_folder, f"{layout.name[:_LONGEST_NAME]}-{moment:%Y-%m-%dT%H-%M-%S}")
-        with os.fdopen(handle, "wb") as file:
-            packed = _Packing(layout, path.name, moment)
-            packed.write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        entries = packed.read_back(Path(temporary))
-        Path(temporary).replace(path)
-        atomic.sync_folder(archive_folder)
+        packed = _Packing(layout, path.name, moment)
+        with atomic.replacing(path, private=True) as replacement:
+            packed.write(replacement.file)
+            replacement.file.flush()
+            os.fsync(replacement.file.fileno())
+            entries = packed.read_back(replacement.path)
     except (OSError, tarfile.TarError, RecursionError) as error:
-        _discard(temporary)
         raise _failed(layout, archive_folder, error) from None
-    except BaseException:
-        _discard(temporary)
-        raise
     return Saved(path, [entry.name for entry in leading_outside(entries)], packed.left_out)
 
 
@@ -139,14 +131,12 @@ def _check_place(layout: Layout, archive_folder: Path) -> None:
 
 
 def _failed(layout: Layout, archive_folder: Path, error: Exception) -> ArchiveProblem:
-    said, where = str(error) or type(error).__name__, ""
-    if isinstance(error, OSError) and error.strerror:
-        said = error.strerror
-        where = f" ({error.filename})" if error.filename else ""
-    return ArchiveProblem(
-        f"The workspace {layout.name!r} could not be archived: {said}{where}.",
-        f"It is untouched. Check permissions and free space of {archive_folder}",
-    )
+    why, hint = str(error) or type(error).__name__, f"Check the permissions and the free space of {archive_folder}"
+    if isinstance(error, OSError):
+        why, hint = reason(error, archive_folder)
+        if error.filename and error.filename not in why:
+            why += f" ({error.filename})"
+    return ArchiveProblem(f"The workspace {layout.name!r} could not be archived: {why}.", f"It is untouched. {hint}")
 
 
 def _free(folder: Path, stem: str) -> Path:
@@ -156,9 +146,3 @@ def _free(folder: Path, stem: str) -> Path:
         count += 1
         path = folder / f"{stem}-{count}{ENDING}"
     return path
-
-
-def _discard(temporary: str) -> None:
-    if temporary:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()

@@ -16,6 +16,7 @@ from claude_iterate.errors import ArchiveProblem, UsageProblem
 from claude_iterate.workspace.archives import tar_archive
 from claude_iterate.workspace.archives.archive_creation import ENDING
 from claude_iterate.workspace.archives.archive_entries import MANIFEST
+from claude_iterate.workspace.files.folders import reason
 
 _STAMP = re.compile(r"(?P<name>.+)-(?P<date>\d{4}-\d\d-\d\d)T(?P<time>\d\d-\d\d-\d\d)(-\d+)?")
 
@@ -77,10 +78,8 @@ def archives(folder: Path) -> list[Archive]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise ArchiveProblem(
-            f"The archives in {folder} cannot be listed: {error.strerror}.",
-            "Check that it is a folder, and its permissions.",
-        ) from None
+        why, hint = reason(error, folder)
+        raise ArchiveProblem(f"The archives cannot be listed: {why}.", hint) from None
     read = [_looked_at(archive.path) for archive in found]
     return sorted(read, key=lambda archive: (archive.moment, _modified(archive.path), archive.name), reverse=True)
 

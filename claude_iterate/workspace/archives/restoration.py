@@ -28,7 +28,9 @@ from claude_iterate.workspace.archives.archive_entries import (
 from claude_iterate.workspace.archives.archive_list import Archive
 from claude_iterate.workspace.archives.folder_archive import FolderReader
 from claude_iterate.workspace.files import atomic
-from claude_iterate.workspace.files.folders import appearing
+from claude_iterate.workspace.files.folders import appearing, reason
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle import creation
 
 
 class Contents(NamedTuple):
@@ -77,8 +79,13 @@ def target_name(archive: Archive, wanted: str | None) -> str:
         ) from None
 
 
-def restore(archive: Archive, folder: Path, outside_links: bool = False) -> None:
-    """Make the workspace `folder` from the archive, or raise an ArchiveProblem and leave nothing behind."""
+def restore(archive: Archive, folder: Path, outside_links: bool = False) -> str:
+    """Make the workspace `folder` from the archive, or raise an ArchiveProblem and leave nothing behind.
+
+    Returns a warning, or nothing. An archive without .metadata.json gets a new one: its files are worth having, and
+    without it no command would take them for a workspace.
+    """
+    warning = ""
     if os.path.lexists(folder):
         raise ArchiveProblem(
             f"Workspace already exists: {folder.name}",
@@ -91,15 +98,22 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> None
             with appearing(folder, mode=_own_mode(entries)) as made:
                 wanted = [entry for entry in entries if entry.path and entry.name not in NOT_OF_THE_WORK]
                 _write_files(source, wanted, made)
+                if all(entry.name != ".metadata.json" for entry in wanted):
+                    new = creation.rebuilt(Layout(folder.parent, made))
+                    atomic.write_json(made / ".metadata.json", new)
+                    warning = (
+                        f"The archive has no .metadata.json. A new one says: {new['mode']} mode, default settings."
+                    )
                 _correct_name(made / ".metadata.json", folder.name)
                 for entry in wanted:
                     if entry.kind == "link":
                         _place(made, entry).symlink_to(entry.target)
     except OSError as error:
+        why, hint = reason(error, folder.parent)
         raise ArchiveProblem(
-            f"{archive.name} could not be restored: {error.strerror or error}.",
-            f"Nothing is left of the attempt. Check permissions and free space of {folder.parent}",
+            f"{archive.name} could not be restored: {why}.", f"Nothing is left of the attempt. {hint}"
         ) from None
+    return warning
 
 
 def _room(folder: Path) -> int:

@@ -1,33 +1,63 @@
-"""Writes that are there whole or not at all: temp file in the same folder, sync, rename."""
+"""Writes that are there whole or not at all: temporary file in the same folder, sync, rename.
+
+A writer holds a lock on its temporary file from the beginning to the rename. So a temporary file whose lock is free was
+left by a killed writer, and the next writer of the same file removes it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
+
+from claude_iterate.system import locks
+
+_TEMPORARY = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
+_ATTEMPTS = 3
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Replace the file. A symlink is followed, the mode of an existing file is kept."""
+class Replacement(NamedTuple):
+    """The file that is being written, and its temporary path."""
+
+    file: IO[bytes]
+    path: Path
+
+
+@contextlib.contextmanager
+def replacing(path: Path, private: bool = False) -> Iterator[Replacement]:
+    """Yields a file to write. Afterwards it replaces `path`; after an error `path` is unchanged and nothing is left.
+
+    A symlink is followed. The mode of an existing file is kept, unless the file is to be private.
+    """
     target = Path(os.path.realpath(path))
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    remove_abandoned(target.parent, target.name)
+    handle, temporary = _locked_file(target)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield Replacement(file, Path(temporary))
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _mode_for(target))
-        os.replace(temporary, target)
+            if not private:
+                os.chmod(temporary, _mode_for(target))
+            os.replace(temporary, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename in {None, temporary}:
-            error.filename = str(target)  # a full disk names no file, and nobody knows the temporary one
+            error.filename = str(target)  # a full disk names no file, and the temporary name means nothing to users
         raise
     sync_folder(target.parent)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace the file."""
+    with replacing(path) as replacement:
+        replacement.file.write(data)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -36,8 +66,62 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, document: Any) -> None:
-    """Replace the file with JSON as people like to read it."""
+    """Replace the file with indented JSON."""
     write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def abandoned(folder: Path, *targets: str) -> list[Path]:
+    """Temporary files that killed writers left in the folder; only those of `targets`, if any are named."""
+    return [path for path in _temporary_files(folder, targets) if _with_free_lock(path)]
+
+
+def remove_abandoned(folder: Path, *targets: str) -> None:
+    """Remove what `abandoned` finds. What cannot be removed stays."""
+    for path in _temporary_files(folder, targets):
+        _with_free_lock(path, remove=True)
+
+
+def _temporary_files(folder: Path, targets: tuple[str, ...]) -> list[Path]:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    found = ((name, _TEMPORARY.fullmatch(name)) for name in sorted(names) if name.endswith(".tmp"))
+    return [folder / name for name, match in found if match and (not targets or match["target"] in targets)]
+
+
+def _with_free_lock(path: Path, remove: bool = False) -> bool:
+    """True for a regular file that no writer has locked. It is removed under the lock, before a writer can take it."""
+    with contextlib.suppress(OSError):
+        if os.path.islink(path) or not os.path.isfile(path):
+            return False
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            if not locks.try_lock(handle):
+                return False
+            if remove:
+                os.unlink(path)
+            return True
+        finally:
+            os.close(handle)
+    return False
+
+
+def _locked_file(target: Path) -> tuple[int, str]:
+    """A new temporary file with a lock on it.
+
+    Between making and locking it another process may take it for abandoned: then we make another one. Where files
+    cannot be locked (some network disks), no process takes it for abandoned, and we go on without.
+    """
+    for attempt in range(_ATTEMPTS):
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+        locked = locks.try_lock(handle)
+        if (locked and os.fstat(handle).st_nlink) or attempt == _ATTEMPTS - 1:
+            break
+        os.close(handle)
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+    return handle, temporary
 
 
 def _mode_for(target: Path) -> int:

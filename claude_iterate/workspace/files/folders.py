@@ -1,19 +1,22 @@
-"""Folders that appear whole or not at all, and vanish in one step.
+"""Folders that are there whole or not at all, and are deleted in one step.
 
-What is made is made beside its place and renamed; what goes is renamed out of sight first. A symlink is never followed:
-replacing or removing one takes the link and leaves alone what it leads to.
+A new folder is made beside its place and renamed; a folder that goes is renamed to a hidden name first. A symlink is
+never followed: replacing or removing one takes the link and leaves alone what it leads to.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.errors import WorkspaceProblem, advice
+from claude_iterate.workspace.files.foreign import NOT_A_FOLDER, is_folder
 
 
 @contextlib.contextmanager
@@ -32,6 +35,26 @@ def appearing(folder: Path, replace: bool = False, mode: int | None = None) -> I
             made.rename(folder)
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def reason(error: OSError, folder: Path) -> tuple[str, str]:
+    """Why `folder` cannot be used, and what to do about it. Names the file that stands where a folder of ours belongs,
+    if that is why."""
+    if error.errno in {errno.ENOTDIR, errno.EEXIST} and (found := _in_the_way(Path(error.filename or folder))):
+        return f"{found} is {NOT_A_FOLDER}", f"Move it away: mv {shlex.quote(str(found))} {shlex.quote(f'{found}.old')}"
+    return error.strerror or str(error), advice(error, f" of {folder}")
+
+
+def unwritable_workspace(name: str, folder: Path, error: OSError) -> WorkspaceProblem:
+    """The workspace `name` cannot be written; `folder` is where permissions and free space matter."""
+    why, hint = reason(error, folder)
+    return WorkspaceProblem(f"The workspace {name!r} cannot be written: {why}.", hint)
+
+
+def _in_the_way(path: Path) -> Path | None:
+    """The nearest thing on the way to this path that is there, if it is not a folder."""
+    there = next(place for place in (path, *path.parents) if os.path.lexists(place))
+    return there if is_folder(there) is False else None
 
 
 def remove(path: Path) -> None:

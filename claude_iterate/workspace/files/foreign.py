@@ -1,4 +1,8 @@
-"""Reads files that others write: never waits for a pipe or a device, never takes in more than asked for."""
+"""Files and folders that others may have put there.
+
+Reading a file never waits for a pipe or a device, and never takes in more than asked for. A folder of a workspace that
+is a link, and so leads elsewhere, is never read, filled or emptied.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 MOST = 1 << 20
-"""As much as any report, list or status needs, and a thousand times more than it usually is."""
+"""More than any report, list or status needs."""
+NOT_A_FOLDER = "a link or a file, not a folder"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
@@ -23,7 +28,7 @@ class Found(NamedTuple):
 
 def read(path: Path, most: int = MOST) -> bytes | None:
     """The content of a regular file; None for anything else, for what is missing or unreadable, and for a file of
-    more than `most` bytes: half a report can say the opposite of the whole. For a beginning there is `look`."""
+    more than `most` bytes, because a truncated report could mislead. Use `look` for a prefix."""
     try:
         found = look(path, most)
     except OSError:
@@ -32,7 +37,7 @@ def read(path: Path, most: int = MOST) -> bytes | None:
 
 
 def look(path: Path, most: int = MOST) -> Found:
-    """The first `most` bytes of a regular file. Whatever cannot be read, or is no regular file, is an OSError."""
+    """The first `most` bytes of a regular file. What cannot be read, or is not a regular file, is an OSError."""
     try:
         handle = os.open(path, _FLAGS)
     except OSError as error:
@@ -47,6 +52,21 @@ def look(path: Path, most: int = MOST) -> Found:
     finally:
         os.close(handle)
     return Found(data[:most], len(data) <= most, about)
+
+
+def is_folder(path: Path) -> bool | None:
+    """True for a real folder, False for a link or anything else in its place, None when nothing is there."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return None
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder unless it is there. Something else in its place is an OSError."""
+    if is_folder(path) is False:
+        raise OSError(errno.ENOTDIR, f"{path.name}/ is {NOT_A_FOLDER}", str(path))
+    path.mkdir(exist_ok=True)
 
 
 def _irregular(path: Path) -> OSError:

@@ -12,8 +12,8 @@ from typing import Any
 from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
-from claude_iterate.workspace.files import atomic
-from claude_iterate.workspace.files.folders import appearing
+from claude_iterate.workspace.files import atomic, folders
+from claude_iterate.workspace.files.folders import unwritable_workspace
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import FORMAT
 
@@ -26,33 +26,36 @@ Notes and remaining steps. The agent keeps this file up to date while it works.
 def make(layout: Layout, mode: str, settings: Mapping[str, Any], instructions: bytes | None = None) -> None:
     """Make a new workspace, with instructions if there are any yet."""
     try:
-        with appearing(layout.folder) as made:
+        with folders.appearing(layout.folder) as made:
             _fill(Layout(layout.root, made), _document(layout.name, mode, settings), instructions)
     except OSError as error:
-        raise _unwritable(layout, error) from None
+        raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
 
 
 def mend(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
-    """Put right what is missing or damaged; keep every file, and what the metadata still tells."""
+    """Repair what is missing or damaged; keep every file, and what the metadata still says."""
     try:
         document = metadata.read(layout.metadata).document
     except WorkspaceProblem:
         document = {}
         if layout.metadata.exists():
             _keep_damaged(layout)
-    whole = _document(layout.name, "loop", {}) | document | {"name": layout.name}
+    whole = (_document(layout.name, "loop", {}) | document if document else rebuilt(layout)) | {"name": layout.name}
     if document and "format" not in document:
         del whole["format"]  # it stays a file of the original: there a default value sets nothing
     if mode is not None:
         whole["mode"] = mode
     own = whole.get("config")
     whole["config"] = _merged(own if isinstance(own, dict) else {}, nested(settings))
-    if not document:
-        whole |= _counters(layout)
     try:
         _fill(layout, whole, None)
     except OSError as error:
-        raise _unwritable(layout, error) from None
+        raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
+
+
+def rebuilt(layout: Layout) -> dict[str, Any]:
+    """New metadata for a workspace that has none, with what its newest journal knows."""
+    return _document(layout.name, "loop", {}) | _from_journal(layout)
 
 
 def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,13 +109,15 @@ def _fill(layout: Layout, document: dict[str, Any], instructions: bytes | None) 
     atomic.write_json(layout.metadata, document)
 
 
-def _counters(layout: Layout) -> dict[str, int]:
-    """The journal still knows what the damaged file has forgotten."""
+def _from_journal(layout: Layout) -> dict[str, Any]:
+    """What the newest journal still knows of a damaged or missing file."""
     from claude_iterate.workspace.journal import reader
 
     found = reader.last_run(layout)
-    done = found[1].total_iterations if found else 0
-    return {"totalIterations": done, "executionIterations": done}
+    if found is None or found[1].started is None:
+        return {}
+    done = found[1].total_iterations
+    return {"mode": found[1].started.mode, "totalIterations": done, "executionIterations": done}
 
 
 def _keep_damaged(layout: Layout) -> None:
@@ -120,7 +125,7 @@ def _keep_damaged(layout: Layout) -> None:
     try:
         layout.metadata.replace(kept)
     except OSError as error:
-        raise _unwritable(layout, error) from None
+        raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
 
 
 def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
@@ -129,10 +134,3 @@ def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
         there = result.get(key)
         result[key] = _merged(there, value) if isinstance(there, dict) and isinstance(value, dict) else value
     return result
-
-
-def _unwritable(layout: Layout, error: OSError) -> WorkspaceProblem:
-    return WorkspaceProblem(
-        f"The workspace {layout.name!r} cannot be written: {error.strerror}.",
-        f"Check the permissions and the free space of {layout.folder.parent}",
-    )

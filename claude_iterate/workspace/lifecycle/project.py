@@ -13,6 +13,7 @@ from claude_iterate.core import names
 from claude_iterate.core.settings.layers import Layer, Resolved, resolve
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
+from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.layout import Layout, named_folders, project_root
 from claude_iterate.workspace.lifecycle import creation, summary
 from claude_iterate.workspace.running import run_lock
@@ -65,10 +66,8 @@ class Project:
         try:
             return named_folders(self.workspaces_folder)
         except OSError as error:
-            raise WorkspaceProblem(
-                f"The workspaces in {self.workspaces_folder} cannot be listed: {error.strerror}.",
-                "Check that it is a folder, and its permissions.",
-            ) from None
+            why, hint = folders.reason(error, self.workspaces_folder)
+            raise WorkspaceProblem(f"The workspaces cannot be listed: {why}.", hint) from None
 
     def exists(self, name: str) -> bool:
         """True when there is a folder of this name, damaged or not."""

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from claude_iterate.core.state.run_state import RunState, fold
-from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
+from claude_iterate.workspace.files.folders import unwritable_workspace
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import creation
@@ -136,10 +136,7 @@ def reset(layout: Layout) -> list[str]:
                 layout.status.replace(layout.folder / ".status.json.bak")
                 done.append("the old .status.json is now .status.json.bak")
         except OSError as error:
-            raise WorkspaceProblem(
-                f"The workspace {layout.name!r} cannot be written: {error.strerror}.",
-                f"Check the permissions of {layout.folder}",
-            ) from None
+            raise unwritable_workspace(layout.name, layout.folder, error) from None
     return done
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace.files import atomic, foreign, own_folder
+from claude_iterate.workspace.files import atomic, folders, foreign
 from claude_iterate.workspace.layout import Layout
 
 VERBS = ("pause", "resume", "stop", "skip", "reboot", "retry")
@@ -41,12 +41,11 @@ def post(layout: Layout, run: str, verb: str, now: bool = False) -> str:
     """Ask something of a run; the name of the request."""
     identity = f"{time.time_ns():020d}-{verb}-{os.urandom(3).hex()}.json"
     try:
-        own_folder.make(layout.control)
+        foreign.make_folder(layout.control)
         atomic.write_json(layout.control / identity, {"run": run, "verb": verb, "now": now, "pid": os.getpid()})
     except OSError as error:
-        raise WorkspaceProblem(
-            f"The request cannot be written: {error.strerror}.", f"Check permissions and free space of {layout.control}"
-        ) from None
+        why, hint = folders.reason(error, layout.control)
+        raise WorkspaceProblem(f"The request cannot be written: {why}.", hint) from None
     return identity
 
 
@@ -96,14 +95,14 @@ class Letterbox:
                 yield found
             else:
                 warnings.append(f"Ignored {ascii(name)[1:-1][:100]} in control/: {found}.")
-        if own_folder.is_ours(self._folder) is False and not self._barred:
+        if foreign.is_folder(self._folder) is False and not self._barred:
             self._barred = True
-            warnings.append(f"Requests cannot reach this run: control/ is {own_folder.NOT_OURS}.")
+            warnings.append(f"Requests cannot reach this run: control/ is {foreign.NOT_A_FOLDER}.")
         yield from _few(warnings)
 
     def _names(self) -> list[str]:
         """What lies in the folder, sorted; nothing when it leads elsewhere."""
-        if not own_folder.is_ours(self._folder):
+        if not foreign.is_folder(self._folder):
             return []
         try:
             with os.scandir(self._folder) as entries:

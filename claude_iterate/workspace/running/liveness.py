@@ -10,7 +10,7 @@ import os
 import socket
 from typing import Any
 
-from claude_iterate.system import operating_system
+from claude_iterate.system import processes
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
@@ -39,11 +39,11 @@ def _fate(pid: Any, host: Any, birth: Any) -> str:
     here = host == socket.gethostname()
     if not isinstance(birth, str) or not birth:
         # Written by an older version. A number that is in use may be another process's by now.
-        return DEAD if here and not operating_system.is_alive(pid) else UNKNOWN
+        return DEAD if here and not processes.is_alive(pid) else UNKNOWN
     counted_by = _counted_by(birth)
-    if counted_by != _counted_by(operating_system.birth(os.getpid())) or not (counted_by or here):
+    if counted_by != _counted_by(processes.start_identity(os.getpid())) or not (counted_by or here):
         return UNKNOWN
-    return LIVES if operating_system.is_alive(pid) and operating_system.birth(pid) == birth else DEAD
+    return LIVES if processes.is_alive(pid) and processes.start_identity(pid) == birth else DEAD
 
 
 def _counted_by(birth: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.workspace.files import atomic, own_folder
+from claude_iterate.workspace.files import atomic, folders, foreign
 from claude_iterate.workspace.layout import Layout
 
 LARGEST = 1024 * 1024
@@ -41,22 +41,21 @@ def add(layout: Layout, text: str) -> str:
         )
     name = f"{time.time_ns():020d}-{os.urandom(3).hex()}.md"
     if problem := trouble(layout):
-        raise WorkspaceProblem(f"The note would not be read: {problem}.", f"Mend that in {layout.folder}")
+        raise WorkspaceProblem(f"The note would not be read: {problem}.", f"Move it out of {layout.folder}")
     try:
-        own_folder.make(layout.notes)
+        foreign.make_folder(layout.notes)
         atomic.write_bytes(layout.notes / name, data + b"\n")
     except OSError as error:
-        raise WorkspaceProblem(
-            f"The note cannot be written: {error.strerror}.", f"Check permissions and free space of {layout.notes}"
-        ) from None
+        why, hint = folders.reason(error, layout.notes)
+        raise WorkspaceProblem(f"The note cannot be written: {why}.", hint) from None
     return name
 
 
 def trouble(layout: Layout) -> str:
     """Why no note can be read; nothing when all is well. Notes that cannot be put away would come again and again."""
     for folder in (layout.notes, layout.notes / _DELIVERED):
-        if own_folder.is_ours(folder) is False:
-            return f"{folder.relative_to(layout.folder)}/ is {own_folder.NOT_OURS}"
+        if foreign.is_folder(folder) is False:
+            return f"{folder.relative_to(layout.folder)}/ is {foreign.NOT_A_FOLDER}"
     return ""
 
 
@@ -85,8 +84,8 @@ def delivered(layout: Layout, names: Iterable[str]) -> None:
     for name in names:
         with contextlib.suppress(OSError):
             # Neither of them may lead out of the workspace: what lies there is not ours to move or to replace.
-            own_folder.make(layout.notes)
-            own_folder.make(layout.notes / _DELIVERED)
+            foreign.make_folder(layout.notes)
+            foreign.make_folder(layout.notes / _DELIVERED)
             (layout.notes / name).rename(layout.notes / _DELIVERED / name)
 
 

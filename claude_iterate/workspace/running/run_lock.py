@@ -13,7 +13,8 @@ from typing import Any
 
 from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.system import operating_system
+from claude_iterate.system import locks, processes
+from claude_iterate.workspace.files.folders import unwritable_workspace
 
 _ASKING = 0.5
 
@@ -23,7 +24,7 @@ class Held:
 
     def __init__(self, handle: int, purpose: str) -> None:
         self._handle = handle
-        self._me = {"pid": os.getpid(), "host": socket.gethostname(), "birth": operating_system.birth(os.getpid())}
+        self._me = {"pid": os.getpid(), "host": socket.gethostname(), "birth": processes.start_identity(os.getpid())}
         self._me["started"] = _now()
         self.tell(purpose)
 
@@ -39,14 +40,14 @@ def hold(path: Path, name: str, purpose: str) -> Iterator[Held]:
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        raise _unwritable(path, name, error) from None
+        raise unwritable_workspace(name, path.parent, error) from None
     try:
         if not _taken(handle, path):
             raise _busy(path, name)
         try:
             held = Held(handle, purpose)
         except OSError as error:  # the disk is full
-            raise _unwritable(path, name, error) from None
+            raise unwritable_workspace(name, path.parent, error) from None
         try:
             yield held
         finally:
@@ -57,6 +58,12 @@ def hold(path: Path, name: str, purpose: str) -> Iterator[Held]:
         os.close(handle)
 
 
+def refuse_if_held(path: Path, name: str) -> None:
+    """Raise what `hold` would raise now, without taking the lock."""
+    if holder(path) is not None:
+        raise _busy(path, name)
+
+
 def holder(path: Path) -> dict[str, Any] | None:
     """Who runs this workspace now; None when nobody does. Others who only look are not in the way, nor are we."""
     try:
@@ -64,7 +71,7 @@ def holder(path: Path) -> dict[str, Any] | None:
     except OSError:
         return None
     try:
-        if operating_system.try_lock(handle, shared=True):
+        if locks.try_lock(handle, shared=True):
             return None
         return named(path)
     finally:
@@ -75,9 +82,9 @@ def _taken(handle: int, path: Path) -> bool:
     """Take the lock. Somebody who only asks `holder` shares it for an instant: he is waited for, and so is the name of
     whoever has it to himself."""
     deadline = time.monotonic() + _ASKING
-    while not operating_system.try_lock(handle):
+    while not locks.try_lock(handle):
         pid = named(path).get("pid")
-        has_a_name = isinstance(pid, int) and operating_system.is_alive(pid)
+        has_a_name = isinstance(pid, int) and processes.is_alive(pid)
         if (has_a_name and not _only_looked_at(handle)) or time.monotonic() > deadline:
             return False
         time.sleep(0.01)
@@ -85,9 +92,9 @@ def _taken(handle: int, path: Path) -> bool:
 
 
 def _only_looked_at(handle: int) -> bool:
-    if not operating_system.try_lock(handle, shared=True):
+    if not locks.try_lock(handle, shared=True):
         return False
-    operating_system.unlock(handle)
+    locks.unlock(handle)
     return True
 
 
@@ -106,13 +113,6 @@ def _busy(path: Path, name: str) -> WorkspaceProblem:
         f"The workspace {name!r} is already running: pid {who.get('pid', 'unknown')}"
         f" on {who.get('host', 'this host')}, started {who.get('started', 'a moment ago')}.",
         f"Wait for it, or end it: claude-iterate stop {name}. See: claude-iterate show {name}",
-    )
-
-
-def _unwritable(path: Path, name: str, error: OSError) -> WorkspaceProblem:
-    return WorkspaceProblem(
-        f"The workspace {name!r} cannot be written: {error.strerror}.",
-        f"Check the permissions and free space of {path.parent}",
     )
 
 

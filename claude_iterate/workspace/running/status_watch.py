@@ -49,7 +49,7 @@ class StatusWatch:
         )
         from watchdog.observers import Observer
 
-        from claude_iterate.system.operating_system import LINUX
+        from claude_iterate.system.processes import LINUX
 
         wanted = str(self._path)
         touched = self._touched

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from claude_iterate.system import operating_system
+from claude_iterate.system import locks
 
 _PATIENCE = 5.0
 """Others need milliseconds. Where folders cannot be locked (some network disks) we go on as if alone after this."""
@@ -25,7 +25,7 @@ def alone_with(path: Path) -> Iterator[None]:
     handle = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
     try:
         deadline = time.monotonic() + _PATIENCE
-        while not operating_system.try_lock(handle) and time.monotonic() < deadline:
+        while not locks.try_lock(handle) and time.monotonic() < deadline:
             time.sleep(_PAUSE)
         yield
     finally:

@@ -140,5 +140,5 @@ def _parsed_toml(path: Path, text: str) -> dict[str, Any]:
 def _torn(path: Path, line: int, language: str, said: str) -> SettingsProblem:
     return SettingsProblem(
         f"{path}, line {line}: not valid {language}: {said[:1].lower() + said[1:]}.",
-        "Mend that line, or move the file away and start anew with: claude-iterate config KEY VALUE",
+        "Fix that line, or move the file away and start over with: claude-iterate config KEY VALUE",
     )

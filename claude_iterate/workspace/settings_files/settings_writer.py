@@ -169,8 +169,7 @@ def _rewrite(path: Path, setting: Setting, change: Callable[[Document, str], Non
 
 def _rewrite_metadata(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
     about = metadata.read(path)
-    own = about.document.get("config")
-    about.document["config"] = own if isinstance(own, dict) else {}
+    about.document["config"] = about.own_settings
     # The original kept these settings beside `config`; the new value must be the only one.
     _drop(about.document, setting.key)
     change(about.document["config"], "snake")
@@ -206,9 +205,8 @@ def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str]
 def _parts(path: Path) -> list[Document]:
     """The tables of a file in which settings may stand."""
     if path.name == ".metadata.json":
-        document = metadata.read(path).document
-        own = document.get("config")
-        return [document, own] if isinstance(own, dict) else [document]
+        about = metadata.read(path)
+        return [about.document, about.own_settings]
     return [settings_reader.read_document(path)] if path.exists() else []
 
 

@@ -15,8 +15,7 @@ from claude_iterate.core.secrets.patterns import is_secret_name
 from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.errors import TemplateProblem
 from claude_iterate.workspace import metadata
-from claude_iterate.workspace.files import atomic
-from claude_iterate.workspace.files.folders import appearing
+from claude_iterate.workspace.files import atomic, folders
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import creation
 from claude_iterate.workspace.settings_files import settings_reader
@@ -49,16 +48,14 @@ def save(layout: Layout, folder: Path, about: About, force: bool = False) -> lis
     carried, left_out = without_secrets(settings_reader.workspace_layer(found).values)
     try:
         document = _document(folder, found.mode, carried, about)
-        with appearing(folder, replace=force) as made:
+        with folders.appearing(folder, replace=force) as made:
             atomic.write_bytes(made / template_files.INSTRUCTIONS, layout.instructions.read_bytes())
             atomic.write_json(made / template_files.ABOUT, document)
             if document.get("description"):
                 atomic.write_text(made / "README.md", _readme(document))
     except OSError as error:
-        raise TemplateProblem(
-            f"The template {folder.name!r} cannot be written: {error.strerror}.",
-            f"Check the permissions and the free space of {folder.parent}",
-        ) from None
+        why, hint = folders.reason(error, folder.parent)
+        raise TemplateProblem(f"The template {folder.name!r} cannot be written: {why}.", hint) from None
     return left_out
 
 

@@ -16,6 +16,7 @@ from claude_iterate.core import names
 from claude_iterate.core.settings.layers import Layer, layer_from_document
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import TemplateProblem
+from claude_iterate.workspace.files.folders import reason
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.metadata import Metadata
@@ -142,7 +143,5 @@ def _names_in(folder: Path) -> list[str]:
     try:
         return named_folders(folder)
     except OSError as error:
-        raise TemplateProblem(
-            f"The templates in {folder} cannot be listed: {error.strerror}.",
-            "Check that it is a folder, and its permissions.",
-        ) from None
+        why, hint = reason(error, folder)
+        raise TemplateProblem(f"The templates cannot be listed: {why}.", hint) from None

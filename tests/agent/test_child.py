@@ -1,4 +1,4 @@
-"""The thread that hears Claude: whatever happens to it, the end is told."""
+"""The process that a call starts, and the thread that reads its output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.agent.processes.child import AgentProcess, Exited, Printed, StreamEnded
+import pytest
+
+from claude_iterate.agent.processes.child import ChildProcess, Exited, Printed, StreamEnded
+from claude_iterate.errors import AgentProblem
 
 
 class Spoilt(io.RawIOBase):
@@ -23,9 +26,15 @@ def test_a_thread_that_fails_tells_the_end(tmp_path: Path) -> None:
     """Claude is ended, why is told on its stderr, and whoever waits for the exit does not wait for ever."""
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
     argv = [sys.executable, "-c", "import sys, time; print('x', flush=True); time.sleep(60)"]
-    process = AgentProcess(argv, os.environ, tmp_path, b"", Spoilt(), said.put)  # type: ignore[arg-type]
+    process = ChildProcess(argv, os.environ, tmp_path, b"", Spoilt(), said.put)  # type: ignore[arg-type]
     messages = [said.get(timeout=30) for _ in range(4)]
     assert [type(message) for message in messages] == [Printed, StreamEnded, StreamEnded, Exited]
     assert b"unforeseen" in messages[0].lines[0]
     assert messages[-1].code == -9
     process.signal(9)
+
+
+def test_an_error_calls_the_program_by_its_name(tmp_path: Path) -> None:
+    """A check that cannot be started is not called Claude."""
+    with pytest.raises(AgentProblem, match=r"The check cannot be started: No such file.* \(/no/shell\)"):
+        ChildProcess(["/no/shell"], {}, tmp_path, b"", None, lambda _message: None, label="The check")

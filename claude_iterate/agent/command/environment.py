@@ -1,0 +1,32 @@
+"""The environment of Claude and of everything else that a run starts. Pure: nothing is started here.
+
+The guardian imports this module in a bare Python, so it needs nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from claude_iterate.core.settings.declared import ClaudeSettings
+
+RUN_VARIABLE = "CLAUDE_ITERATE_RUN"
+"""Holds the run's id in every process that the run starts: so they are found, however they hide."""
+WORKSPACE_VARIABLE = "CLAUDE_ITERATE_WORKSPACE"
+
+_NOT_INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT")
+"""Claude refuses to start inside itself when it finds these."""
+
+
+def claude_environment(environ: Mapping[str, str], claude: ClaudeSettings) -> dict[str, str]:
+    """Our environment with what `claude.env` adds: for looking at Claude, outside of any run."""
+    return {**environ, **claude.env}
+
+
+def run_environment(environ: Mapping[str, str], claude: ClaudeSettings, run: str, workspace: Path) -> dict[str, str]:
+    """The environment of what a run starts: with the run's id, without the variables of a Claude around us."""
+    kept = {name: value for name, value in environ.items() if name not in _NOT_INHERITED}
+    return claude_environment(kept, claude) | {RUN_VARIABLE: run, WORKSPACE_VARIABLE: str(workspace)}

@@ -1,0 +1,199 @@
+"""What the operating system knows about processes: children, orphans, environments, identities, exits.
+
+Linux and macOS are supported; the rooms above `system` do not ask which of them this is. The guardian imports this
+module in a bare Python, so it needs nothing but the standard library, and little of that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from claude_iterate.system import signals
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]
+
+LINUX = sys.platform.startswith("linux")
+_PR_SET_CHILD_SUBREAPER = 36
+_F_SETPIPE_SZ = 1031
+
+
+def become_subreaper() -> bool:
+    """Let orphans of our children become our children, so that we can find them all (Linux)."""
+    if not LINUX:
+        return False
+    import ctypes
+
+    try:
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+class ExitNotice(NamedTuple):
+    """How to notice the end of a process: a handle that becomes readable, if any, and how often to check anyway."""
+
+    handle: int | None
+    check_every_ms: int
+
+
+@contextlib.contextmanager
+def exit_notice(pid: int) -> Iterator[ExitNotice]:
+    """A handle for the end of a child of ours (Linux); elsewhere the child has to be checked regularly."""
+    try:
+        handle = os.pidfd_open(pid) if LINUX and hasattr(os, "pidfd_open") else None
+    except OSError:
+        handle = None
+    if handle is None:
+        yield ExitNotice(None, 50)
+        return
+    try:
+        # Also here: only a regular check notices that a process was abandoned.
+        yield ExitNotice(handle, 500)
+    finally:
+        os.close(handle)
+
+
+def enlarge_pipe(handle: int, size: int) -> None:
+    """Let a pipe hold more, so that a fast writer waits less (Linux; no effect elsewhere)."""
+    if LINUX and fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(handle, _F_SETPIPE_SZ, size)
+
+
+def children() -> set[int] | None:
+    """Our direct children, adopted orphans included; None where the system cannot list them."""
+    if not LINUX or not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+        return None
+    found: set[int] = set()
+    for task in os.listdir("/proc/self/task"):
+        # A thread may end while we look; its children are then listed under another one.
+        with contextlib.suppress(OSError):
+            found.update(int(pid) for pid in _read(f"/proc/self/task/{task}/children").split())
+    return found
+
+
+def with_environment(variable: str, value: str) -> Iterator[int]:
+    """Processes that started with `variable=value` in their environment, ourselves excluded."""
+    marker = f"{variable}={value}".encode()
+    for pid, environment in _environments():
+        if pid != os.getpid() and marker in environment:
+            yield pid
+
+
+def _environments() -> Iterator[tuple[int, list[bytes]]]:
+    if LINUX:
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                with contextlib.suppress(OSError):
+                    yield int(name), _read(f"/proc/{name}/environ").split(b"\0")
+        return
+    # macOS and the BSDs: ps prints the environment of our own processes after the command.
+    import subprocess
+
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        command = ["ps", "-Eww", "-A", "-o", "pid=,command="]
+        listing = subprocess.run(command, capture_output=True, timeout=10, check=False)
+        for line in listing.stdout.splitlines():
+            pid, _, rest = line.strip().partition(b" ")
+            if pid.isdigit():
+                yield int(pid), rest.split(b" ")
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
+
+
+def describe(pid: int) -> str:
+    """The command line of a process, for users."""
+    with contextlib.suppress(OSError):
+        words = _read(f"/proc/{pid}/cmdline").split(b"\0")
+        return b" ".join(words).decode("utf-8", "replace").strip()[:120] or f"process {pid}"
+    return f"process {pid}"
+
+
+def _stat(pid: int) -> list[bytes]:
+    """The fields of `/proc/PID/stat` from the state letter onwards; none when the process is gone."""
+    with contextlib.suppress(OSError):
+        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return []
+
+
+def start_identity(pid: int) -> str:
+    """Boot id, pid namespace and start time as `NAMESPACE/START`; with the pid it identifies one process.
+
+    Empty when the process is gone. Only comparable within one boot and one pid namespace.
+    """
+    if LINUX:
+        stat = _stat(pid)
+        return f"{_pid_namespace()}/{stat[19].decode()}" if len(stat) > 19 else ""
+    import subprocess
+
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        command = ["env", "TZ=UTC", "LC_ALL=C", "ps", "-o", "lstart=", "-p", str(pid)]
+        words = subprocess.run(command, capture_output=True, timeout=10, check=False).stdout.decode().split()
+        return "/" + "-".join(words) if words else ""
+    return ""
+
+
+@functools.cache
+def _pid_namespace() -> str:
+    with contextlib.suppress(OSError):
+        boot = _read("/proc/sys/kernel/random/boot_id").decode().strip()
+        return f"{boot}.{os.stat('/proc/self/ns/pid').st_ino}"
+    return ""
+
+
+def descendants(roots: set[int]) -> set[int]:
+    """Living children of these processes, their children and so on (Linux; elsewhere always empty)."""
+    if not LINUX or not roots:
+        return set()
+    parents: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(IndexError):
+                parents[int(name)] = int(_stat(int(name))[1])
+    found: set[int] = set()
+    fresh = roots
+    while fresh:
+        fresh = {pid for pid, parent in parents.items() if parent in fresh} - found - roots
+        found |= fresh
+    return {pid for pid in found if is_alive(pid)}
+
+
+def is_alive(pid: int) -> bool:
+    """True while the process runs; a zombie is dead."""
+    if LINUX:
+        return _stat(pid)[:1] not in ([], [b"Z"], [b"X"])
+    return signals.send(pid, 0)
+
+
+def reap(pid: int) -> None:
+    """Remove a dead adopted child from the process table; no effect on any other process."""
+    with contextlib.suppress(OSError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def wait_for_change(pid: int) -> int | None:
+    """Wait until a child of ours ends or is suspended (Ctrl-Z): its exit code, or None when it is suspended."""
+    _, status = os.waitpid(pid, getattr(os, "WUNTRACED", 0))
+    return None if os.WIFSTOPPED(status) else os.waitstatus_to_exitcode(status)
+
+
+def suspend_with(pid: int) -> None:
+    """Suspend ourselves because a child was suspended; continue the child when we are continued.
+
+    Where no shell could ever continue us, the system ignores the signal, and the child continues at once.
+    """
+    if not LINUX or _stat(pid)[:1] == [b"T"]:  # else Ctrl-Z reached us both, and we have been continued already
+        os.kill(os.getpid(), signal.SIGTSTP)
+    signals.send(pid, signal.SIGCONT)

@@ -1,0 +1,56 @@
+"""Signals: to send them, to notice them, and what programs that we start inherit of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+
+_STOP = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+def send(pid: int, number: int) -> bool:
+    """Signal one process; False when it is gone or not ours."""
+    with contextlib.suppress(OSError):
+        os.kill(pid, number)
+        return True
+    return False
+
+
+def send_group(pid: int, number: int) -> bool:
+    """Signal the process group that this process leads; False when it is gone or not ours."""
+    with contextlib.suppress(OSError):
+        os.killpg(pid, number)
+        return True
+    return False
+
+
+def restore_signals_for_children() -> None:
+    """Children get default handlers for stop signals that we inherited as ignored (`nohup`, `&` in a script).
+
+    We keep ignoring them: a handler that does nothing is, unlike an ignored signal, not inherited.
+    """
+    for name in _STOP:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
+
+
+def on_stop_signals(notice: Callable[[str], None], *more: str) -> Callable[[], None]:
+    """Call `notice` with the signal's name on SIGINT, SIGTERM, SIGHUP and `more`. Returns a function that restores the
+    old handlers. Children get the default handlers, because handlers are not inherited."""
+    names = [name for name in (*_STOP, *more) if hasattr(signal, name)]
+
+    def arrived(number: int, _frame: object) -> None:
+        notice(signal.Signals(number).name)
+
+    # A signal that was ignored when we started (nohup) stays ignored: that is what the user asked for.
+    handled = [name for name in names if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN]
+    before = {name: signal.signal(getattr(signal, name), arrived) for name in handled}
+
+    def restore() -> None:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+    return restore

@@ -1,0 +1,124 @@
+"""An atomic write leaves the old file or the new one, and what a killed writer leaves is removed by the next."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.workspace import leftover_files
+from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.layout import Layout
+
+_WRITER = """
+import sys
+from pathlib import Path
+from claude_iterate.workspace.files import atomic
+with atomic.replacing(Path(sys.argv[1])) as replacement:
+    replacement.file.write(b"new")
+    print(replacement.path, flush=True)
+    input()
+"""
+
+
+class Writer:
+    """Another process, in the middle of an atomic write."""
+
+    def __init__(self, target: Path) -> None:
+        command = [sys.executable, "-c", _WRITER, str(target)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdout is not None
+        self.temporary = Path(self._process.stdout.readline().decode().strip())
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def finish(self) -> int:
+        self._process.communicate(b"\n")
+        return self._process.returncode
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    layout = Layout(tmp_path, tmp_path / "w")
+    for folder in (layout.folder, layout.control, layout.notes):
+        folder.mkdir()
+    layout.metadata.write_text("old")
+    return layout
+
+
+@pytest.fixture
+def writer(layout: Layout) -> Iterator[Writer]:
+    writer = Writer(layout.metadata)
+    assert writer.temporary.parent == layout.folder
+    yield writer
+    writer.kill()
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next(layout: Layout, writer: Writer) -> None:
+    """At once, and the file that it was about to replace is as it was."""
+    writer.kill()
+    assert atomic.abandoned(layout.folder) == [writer.temporary]
+    assert layout.metadata.read_text() == "old"
+    atomic.write_text(layout.metadata, "next")
+    assert not writer.temporary.exists()
+    assert layout.metadata.read_text() == "next"
+
+
+def test_what_a_living_writer_uses_is_left_alone(layout: Layout, writer: Writer) -> None:
+    """Neither found nor removed, however old it is; the writer then ends well."""
+    os.utime(writer.temporary, (0, 0))
+    atomic.write_text(layout.metadata, "next")
+    leftover_files.remove_abandoned_files(layout)
+    assert leftover_files.stale_in_workspace(layout, time.time()) == []
+    assert writer.temporary.exists()
+    assert writer.finish() == 0
+    assert layout.metadata.read_text() == "new"
+
+
+def test_a_write_removes_only_what_belongs_to_its_own_file(tmp_path: Path) -> None:
+    """The folder may be the user's, with temporary files of other programs."""
+    names = [".theirs.abcd1234.tmp", ".file.abcd1234", ".file.ABCD1234.tmp", ".file.tmp"]
+    for name in names:
+        (tmp_path / name).touch()
+    (tmp_path / ".file.abcd1234.tmp").mkdir()
+    (tmp_path / ".file.abcd5678.tmp").symlink_to(tmp_path / "nowhere")
+    atomic.write_text(tmp_path / "file", "x")
+    kept = {".file.abcd1234.tmp", ".file.abcd5678.tmp", "file", *names}
+    assert set(os.listdir(tmp_path)) == kept
+
+
+def test_leftovers_of_a_workspace_are_found_and_removed(layout: Layout) -> None:
+    """Also those of notes and of requests; a folder that is a link is left alone."""
+    elsewhere = layout.root / "elsewhere"
+    elsewhere.mkdir()
+    layout.control.rmdir()
+    layout.control.symlink_to(elsewhere)
+    kept = elsewhere / ".x.json.abcd1234.tmp"
+    gone = [layout.folder / "..metadata.json.abcd1234.tmp", layout.notes / ".1.md.abcd1234.tmp"]
+    for path in (kept, *gone):
+        path.touch()
+    assert leftover_files.stale_in_workspace(layout, time.time() + 2) == gone
+    leftover_files.remove_abandoned_files(layout)
+    assert [path.exists() for path in (kept, *gone)] == [True, False, False]
+
+
+def test_a_file_that_has_just_been_made_may_not_be_locked_yet(layout: Layout) -> None:
+    """It is not called stale before its writer had time to lock it."""
+    (layout.folder / ".TODO.md.abcd1234.tmp").touch()
+    assert leftover_files.stale_in_workspace(layout, time.time()) == []
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
+    """Not even the temporary file; the error names the file that the user knows."""
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder") as raised:
+        atomic.write_text(tmp_path / "folder", "x")
+    assert raised.value.filename == str(tmp_path / "folder")
+    assert os.listdir(tmp_path) == ["folder"]
