@@ -1,4 +1,4 @@
-"""(c) Commands that people wait for, against the least a click program can take."""
+"""(c) Commands that users wait for, compared with the minimum for a click program."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import json
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from statistics import median
 
 import loop
-from project import CLI, NAME, Bench, timed
+from project import COMMAND_LINE, NAME, Bench, ScriptedProject, call, timed
 from table import Row
 
 
@@ -19,16 +18,16 @@ def measure(bench: Bench) -> list[Row]:
     project = _crowded(bench, many)
     sides = {
         "bare": (sys.executable, "-c", "import click"),
-        "help": (*CLI, "--help"),
-        "list": (*CLI, "list"),
-        "show": (*CLI, "show", NAME),
+        "help": (*COMMAND_LINE, "--help"),
+        "list": (*COMMAND_LINE, "list"),
+        "show": (*COMMAND_LINE, "show", NAME),
     }
     times: dict[str, list[float]] = {side: [] for side in sides}
     for command in sides.values():
-        _once(bench, project, command)
+        _once(project, command)
     for _ in range(bench.rounds(15)):
         for side, command in sides.items():
-            times[side].append(_once(bench, project, command))
+            times[side].append(_once(project, command))
     least = median(times["bare"])
     return [
         Row("c.help", "--help against importing click", median(times["help"]) / least, target=1.6),
@@ -38,15 +37,16 @@ def measure(bench: Bench) -> list[Row]:
     ]
 
 
-def _once(bench: Bench, project: Path, command: tuple[str, ...]) -> float:
-    return timed(lambda: subprocess.run(command, cwd=project, env=bench.environ, stdout=subprocess.DEVNULL, check=True))
+def _once(project: ScriptedProject, command: tuple[str, ...]) -> float:
+    devnull = subprocess.DEVNULL
+    return timed(lambda: subprocess.run(command, cwd=project.root, env=project.env, stdout=devnull, check=True))
 
 
-def _crowded(bench: Bench, many: int) -> Path:
-    """A project with copies of a workspace that has run."""
+def _crowded(bench: Bench, many: int) -> ScriptedProject:
+    """A project with many copies of a workspace that has run."""
     project = bench.project([bench.script("short-fake", loop.FAKE)])
-    bench.call(project, "run", NAME, "--no-delay", "-m", "3", "-q")
-    first = bench.workspace(project)
+    call(project, "run", NAME, "--no-delay", "-m", "3", "-q")
+    first = project.workspace
     about = json.loads((first / ".metadata.json").read_text())
     for number in range(1, many):
         name = f"task-{number:04d}"

@@ -5,6 +5,7 @@ Run `python docs/generate.py` after a change; `--check` writes nothing and fails
 
 from __future__ import annotations
 
+import inspect
 import sys
 import typing
 from collections.abc import Callable, Iterable
@@ -88,9 +89,9 @@ def _usage(name: str, command: click.Command) -> str:
 
 
 def _prose(text: str) -> list[str]:
-    """Help text: paragraphs, and those that click must not wrap as they are."""
+    """Help text: paragraphs, and as they are those that click must not wrap."""
     lines: list[str] = []
-    for paragraph in text.split("\n\n"):
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
         if paragraph.startswith("\b\n"):
             lines += ["```text", *paragraph.removeprefix("\b\n").split("\n"), "```", ""]
         else:
@@ -117,7 +118,7 @@ def _metavar(option: click.Option) -> str:
 
 
 def all_settings() -> list[str]:
-    """Every setting, group by group, and the other names it goes by."""
+    """Every setting, group by group, and its other names."""
     lines = ["# Settings", ""]
     lines += ["Later layers win, key by key: default, user file, project file, workspace, environment, flag.", ""]
     lines += ["A duration is a number of seconds or a text such as `90s`, `5m` or `1h30m`.", ""]
@@ -184,7 +185,7 @@ def _field(name: str, defaults: dict[str, Any]) -> str:
 
 
 def exit_codes() -> list[str]:
-    """The table of endings, and the codes of errors before or beside a run."""
+    """The table of endings, and the codes of errors outside a run."""
     lines = [
         "# Exit codes",
         "",
@@ -193,7 +194,7 @@ def exit_codes() -> list[str]:
     lines += ['`exit_codes = "detailed"` chooses the other column.', ""]
     rows = ((code(why), str(end.simple), str(end.detailed), end.meaning) for why, end in ENDINGS.items())
     lines += table(("Reason", "Simple", "Detailed", "Meaning"), rows)
-    lines += ["## Errors", "", "These hold for every command. The message is on standard error.", ""]
+    lines += ["## Errors", "", "These apply to every command. The message is on standard error.", ""]
     kinds = [
         kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.ExpectedError)
     ]
@@ -201,19 +202,19 @@ def exit_codes() -> list[str]:
     rows_of_errors += [
         (str(boundary.BUG), "A bug in claude-iterate. The message names the crash report."),
         (str(boundary.INTERRUPTED), "Ctrl-C outside a run."),
-        (str(boundary.BROKEN_PIPE), "The program that read our output went away."),
+        (str(boundary.BROKEN_PIPE), "The program that read the output is gone."),
     ]
     return lines + table(("Code", "Meaning"), rows_of_errors)
 
 
 def rules() -> list[str]:
     """The rules of the decision, in order."""
-    lines = ["# Rules", "", "## Between two iterations", "", "The first rule that has an opinion wins.", ""]
+    lines = ["# Rules", "", "## Between two iterations", "", "The first rule that applies decides.", ""]
     lines += table(("", "Rule", "Says"), _rule_rows(BETWEEN_RULES))
     lines += [
         "## While Claude works",
         "",
-        "Each rule names the moment at which it would end Claude; the earliest wins.",
+        "Each rule names the moment at which it would end Claude; the earliest moment decides.",
         "",
     ]
     return lines + table(("", "Rule", "Ends Claude when"), _rule_rows(RUNNING_RULES))
@@ -228,7 +229,7 @@ def outcomes() -> list[str]:
     lines = [
         "# Outcomes",
         "",
-        "How one call of Claude ended. The classes are tried from top to bottom; the first that fits is",
+        "How one call of Claude ended. The classes are tried from top to bottom; the first that matches is",
     ]
     lines += [
         "the outcome. Only Claude's own result, exit code and error channels count, never what the model wrote.",
@@ -244,10 +245,10 @@ def _effect(kind: str) -> str:
     if kind in ENDING_FAILURES:
         return "the run ends"
     if kind in COUNTED_FAILURES:
-        return "the run goes on until `stop.failures` of these came in a row"
+        return "the run continues until `stop.failures` of these came in a row"
     if kind in RETRIED:
-        return "the same iteration is done again"
-    return "the run ends" if kind == "interrupted" else "the run goes on"
+        return "the same iteration is repeated"
+    return "the run ends" if kind == "interrupted" else "the run continues"
 
 
 PAGES: dict[str, Callable[[], list[str]]] = {
@@ -272,7 +273,7 @@ def out_of_date() -> list[Path]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages, or with `--check` tell which ones would change."""
+    """Write the pages, or with `--check` name those that would change."""
     stale = out_of_date()
     if arguments == ["--check"]:
         for path in stale:

@@ -71,15 +71,6 @@ def test_the_iteration_limit_ends_the_run(loop: Any) -> None:
     assert len(list(loop.state.glob("call-*.json"))) == 3
 
 
-def test_a_stale_completion_does_not_end_a_new_run(loop: Any) -> None:
-    """`complete: true` that was there before the iteration is no report of it."""
-    loop.make()
-    (loop.workspace / ".status.json").write_text(json.dumps(DONE))
-    loop.script([{"init": {}}, {"say": "I did not write a report."}, {"result": {}}])
-    done = loop.run("-m", "2")
-    assert "Reached maximum iterations (2)" in done.out
-
-
 def test_the_same_completion_written_again_counts(loop: Any) -> None:
     """A report is new when it was written in this iteration, even if its words are the old ones."""
     loop.make()

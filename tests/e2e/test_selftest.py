@@ -1,4 +1,4 @@
-"""Every fault of `selftest` is survived, by the very code that the command runs; and the command tells the truth."""
+"""Every fault of `selftest` is survived, by the code that the command runs; and the command reports the truth."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.selftest.faults.fault_table import SCENARIOS
-from claude_iterate.selftest.harness.fault import Scenario
-from claude_iterate.selftest.harness.fault_runner import play
+from claude_iterate.selftest.faults.fault_table import FAULTS
+from claude_iterate.selftest.harness.fault import Fault
+from claude_iterate.selftest.harness.fault_runner import run_fault
 from claude_iterate.system import processes
 from tests.e2e.conftest import until
 
@@ -21,11 +21,11 @@ ROOT = Path(__file__).parents[2]
 WRONG = """
 from dataclasses import replace
 from claude_iterate.cli.boundary import main
-from claude_iterate.selftest.faults import fault_table as table
+from claude_iterate.selftest.faults import fault_table
 from claude_iterate.selftest.harness.fault import Expected
 
-(one,) = (scenario for scenario in table.SCENARIOS if scenario.name == "http-401")
-table.SCENARIOS = (replace(one, expected=Expected("blocked", 1, ("ok",))), table.SCENARIOS[0])
+(one,) = (fault for fault in fault_table.FAULTS if fault.name == "http-401")
+fault_table.FAULTS = (replace(one, expected=Expected("blocked", 1, ("ok",))), fault_table.FAULTS[0])
 raise SystemExit(main(["selftest"]))
 """
 
@@ -46,33 +46,33 @@ def selftest(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     return called(folder, "-m", "claude_iterate", "selftest", *flags)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-def test_the_fault_is_survived(scenario: Scenario, tmp_path: Path) -> None:
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_the_fault_is_survived(fault: Fault, tmp_path: Path) -> None:
     """It ends for the expected reason, with the expected code, and leaves nothing behind."""
-    verdict = play(scenario, tmp_path / "scene")
-    if verdict.state == "skipped":
-        pytest.skip(verdict.problems[0])
-    assert verdict.problems == ()
+    result = run_fault(fault, tmp_path / "fault")
+    if result.state == "skipped":
+        pytest.skip(result.problems[0])
+    assert result.problems == ()
 
 
 def test_names_are_unique_and_every_fault_says_what_it_means() -> None:
     """Names are what people type after `--only`."""
-    names = [scenario.name for scenario in SCENARIOS]
+    names = [fault.name for fault in FAULTS]
     assert len(set(names)) == len(names)
-    assert [scenario.name for scenario in SCENARIOS if not (scenario.fault and scenario.danger)] == []
+    assert [fault.name for fault in FAULTS if not (fault.what and fault.danger)] == []
 
 
-def test_list_names_every_fault_and_plays_none(tmp_path: Path) -> None:
+def test_list_names_every_fault_and_runs_none(tmp_path: Path) -> None:
     """`--list`, for people and as one document."""
     done = selftest(tmp_path, "--list")
     assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == len(SCENARIOS) + 1
+    assert len(done.stdout.splitlines()) == len(FAULTS) + 1
     listed = json.loads(selftest(tmp_path, "--list", "--json").stdout)["faults"]
-    assert [row["name"] for row in listed] == [scenario.name for scenario in SCENARIOS]
+    assert [row["name"] for row in listed] == [fault.name for fault in FAULTS]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_plays_what_fits_and_cleans_up(tmp_path: Path) -> None:
+def test_only_runs_what_matches_and_cleans_up(tmp_path: Path) -> None:
     """A pattern, a row for each, the card, exit 0, and no folder left."""
     done = selftest(tmp_path, "--only", "http-40[13]", "--jobs", "2")
     assert (done.returncode, done.stderr) == (0, "")
@@ -89,10 +89,10 @@ def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_is_refused_beside_a_known_one(tmp_path: Path) -> None:
-    """It is named, with what was meant: nobody must take silence for a fault that was survived."""
+    """It is named, with what was meant: silence must not look like a fault that was survived."""
     done = selftest(tmp_path, "--only", "http-401", "--only", "htp-403")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "No fault fits htp-403" in done.stderr
+    assert "No fault matches htp-403" in done.stderr
     assert "Did you mean http-403" in done.stderr
 
 
@@ -105,8 +105,8 @@ def test_json_is_one_document(tmp_path: Path) -> None:
     assert (fault["name"], fault["state"], fault["expected"]) == ("http-401", "survived", fault["got"])
 
 
-def test_whoever_starts_it_may_be_deaf(tmp_path: Path) -> None:
-    """Under `nohup`, the runs that it plays are signalled all the same."""
+def test_it_works_under_nohup(tmp_path: Path) -> None:
+    """The runs that it starts receive SIGHUP, although selftest itself ignores it."""
     done = subprocess.run(
         [sys.executable, "-m", "claude_iterate", "selftest", "--only", "sighup"],
         env=environment(tmp_path),
@@ -130,7 +130,7 @@ def test_a_fault_that_is_not_survived_fails_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
-def test_whoever_ends_it_leaves_nothing_behind(number: signal.Signals, code: int, tmp_path: Path) -> None:
+def test_a_signal_ends_it_and_leaves_nothing_behind(number: signal.Signals, code: int, tmp_path: Path) -> None:
     """No run goes on and no folder stays, also when Claude ignores signals."""
     process = subprocess.Popen(
         [sys.executable, "-m", "claude_iterate", "selftest", "--only", "ignores-signals", "--only", "killed-while-*"],
