@@ -1,4 +1,4 @@
-"""Whoever steers a run is told what really happens, and at once, whatever the run is at."""
+"""The answer to a request says what really happens, at once, whatever the run is doing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bytes_read(pid: int) -> int:
 
 @pytest.mark.skipif(not os.access("/proc/self/io", os.R_OK), reason="this system does not tell what a process reads")
 def test_a_huge_journal_delays_no_answer(loop: Any) -> None:
-    """100 MB are not read to learn what the run knows; the answer is right all the same."""
+    """The answer is right, and the command has not read the 100 MB for it."""
     loop.make()
     loop.script(PATIENT, DONE)
     process = running(loop)
@@ -50,7 +50,7 @@ def test_a_huge_journal_delays_no_answer(loop: Any) -> None:
     before = bytes_read(os.getpid()) + bytes_read(process.pid)
     assert "It pauses after this iteration." in say(loop, "pause")
     taken = bytes_read(os.getpid()) + bytes_read(process.pid) - before
-    assert "as was said before" in say(loop, "pause")
+    assert "already asked for" in say(loop, "pause")
     assert "does not pause" in say(loop, "resume")
     assert list((loop.workspace / "control").iterdir()) == []
     (loop.workspace / "go").touch()
@@ -59,7 +59,7 @@ def test_a_huge_journal_delays_no_answer(loop: Any) -> None:
 
 
 def test_a_control_folder_that_leads_elsewhere_is_left_alone(loop: Any) -> None:
-    """The run warns once and goes on; what lies there stays; whoever steers learns why he cannot."""
+    """The run warns once and goes on; what lies there stays; the request is refused with the reason."""
     loop.make()
     elsewhere = loop.folder / "elsewhere"
     elsewhere.mkdir()
@@ -71,7 +71,7 @@ def test_a_control_folder_that_leads_elsewhere_is_left_alone(loop: Any) -> None:
     process = running(loop)
     refused = loop.call("stop", "my-task")
     assert refused.code == 1
-    assert "control/ is a link" in refused.err
+    assert "control is a link" in refused.err
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
     assert [str(event["text"]).split(":")[0] for event in loop.events("Warned")] == [

@@ -64,7 +64,7 @@ def command(
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations.launch import launch
     from claude_iterate.operations.run_options import Options
-    from claude_iterate.workspace.lifecycle import summary
+    from claude_iterate.views import documents
 
     options = Options(
         flags=layer_from_options(settings),
@@ -78,9 +78,7 @@ def command(
     project = invocation.project
     done = launch(project, project.layout(name), options, TerminalUser())
     if options.as_json:
-        output.document(
-            {"workspace": name, "exitCode": done.exit_code, **summary.projected(done.state, done.run, running=False)}
-        )
+        output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
     return done.exit_code
 
 
