@@ -29,25 +29,6 @@ _OPEN_KEPT = 31
 _OPEN_TASKS_KEPT = 999
 _LABEL = 60
 
-FOLDED = frozenset(
-    {
-        AgentExited,
-        ApiRetried,
-        CutStarted,
-        ErrorPrinted,
-        LimitReported,
-        ResultReported,
-        Said,
-        SessionOpened,
-        TaskEnded,
-        TaskStarted,
-        Thought,
-        ToolAnswered,
-        ToolCalled,
-    }
-)
-"""Events that can change a call."""
-
 
 class Call(NamedTuple):
     """One call; `number` is the iteration's, 0 for a review or a one-off call; `resumes` is the session it resumed."""
