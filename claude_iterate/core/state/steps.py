@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from typing import get_args
 
 from claude_iterate.core.events import (
+    AgentNoted,
     AgentStarted,
     Entry,
     ErrandFinished,
     ErrandStarted,
+    GarbageSeen,
     IterationFinished,
     IterationStarted,
     LimitReported,
@@ -24,6 +26,7 @@ from claude_iterate.core.events import (
     StopRequested,
     StreamEvent,
     Thought,
+    Told,
     VerificationFinished,
     VerificationStarted,
     WaitEnded,
@@ -40,6 +43,9 @@ from claude_iterate.core.state.run_state import Claim, RunState, Session, Streak
 
 _CALLS_KEPT = 1000
 """As many as `limits.calls_per_hour` can ask for."""
+
+_UNCHANGING = frozenset({AgentNoted, GarbageSeen, Told})
+"""They come in large numbers, so they are sorted out first."""
 
 _PRINTED = frozenset(get_args(StreamEvent)) - {LimitReported}
 """What Claude prints concerns the call alone, but for the state of a usage window."""
@@ -60,6 +66,8 @@ def fold_from(state: RunState, entries: Iterable[Entry]) -> RunState:
 def reduce(state: RunState, entry: Entry) -> RunState:
     """One step. Most of what Claude prints changes nothing, and then the same object comes back."""
     kind = type(entry.event)
+    if kind in _UNCHANGING:
+        return state
     if state.call is not None:
         doubt = state.call.rejected is not None or state.call.retrying
         if not doubt and (kind is Thought or (kind is Said and not entry.event.error)):  # type: ignore[union-attr]
