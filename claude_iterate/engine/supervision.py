@@ -26,7 +26,7 @@ _ABANDON = 2.0
 
 @dataclass(frozen=True)
 class Orders:
-    """What the supervisor is to do with a process: hear its lines, ask when to cut in, tell when it does."""
+    """What the supervisor calls for a process: with its lines, to ask when to end it, and when it does."""
 
     hear: Callable[[str, list[bytes]], None]
     verdict: Callable[[float], Wait | Cut]

@@ -196,7 +196,7 @@ def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry)
 
 
 def _findings_after(state: RunState, event: IterationFinished, again: bool) -> str:
-    """An iteration that is done again is told the same as before, as is the one after a skipped iteration."""
+    """An iteration that is done again gets the same findings as before, as does the one after a skipped iteration."""
     if again or event.outcome.kind == Kind.SKIPPED:
         return state.findings
     return "" if event.outcome.kind in FINE else event.outcome.message
