@@ -146,7 +146,7 @@ def test_lists_grow_and_shrink(toml: Path) -> None:
     assert settings_writer.remove(toml, "claude.args", "--debug") == ["a,b"]
     with pytest.raises(SettingsProblem, match="is not in"):
         settings_writer.remove(toml, "claude.args", "--debug")
-    with pytest.raises(UsageProblem, match="no list"):
+    with pytest.raises(UsageProblem, match="not a list"):
         settings_writer.add(toml, "delay", "3")
 
 
