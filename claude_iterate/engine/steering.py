@@ -7,7 +7,7 @@ from claude_iterate.core.state.answers import answer
 from claude_iterate.engine.inbox import Inbox
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.workspace.running.control import Letterbox, Request
+from claude_iterate.workspace.running.control import Request, RequestFolder
 
 
 class Steering:
@@ -17,13 +17,13 @@ class Steering:
         self._plan = plan
         self._recorder = recorder
         self._inbox = inbox
-        self._letterbox = Letterbox(plan.layout, plan.run)
+        self._requests = RequestFolder(plan.layout, plan.run)
 
     def look(self) -> None:
         """Deal with everything that was asked for since the last look."""
         for request in self._plan.listen(self._recorder.state):
             self._inbox.steer(request)
-        for found in self._letterbox.take(self._reply):
+        for found in self._requests.take(self._reply):
             if isinstance(found, Request):
                 self._inbox.steer(Requested(found.verb, "command", found.now))
             else:

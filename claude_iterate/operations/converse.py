@@ -43,7 +43,7 @@ def hold(project: Project, layout: Layout, purpose: str, dry_run: bool) -> int:
     texts = text_source(project, layout, settings).errand(purpose, {})
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         run = new_run_id(layout)
-        held.tell(run)
+        held.record(run)
         environment = run_environment(project.environ, claude, run, layout.folder)
         with conversation.arguments(claude, texts.system, texts.user, layout.working, run) as argv:
             grace = settings.timeouts.terminate_grace

@@ -98,7 +98,7 @@ def perform(project: Project, layout: Layout, options: Options) -> Performed:
             settings = _settings(project, layout, options)
         _tidy_up(layout, options)
         run = new_run_id(layout)
-        held.tell(run)
+        held.record(run)
         plan = _plan(project, layout, settings, options, run, version)
         try:
             with person.at_terminal(plan) as heeding:

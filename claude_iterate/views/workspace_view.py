@@ -56,7 +56,9 @@ def portrait(project: Project, layout: Layout) -> dict[str, Any]:
 def _copied(layout: Layout, about: metadata.Metadata) -> dict[str, Any] | None:
     """The live run that this workspace tells of though it is not its own: somebody copied the workspace under it."""
     run = str(about.last_run.get("id", ""))
-    return {"run": run, "pid": liveness.pid_of(layout, run)} if liveness.fate(layout, run) == liveness.LIVES else None
+    return (
+        {"run": run, "pid": liveness.pid_of(layout, run)} if liveness.of_runner(layout, run) == liveness.LIVES else None
+    )
 
 
 def _log(layout: Layout, state: RunState | None) -> str | None:

@@ -55,7 +55,7 @@ def _mend_workspace(layout: Layout) -> list[Finding]:
 
 def _left(layout: Layout, run: str) -> list[int]:
     """What is left of a run whose runner is dead for certain: a workspace may be a copy of one that goes on."""
-    return leftover_processes.leftovers(run) if liveness.fate(layout, run) == liveness.DEAD else []
+    return leftover_processes.leftovers(run) if liveness.of_runner(layout, run) == liveness.DEAD else []
 
 
 def _half_made(layout: Layout) -> list[Path]:
@@ -83,7 +83,7 @@ def _repair(check: str, layout: Layout) -> Finding:
     assert found is not None
     run, state = found
     torn = layout.metadata.exists()
-    creation.mend(layout, state.started.mode if state.started else None, {})
+    creation.repair(layout, state.started.mode if state.started else None, {})
     summary.record_run(layout, state, run, running=state.finished is None)
     kept = "; the torn file, with the workspace's own settings, is .metadata.json.bak" if torn else ""
     return Finding(check, "ok", f"made .metadata.json anew from the journal of run {run}{kept}")

@@ -65,7 +65,7 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Trouble]:
     for run in sorted(_named(layout, about.last_run)):
         if is_over(layout, run):
             continue
-        if liveness.fate(layout, run) == liveness.LIVES:
+        if liveness.of_runner(layout, run) == liveness.LIVES:
             pid = liveness.pid_of(layout, run)
             mend = f"Wait for that one, or begin afresh here: claude-iterate reset {layout.name}"
             yield Trouble(check, f"it is a copy of a workspace that is running now (pid {pid})", mend, "warning")
@@ -81,7 +81,7 @@ def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Troubl
     from claude_iterate.agent.processes.leftover_processes import leftovers
 
     for run in runs:
-        fate = liveness.fate(layout, run)
+        fate = liveness.of_runner(layout, run)
         alive = leftovers(run) if fate != liveness.LIVES else []
         if alive:
             by_hand = f"kill {' '.join(map(str, alive))}"

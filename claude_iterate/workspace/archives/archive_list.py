@@ -31,7 +31,7 @@ class Archive:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Its name, without the ending."""
         return self.path.name.removesuffix(ENDING)
 
     @property

@@ -28,7 +28,7 @@ from claude_iterate.workspace.archives.archive_entries import (
 from claude_iterate.workspace.archives.archive_list import Archive
 from claude_iterate.workspace.archives.archive_readers import FolderReader, Source
 from claude_iterate.workspace.files import atomic
-from claude_iterate.workspace.files.folders import appearing, reason
+from claude_iterate.workspace.files.folders import new_folder, reason
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import creation
 
@@ -87,7 +87,7 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> str:
         with _opened(archive) as source:
             entries = judged(source.entries(), archive.name, _room(folder), outside_links)
             _check_kind(archive, entries)
-            with appearing(folder, mode=_own_mode(entries)) as made:
+            with new_folder(folder, mode=_own_mode(entries)) as made:
                 wanted = [entry for entry in entries if entry.path and entry.name not in NOT_OF_THE_WORK]
                 _write_files(source, wanted, made)
                 if all(entry.name != ".metadata.json" for entry in wanted):

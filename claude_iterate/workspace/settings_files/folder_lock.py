@@ -1,6 +1,6 @@
-"""One at a time at a settings file: from reading it to writing it back nobody else changes it.
+"""Only one command at a time changes a settings file, from reading it to writing it back.
 
-What is locked is the folder itself, by the kernel: no lock file lies about, and a killed command leaves nothing.
+The kernel locks the folder itself: there is no lock file, and a killed command leaves nothing.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 from claude_iterate.system import locks
 
 _PATIENCE = 5.0
-"""Others need milliseconds. Where folders cannot be locked (some network disks) we go on as if alone after this."""
+"""Seconds to wait; others need milliseconds. Where folders cannot be locked (some network disks), we then go on."""
 _PAUSE = 0.01
 
 
 @contextlib.contextmanager
-def alone_with(path: Path) -> Iterator[None]:
-    """Hold the folder of the file while it is changed. A link counts as the file that it leads to."""
+def hold(path: Path) -> Iterator[None]:
+    """Lock the folder of the file while it is changed. A link counts as the file that it leads to."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
     try:

@@ -21,7 +21,7 @@ Document = MutableMapping[str, Any]
 
 
 def is_set(path: Path, key: str) -> bool:
-    """True when the file sets the key, in whatever spelling."""
+    """True when the file sets the key, in any spelling."""
     return any(_places(part, key) for part in _parts(path))
 
 
@@ -72,7 +72,7 @@ def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str]
 
     text = ""
     if path.exists():
-        settings_reader.read_document(path)  # says what is wrong better than tomlkit does
+        settings_reader.read_document(path)  # its error messages are better than those of tomlkit
         text = settings_reader.read_text(path)
     expected: dict[str, Any] = tomllib.loads(text)
     change(expected, "snake")
@@ -91,7 +91,7 @@ def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str]
 
 
 def _parts(path: Path) -> list[Document]:
-    """The tables of a file in which settings may stand."""
+    """The tables of a file that may hold settings."""
     if path.name == ".metadata.json":
         about = metadata.read(path)
         return [about.document, about.own_settings]
@@ -99,7 +99,7 @@ def _parts(path: Path) -> list[Document]:
 
 
 def _places(document: Document, key: str) -> list[tuple[Document, str]]:
-    """Every place where the setting stands, in whatever spelling: the table and the name in it."""
+    """Every place of the setting, in any spelling: the table and the name in it."""
     return list(_find(document, key, ""))
 
 
@@ -130,7 +130,7 @@ def _put(document: Document, setting: Setting, value: Any, style: str) -> None:
 
 
 def _amended(there: list[Any], wanted: list[Any]) -> bool:
-    """Change a list in place, so that in TOML the comments between its words stay; whether that was enough."""
+    """Change a list in place, so that TOML comments between its words stay; False when that did not give the list."""
     for word in [word for word in there if word not in wanted]:
         there.remove(word)
     for word in wanted:
@@ -145,7 +145,7 @@ def _drop(document: Document, key: str) -> None:
 
 
 def _spelled(setting: Setting, style: str) -> str:
-    """A new key's name: ours in TOML and workspaces, the original's in its JSON files."""
+    """The name of a new key: ours in TOML and workspaces, the original's in its JSON files."""
     if style == "snake":
         return setting.key
     if setting.original:

@@ -51,7 +51,7 @@ def set_value(path: Path, spelled: str, value: Any) -> Any:
     setting = setting_named(spelled)
     _check(setting, value)
     plain = list(value) if isinstance(value, tuple) else value
-    with _alone(path):
+    with _locked(path):
         settings_documents.put(path, setting, plain)
     return plain
 
@@ -61,7 +61,7 @@ def unset(path: Path, spelled: str) -> bool:
     setting = setting_named(spelled)
     if not settings_documents.is_set(path, setting.key):
         return False  # checked before locking, which makes the folder
-    with _alone(path):
+    with _locked(path):
         if not settings_documents.is_set(path, setting.key):
             return False
         settings_documents.drop(path, setting)
@@ -72,7 +72,7 @@ def add(path: Path, spelled: str, word: str) -> list[str]:
     """Append to a list setting; a word that is there already stays there once."""
     setting = _list_setting(spelled)
     _check(setting, [word])
-    with _alone(path):
+    with _locked(path):
         now = _own_words(path, setting)
         if word not in now:
             now = [*now, word]
@@ -84,7 +84,7 @@ def remove(path: Path, spelled: str, word: str) -> list[str]:
     """Take a word out of a list setting; a SettingsProblem when it is not in this file's list."""
     setting = _list_setting(spelled)
     _check_holds(path, setting, word)  # before locking, which makes the folder
-    with _alone(path):
+    with _locked(path):
         _check_holds(path, setting, word)
         now = [item for item in _own_words(path, setting) if item != word]
         settings_documents.put(path, setting, now)
@@ -110,9 +110,9 @@ def _check(setting: Setting, value: Any) -> None:
 
 
 @contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Iterator[None]:
     try:
-        with folder_lock.alone_with(path):
+        with folder_lock.hold(path):
             yield
     except OSError as error:
         why, hint = folders.reason(error, path.parent)
