@@ -125,10 +125,8 @@ def _untouched(path: Path, now: float) -> bool:
 def _age(path: Path, now: float) -> float:
     """Seconds since the last change of a file, or of a folder and what is right in it; 0 for what is gone."""
     try:
-        about = path.lstat()
-        newest = max(about.st_mtime, about.st_ctime) if path.is_dir() else about.st_mtime
-        if path.is_dir():
-            newest = max([newest, *(entry.lstat().st_ctime for entry in path.iterdir())])
+        if not path.is_dir():
+            return now - path.lstat().st_mtime
+        return now - max(entry.lstat().st_ctime for entry in (path, *path.iterdir()))
     except OSError:
         return 0.0
-    return now - newest

@@ -6,7 +6,7 @@ SIGINT goes first because only it lets Claude end its own tools; SIGTERM and SIG
 from __future__ import annotations
 
 import signal
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 AFTER_INTERRUPT = 3.0
 AFTER_KILL = 2.0
@@ -19,23 +19,16 @@ class SignalTarget(Protocol):
         """Send the signal; no effect when the process has ended."""
 
 
-class Rung(NamedTuple):
-    """One step: the signal, whether it goes to the whole group, and how long to wait for its effect."""
-
-    signal: int
-    group: bool
-    pause: float
-
-
 class Ladder:
     """The signals in their order, each stronger than the one before; `due` is the moment of the next."""
 
     def __init__(self, process: SignalTarget, now: float, terminate_grace: float) -> None:
         self._process = process
-        self._rungs = [
-            Rung(signal.SIGINT, False, AFTER_INTERRUPT),
-            Rung(signal.SIGTERM, True, terminate_grace),
-            Rung(signal.SIGKILL, True, AFTER_KILL),
+        # The signal, whether it goes to the whole group, and how long to wait for its effect.
+        self._steps = [
+            (signal.SIGINT, False, AFTER_INTERRUPT),
+            (signal.SIGTERM, True, terminate_grace),
+            (signal.SIGKILL, True, AFTER_KILL),
         ]
         self.due = now
 
@@ -43,6 +36,6 @@ class Ladder:
         """Send the next signal if its time has come. The last one, SIGKILL, is repeated."""
         if now < self.due:
             return
-        rung = self._rungs.pop(0) if len(self._rungs) > 1 else self._rungs[0]
-        self._process.signal(rung.signal, rung.group)
-        self.due = now + rung.pause
+        number, group, pause = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
+        self._process.signal(number, group)
+        self.due = now + pause

@@ -44,11 +44,11 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
         atomic.remove_abandoned(archive_folder)
         path = _free(archive_folder, f"{layout.name[:_LONGEST_NAME]}-{moment:%Y-%m-%dT%H-%M-%S}")
         packed = _Packing(layout, path.name, moment)
-        with atomic.replacing(path, private=True) as replacement:
-            packed.write(replacement.file)
-            replacement.file.flush()
-            os.fsync(replacement.file.fileno())
-            entries = packed.read_back(replacement.path)
+        with atomic.replacing(path, private=True) as file:
+            packed.write(file)
+            file.flush()
+            os.fsync(file.fileno())
+            entries = packed.read_back(Path(file.name))
     except (OSError, tarfile.TarError, RecursionError) as error:
         raise _failed(layout, archive_folder, error) from None
     return Saved(path, [entry.name for entry in leading_outside(entries)], packed.left_out)

@@ -25,7 +25,7 @@ class Held:
     def __init__(self, handle: int, purpose: str) -> None:
         self._handle = handle
         self._me = {"pid": os.getpid(), "host": socket.gethostname(), "birth": processes.start_identity(os.getpid())}
-        self._me["started"] = _now()
+        self._me["started"] = formats.moment(time.time())
         self.record(purpose)
 
     def record(self, run: str) -> None:
@@ -114,7 +114,3 @@ def _busy(path: Path, name: str) -> WorkspaceProblem:
 def _unwritable(path: Path, name: str, error: OSError) -> WorkspaceProblem:
     why, hint = folders.reason(error, path.parent)
     return WorkspaceProblem(f"The workspace {name!r} cannot be written: {why}.", hint)
-
-
-def _now() -> str:
-    return formats.moment(time.time())

@@ -6,7 +6,9 @@ The value is checked before anything is written, and no other command changes th
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,13 @@ from claude_iterate.core.settings.declared import Setting, canonical, catalogue
 from claude_iterate.core.settings.kinds import Duration, Kind, Program, Words
 from claude_iterate.core.settings.layers import accepted_text, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem
+from claude_iterate.system import locks
 from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.layout import PROJECT_FILES
-from claude_iterate.workspace.settings_files import folder_lock, settings_documents, settings_reader
+from claude_iterate.workspace.settings_files import settings_documents, settings_reader
+
+_PATIENCE = 5.0
+"""Seconds to wait; others need milliseconds. Where folders cannot be locked (some network disks), we then go on."""
 
 
 def setting_named(spelled: str) -> Setting:
@@ -40,7 +46,7 @@ def project_target(root: Path) -> Path:
 
 
 def set_text(path: Path, spelled: str, text: str) -> Any:
-    """Set a key to what a person typed; returns the value as stored."""
+    """Set a key to what the user typed; returns the value as stored."""
     setting = setting_named(spelled)
     accepted = accepted_text(setting, text, setting.key)
     return set_value(path, setting.key, _stored(setting.kind, text, accepted))
@@ -111,9 +117,20 @@ def _check(setting: Setting, value: Any) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
+    """Only one command at a time changes the file, from reading it to writing it back.
+
+    The kernel locks the folder of the file that a link leads to: there is no lock file that a killed command leaves.
+    """
     try:
-        with folder_lock.hold(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
+        try:
+            deadline = time.monotonic() + _PATIENCE
+            while not locks.try_lock(handle) and time.monotonic() < deadline:
+                time.sleep(0.01)
             yield
+        finally:
+            os.close(handle)
     except OSError as error:
         why, hint = folders.reason(error, path.parent)
         raise SettingsProblem(f"{path} cannot be written: {why}.", hint) from None
