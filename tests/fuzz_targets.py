@@ -47,7 +47,7 @@ from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running.control import Letterbox
+from claude_iterate.workspace.running.control import RequestFolder
 from claude_iterate.workspace.settings_files import settings_reader
 from tests import fuzz_inputs
 
@@ -276,7 +276,7 @@ def control(chance: Random, folder: Path) -> None:
         raw = fuzz_inputs.encoded(chance, fuzz_inputs.document(chance, request))
         path.write_bytes(fuzz_inputs.data(chance, raw, 2))
     foreign = {path for path in layout.control.iterdir() if not path.name.endswith("-stop-00000f.json")}
-    list(Letterbox(layout, "r").take(lambda _request: "so it is"))
+    list(RequestFolder(layout, "r").take(lambda _request: "so it is"))
     assert {path for path in layout.control.iterdir() if not path.name.startswith(".")} == foreign
 
 

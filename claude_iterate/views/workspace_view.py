@@ -163,7 +163,7 @@ def _last(layout: Layout, newest: Recorded | None) -> RunView | None:
 def _copied(layout: Layout, about: metadata.Metadata) -> CopyView | None:
     """The live run in the metadata that belongs to another workspace: this one was copied during the run."""
     run = str(about.last_run.get("id", ""))
-    return CopyView(run, liveness.pid_of(layout, run)) if liveness.fate(layout, run) == liveness.LIVES else None
+    return CopyView(run, liveness.pid_of(layout, run)) if liveness.of_runner(layout, run) == liveness.LIVES else None
 
 
 def _log(layout: Layout, last: RunView | None) -> str | None:
