@@ -46,10 +46,10 @@ def test_every_dollar_is_counted_once_over_a_kill_and_what_comes_between(loop: A
     """The killed run, `verify` twice, `validate` and the run that goes on: `show` tells the sum of `history --all`."""
     loop.make()
     loop.env["CLAUDE_ITERATE_STOP__FAILURES"] = "0"
-    killed = [{"init": {}}, {"result": {"total_cost_usd": 0.02}}, {"touch": "ready"}, {"hang": True}]
+    killed = [{"init": {}}, {"result": {"total_cost_usd": 0.02}}, {"hang": True}]
     loop.script([*GOING_ON[:2], {"result": {"total_cost_usd": 0.01}}], killed, REVIEW, REVIEW, REVIEW, WORK)
     process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
+    until(lambda: len(loop.events("ResultReported")) == 2)  # recorded, not only printed
     process.kill()
     process.wait()
     loop.gone()
