@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import json_forms
 import msgspec
 
 from claude_iterate import errors
@@ -20,11 +21,13 @@ from claude_iterate.cli import boundary
 from claude_iterate.cli.application import ALIASES, COMMANDS, application
 from claude_iterate.cli.group import Group, aliases
 from claude_iterate.core import events
+from claude_iterate.core.events import vocabulary
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
 from claude_iterate.core.reports import status
-from claude_iterate.core.rules.between import BETWEEN_RULES
-from claude_iterate.core.rules.during import RUNNING_RULES
+from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, STARTING_RULES
+from claude_iterate.core.rules.during import CHECK_RULES, RUNNING_RULES
+from claude_iterate.core.rules.signals_and_requests import REQUEST_RULES, signal_came
 from claude_iterate.core.settings.declared import Setting, catalogue
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -165,7 +168,13 @@ def all_events() -> list[str]:
         lines += [f"## {title}", ""]
         for kind in kinds:
             lines += _struct(kind)
-    return lines
+    lines += ["## Words", "", "A journal of another version may hold others.", ""]
+    rows = [(code(kind.__name__), sentence(kind.__doc__), ", ".join(map(code, kind))) for kind in _vocabularies()]
+    return lines + table(("Type", "Says", "Words"), rows)
+
+
+def _vocabularies() -> list[type[vocabulary.Word]]:
+    return [vocabulary.Kind, vocabulary.Cause, vocabulary.Verb, vocabulary.Why, vocabulary.Purpose]
 
 
 def _struct(kind: Any) -> list[str]:
@@ -217,7 +226,15 @@ def rules() -> list[str]:
         "Each rule names the moment at which it would end Claude; the earliest moment decides.",
         "",
     ]
-    return lines + table(("", "Rule", "Ends Claude when"), _rule_rows(RUNNING_RULES))
+    lines += table(("", "Rule", "Ends Claude when"), _rule_rows(RUNNING_RULES))
+    lines += ["## Before something begins", "", "Asked before an iteration, a proof or a one-off call.", ""]
+    lines += table(("", "Rule", "Says"), _rule_rows(STARTING_RULES))
+    lines += ["## In a proof", "", "Between its checks and its review the first rule that has an opinion ends it.", ""]
+    lines += table(("", "Rule", "Says"), _rule_rows(PROOF_RULES))
+    lines += ["While a check works, each rule names the moment at which it would end it; the earliest wins.", ""]
+    lines += table(("", "Rule", "Ends the check when"), _rule_rows(CHECK_RULES))
+    lines += ["## When the user steers", ""]
+    return lines + table(("", "Rule", "Says"), _rule_rows((signal_came, *REQUEST_RULES)))
 
 
 def _rule_rows(found: Iterable[Callable[..., Any]]) -> Iterable[tuple[str, ...]]:
@@ -258,6 +275,7 @@ PAGES: dict[str, Callable[[], list[str]]] = {
     "exit-codes": exit_codes,
     "rules": rules,
     "outcomes": outcomes,
+    "json": json_forms.page,
 }
 
 
@@ -266,10 +284,15 @@ def render(name: str) -> str:
     return "\n".join([NOTICE, "", *PAGES[name]()]).rstrip("\n") + "\n"
 
 
+def texts() -> dict[Path, str]:
+    """Every file in docs/reference."""
+    pages = {REFERENCE / f"{name}.md": render(name) for name in PAGES}
+    return pages | {REFERENCE / "json-schema.json": json_forms.schema_text()}
+
+
 def out_of_date() -> list[Path]:
-    """The pages that differ from the code."""
-    paths = {REFERENCE / f"{name}.md": render(name) for name in PAGES}
-    return [path for path, text in paths.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    """The files that differ from the code."""
+    return [path for path, text in texts().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
 
 
 def main(arguments: list[str]) -> int:
@@ -281,7 +304,7 @@ def main(arguments: list[str]) -> int:
         return 1 if stale else 0
     REFERENCE.mkdir(exist_ok=True)
     for path in stale:
-        path.write_text(render(path.stem), encoding="utf-8")
+        path.write_text(texts()[path], encoding="utf-8")
         sys.stdout.write(f"Wrote {path}\n")
     return 0
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from claude_iterate.sinks.console.safe_stream import harmless
+
+if TYPE_CHECKING:
+    from msgspec import Struct
 
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("✗", "red", "[x]")}
 
@@ -43,6 +46,13 @@ def done(text: str) -> None:
 def document(value: Any) -> None:
     """The whole answer as one JSON document."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def view(form: Struct) -> None:
+    """A view as one JSON document."""
+    from claude_iterate.views.documents import document as form_of  # it knows all views: not for those who print text
+
+    document(form_of(form))
 
 
 def symbol(kind: str, stream: IO[str] | None = None) -> str:

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
+from claude_iterate.core.events.vocabulary import ONE_OFF
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.clock import SystemClock
 from claude_iterate.engine.loop import Engine
-from claude_iterate.engine.plan import ERRANDS, Plan
+from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.operations import permissions, run_checks, run_folders
 from claude_iterate.operations.run_options import Options
@@ -43,7 +44,7 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
     if chosen is not None:
         settings = permissions.with_permissions(settings, chosen)
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
-        if chosen is not None and options.purpose not in ERRANDS:
+        if chosen is not None and options.purpose not in ONE_OFF:
             user.note(permissions.save(layout, chosen))
         run_folders.tidy_up(layout, options.dry_run)
         run = run_folders.new_run_id(layout)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.core.events import Warned
+from claude_iterate.core.events.vocabulary import ONE_OFF
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.engine.plan import ERRANDS
 from claude_iterate.engine.prompt_texts import read_instructions
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import permissions
@@ -46,7 +46,7 @@ def missing_permissions(
     """
     if permissions.are_decided(settings, project):
         return None
-    if options.purpose in ERRANDS:
+    if options.purpose in ONE_OFF:
         return Permissions("acceptEdits")
     if options.dry_run or options.skip_permissions or not user.can_answer:
         return None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
-from claude_iterate.engine.plan import ERRANDS, Plan
+from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.operations import run_folders
 from claude_iterate.operations.run_options import Options
@@ -34,14 +35,14 @@ def plan_run(
         max_iterations=texts.max_iterations,
         environ=dict(project.environ),
         texts=texts
-        if options.purpose not in ERRANDS
+        if options.purpose not in ONE_OFF
         else lambda _number, _failure: texts.errand(options.purpose, options.prompt_values),
         review_texts=texts.review,
         report=layout.folder / (options.report or settings.verification.report_filename),
         log=run_folders.log_path(layout),
         agent_version=agent_version,
         dry_run=options.dry_run,
-        purpose=options.purpose,
+        purpose=Purpose(options.purpose),
         skip_permissions=options.skip_permissions,
         carried=before.carried,
         resumed=before.resumed,

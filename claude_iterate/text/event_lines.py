@@ -24,7 +24,7 @@ from claude_iterate.core.events import (
     WaitStarted,
     Warned,
 )
-from claude_iterate.core.state.answers import answer
+from claude_iterate.core.state.requests import answer
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import run_lines, verification_lines, wait_lines
 

@@ -111,9 +111,8 @@ class Layout:
     def run_ids(self) -> list[str]:
         """The runs there are, oldest first (an id begins with its time in UTC)."""
         try:
-            return sorted(
-                entry.name for entry in self.runs.iterdir() if entry.is_dir() and not entry.name.startswith(".")
-            )
+            with os.scandir(self.runs) as entries:
+                return sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
         except OSError:
             return []
 

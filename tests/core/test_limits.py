@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.outcomes.usage_limits import JUST_PASSED, LONGEST, means_limit, plausible, reset_in
-from claude_iterate.core.rules import backoff
+from claude_iterate.core.outcomes.reset_times import JUST_PASSED, LONGEST, plausible, reset_in
+from claude_iterate.core.outcomes.usage_limits import means_limit
+from claude_iterate.core.rules.waits import backoff, probe
+from claude_iterate.engine.clock import zone
 
 NOW = datetime(2026, 2, 1, 12, 0, tzinfo=UTC).timestamp()
 LOCAL = timezone(timedelta(hours=2))
+
+
+def here(name: str) -> tzinfo | None:
+    return zone(name) if name else LOCAL
 
 
 def at(year: int, month: int, day: int, hour: int, minute: int = 0, offset: float = 0) -> float:
@@ -46,7 +52,7 @@ def at(year: int, month: int, day: int, hour: int, minute: int = 0, offset: floa
 def test_every_form_is_known_with_its_moment(words: str, moment: float | None) -> None:
     """Epochs, clock times with and without a zone, dates; some name no moment at all."""
     assert means_limit(words)
-    assert reset_in(words, NOW, LOCAL) == moment
+    assert reset_in(words, NOW, here) == moment
 
 
 @pytest.mark.parametrize(
@@ -101,14 +107,27 @@ def test_summer_time_begins_while_we_wait(monkeypatch: pytest.MonkeyPatch) -> No
     time.tzset()
     try:
         saturday = datetime(2026, 3, 28, 23, 0, tzinfo=UTC).timestamp()  # clocks change at 01:00 UTC
-        assert reset_in("You've hit your limit · resets 7am", saturday, None) == at(2026, 3, 29, 5)
+        assert reset_in("You've hit your limit · resets 7am", saturday, zone) == at(2026, 3, 29, 5)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize("place", ["UTC", "Asia/Tokyo"])
+def test_the_machines_own_zone_plays_no_part(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same words give the same moment wherever the core runs: only the zones that it was given count."""
+    monkeypatch.setenv("TZ", place)
+    time.tzset()
+    try:
+        assert reset_in("5-hour limit reached ∙ resets 6pm", NOW, here) == at(2026, 2, 1, 18, 0, 2)
+        assert reset_in("5-hour limit reached ∙ resets 4pm", NOW) == at(2026, 2, 1, 16)
     finally:
         monkeypatch.undo()
         time.tzset()
 
 
 @pytest.mark.parametrize(
-    ("moment", "mended"),
+    ("moment", "kept"),
     [
         (NOW + 60, NOW + 60),
         ((NOW + 60) * 1000, NOW + 60),
@@ -120,9 +139,9 @@ def test_summer_time_begins_while_we_wait(monkeypatch: pytest.MonkeyPatch) -> No
         (None, None),
     ],
 )
-def test_moments_that_make_no_sense_are_mended_or_dropped(moment: float | None, mended: float | None) -> None:
-    """Milliseconds are recognised; the past and far years are nobody's reset."""
-    assert plausible(moment, NOW) == mended
+def test_moments_that_make_no_sense_are_dropped(moment: float | None, kept: float | None) -> None:
+    """Milliseconds are recognised; the past and far years are not a reset."""
+    assert plausible(moment, NOW) == kept
 
 
 def test_a_date_at_the_turn_of_the_year_is_in_the_next_one() -> None:
@@ -136,18 +155,18 @@ def test_a_date_at_the_turn_of_the_year_is_in_the_next_one() -> None:
 )
 def test_nonsense_is_survived(words: str) -> None:
     """It gives no moment, or one within a week; it never raises."""
-    moment = reset_in(words, NOW, LOCAL)
+    moment = reset_in(words, NOW, here)
     assert moment is None or NOW - JUST_PASSED < moment <= NOW + LONGEST
 
 
 @given(st.text(alphabet="resets 0123456789:apm(UTC),JanFebd|-T"), st.floats(1e9, 4e9))
 def test_any_words_are_survived(words: str, now: float) -> None:
     """Whatever they say."""
-    reset_in(words, now, LOCAL)
+    reset_in(words, now, here)
 
 
 def test_pauses_double_up_to_a_ceiling() -> None:
     """Overloads from 5 s to 5 min, with up to a quarter by chance; probes from 5 min to an hour."""
-    assert [backoff.transient(n, 0.0) for n in (1, 2, 3, 7, 50)] == [5, 10, 20, 300, 300]
-    assert backoff.transient(1, 1.0) == 6.25
-    assert [backoff.probe(n) for n in (1, 2, 3, 9)] == [300, 600, 1200, 3600]
+    assert [backoff(n, 0.0) for n in (1, 2, 3, 7, 50)] == [5, 10, 20, 300, 300]
+    assert backoff(1, 1.0) == 6.25
+    assert [probe(n) for n in (1, 2, 3, 9)] == [300, 600, 1200, 3600]

@@ -25,7 +25,8 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import NOTIFY_EVENTS
-from claude_iterate.core.state.run_state import RunState, reduce
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import reduce
 from claude_iterate.sinks.notifications import notices as subject
 from claude_iterate.sinks.notifications.notices import Notice, notices
 
@@ -89,7 +90,7 @@ def test_status_update_in_the_words_of_the_seed() -> None:
     tags = "claude-iterate,progress,iteration-4"
     assert look(notice) == ("status_update", "[my-task] Progress Update (Iteration 4)", "default", tags)
     assert notice.body == "STATUS UPDATE\n\n35/60 items (+5) - Migrated 35/60 API endpoints"
-    done = one(IterationStarted(4), StatusChanged(Status(complete=True), Change(now_complete=True)))
+    done = one(IterationStarted(4), StatusChanged(Status(complete=True), Change()))
     assert (done.priority, done.body) == ("high", "STATUS UPDATE\n\n✅ Complete!")
 
 

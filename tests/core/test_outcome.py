@@ -29,7 +29,8 @@ from claude_iterate.core.outcomes.classes import (
     Evidence,
     classify,
 )
-from claude_iterate.core.state.run_state import RunState, fold, fold_from, reduce
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold, fold_from, reduce
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
 

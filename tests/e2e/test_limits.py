@@ -128,7 +128,7 @@ def test_a_reserve_ends_the_run_before_the_window_is_used_up(prompt_loop: Any) -
     loop.script([{"init": {}}, {"event": {"type": "rate_limit_event", "rate_limit_info": info}}, *GOING_ON[1:]])
     done = loop.run("--detailed-exit-code")
     assert (done.code, loop.events("RunFinished")[0]["reason"]) == (7, "reserve")
-    assert "15% of five_hour left" in done.err
+    assert "15% of the five_hour window is left; limits.reserve keeps 20%" in done.err
 
 
 def test_a_user_can_teach_it_new_words(prompt_loop: Any) -> None:

@@ -38,6 +38,18 @@ def test_a_red_check_sends_the_run_on_with_its_output(loop: Any) -> None:
     assert "✓ echo looking" in shown
 
 
+def test_a_check_that_cannot_be_started_is_not_called_claude(loop: Any) -> None:
+    """It is red, and its message speaks of the shell: here the command line is too long for the system."""
+    loop.make()
+    long = "true " + "x" * 200_000
+    (loop.root / ".claude-iterate.json").write_text(json.dumps({"verification": {"checks": [long], "max_attempts": 1}}))
+    loop.script(CLAIM)
+    assert loop.run().code == 1
+    output = loop.events("CheckFinished")[0]["output"]
+    assert "The shell cannot be started: Argument list too long (/bin/sh)." in output
+    assert "Claude" not in output
+
+
 def test_claims_run_out(loop: Any) -> None:
     """After `max_attempts` claims that do not hold the run ends as not proven, exit 1, detailed 5."""
     loop.make()

@@ -50,7 +50,7 @@ def test_a_huge_journal_delays_no_answer(loop: Any) -> None:
     before = bytes_read(os.getpid()) + bytes_read(process.pid)
     assert "It pauses after this iteration." in say(loop, "pause")
     taken = bytes_read(os.getpid()) + bytes_read(process.pid) - before
-    assert "as was said before" in say(loop, "pause")
+    assert "already asked for" in say(loop, "pause")
     assert "does not pause" in say(loop, "resume")
     assert list((loop.workspace / "control").iterdir()) == []
     (loop.workspace / "go").touch()
@@ -71,7 +71,7 @@ def test_a_control_folder_that_leads_elsewhere_is_left_alone(loop: Any) -> None:
     process = running(loop)
     refused = loop.call("stop", "my-task")
     assert refused.code == 1
-    assert "control/ is a link" in refused.err
+    assert "control is a link" in refused.err
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
     assert [str(event["text"]).split(":")[0] for event in loop.events("Warned")] == [

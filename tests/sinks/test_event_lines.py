@@ -17,9 +17,9 @@ from claude_iterate.core.events import (
     WaitStarted,
 )
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.answers import answer
 from claude_iterate.core.state.call_state import Call
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.requests import answer
+from claude_iterate.core.state.run_state import Claim, Requests, RunState, Waiting
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.log.text_log import OURS, TextLog
 from claude_iterate.text.event_lines import requested
@@ -28,11 +28,11 @@ from tests.sinks.conftest import BEGAN, Fed
 BETWEEN = RunState()
 ITERATION = RunState(call=Call(3, 0.0))
 REVIEW = RunState(call=Call(0, 0.0))
-WAITING = RunState(wait=WaitStarted("usage_limit", 9.0))
+WAITING = RunState(waiting=Waiting(wait=WaitStarted("usage_limit", 9.0)))
 CHECK = RunState(last_status=Status(complete=True))
-REFUTED = RunState(last_status=Status(complete=True), proof=VerificationFinished(1, False))
-PAUSED = RunState(paused=True)
-PAUSING = RunState(paused=True, call=Call(3, 0.0))
+REFUTED = RunState(last_status=Status(complete=True), claim=Claim(proof=VerificationFinished(1, False)))
+PAUSED = RunState(requests=Requests(paused=True))
+PAUSING = RunState(requests=Requests(paused=True), call=Call(3, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ PAUSING = RunState(paused=True, call=Call(3, 0.0))
         ("pause", ITERATION, "pauses after this iteration"),
         ("pause", WAITING, "when the wait is over"),
         ("pause", PAUSED, "Already paused"),
-        ("pause", PAUSING, "as was said before"),
+        ("pause", PAUSING, "already asked for"),
         ("resume", PAUSED, "Going on"),
         ("resume", PAUSING, "does not pause"),
         ("resume", BETWEEN, "was not paused"),
@@ -54,8 +54,8 @@ PAUSING = RunState(paused=True, call=Call(3, 0.0))
         ("skip", REVIEW, "being verified"),
         ("skip", CHECK, "being verified"),
         ("skip", REFUTED, "begins now"),
-        ("retry", CHECK, "Nothing is waited for: a claim is being verified"),
-        ("retry", REVIEW, "Nothing is waited for: a claim is being verified"),
+        ("retry", CHECK, "There is nothing to retry: a claim is being verified"),
+        ("retry", REVIEW, "There is nothing to retry: a claim is being verified"),
         ("pause", CHECK, "pauses after the verification, unless the claim holds"),
         ("pause", REVIEW, "pauses after the verification, unless the claim holds"),
         ("skip", WAITING, "The wait is over."),
@@ -64,7 +64,7 @@ PAUSING = RunState(paused=True, call=Call(3, 0.0))
         ("reboot", ITERATION, "done again with fresh context"),
         ("reboot", BETWEEN, "The next iteration begins with fresh context"),
         ("retry", WAITING, "It tries again now"),
-        ("retry", ITERATION, "Nothing is waited for"),
+        ("retry", ITERATION, "there is nothing to retry"),
         ("retry", BETWEEN, "begins now"),
     ],
 )
@@ -107,4 +107,4 @@ def test_the_log_and_the_console_say_the_same(entry: Any, started: Any, tmp_path
     shown = [line.strip() for line in err.getvalue().splitlines() if not line.startswith("Running")]
     logged = [line.removeprefix(OURS) for line in path.read_text().splitlines() if line.startswith(OURS)]
     assert shown == logged
-    assert shown[1] == "It was not paused."
+    assert shown[1] == "The run was not paused."

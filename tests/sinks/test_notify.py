@@ -19,7 +19,8 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import Settings, build
-from claude_iterate.core.state.run_state import RunState, reduce
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import reduce
 from claude_iterate.selftest.harness.webhook_receiver import Received, Receiver
 from claude_iterate.sinks.notifications.notification_sink import CAPACITY, Notifier, is_wanted
 
@@ -69,7 +70,7 @@ def test_a_run_in_order(run: Run, receiver: Receiver) -> None:
     run.begin(receiver)
     run.iterate(1, GOING)
     run.add(IterationStarted(2))
-    run.add(StatusChanged(DONE, Change(now_complete=True)))
+    run.add(StatusChanged(DONE, Change()))
     run.add(IterationFinished(2, OK, DONE))
     run.add(RunFinished("completed", iterations=2))
     run.notifier.close()

@@ -26,7 +26,6 @@ def read_result(document: dict[str, Any], used: int = 0) -> ResultReported:
         text_of(document.get("result")),
         texts(document.get("errors")),
         whole(document.get("api_error_status")) or None,
-        word(document.get("terminal_reason")),
         word(document.get("session_id")),
         _turns(document.get("num_turns")),
         cost or 0.0,

@@ -56,14 +56,12 @@ def command(invocation: Invocation, /, name: str, as_json: bool, **given: Any) -
     # Imported here: it brings the engine, which `--help` does without.
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations.launch import launch
-    from claude_iterate.workspace.lifecycle import summary
+    from claude_iterate.views import documents
 
     project = invocation.project
     done = launch(project, project.layout(name), options, TerminalUser())
     if as_json:
-        output.document(
-            {"workspace": name, "exitCode": done.exit_code, **summary.projected(done.state, done.run, running=False)}
-        )
+        output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
     return done.exit_code
 
 

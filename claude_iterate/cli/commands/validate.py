@@ -52,7 +52,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     if done.exit_code:
         report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
     else:
-        report, found = _judged(layout, before, done.state.errand.text if done.state.errand else "")
+        report, found = _judged(layout, before, done.state.one_off.text if done.state.one_off else "")
     code = done.exit_code or (0 if found.verdict == validation.READY else 1)
     if as_json:
         output.document(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,9 @@ from claude_iterate.cli.options import (
 from claude_iterate.core.settings.kinds import OWN_FILES
 from claude_iterate.errors import UsageProblem
 from claude_iterate.workspace.layout import Layout
+
+if TYPE_CHECKING:
+    from claude_iterate.views.evidence_view import EvidenceView
 
 
 @click.command("verify")
@@ -42,7 +45,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     from claude_iterate.engine.prompt_texts import read_instructions
     from claude_iterate.operations.launch import launch
     from claude_iterate.operations.run_options import Options
-    from claude_iterate.views import evidence_view
+    from claude_iterate.views import documents, evidence_view
 
     level = output_level(given["verbose"], given["quiet"])
     project = invocation.project
@@ -58,11 +61,10 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         report=_report_path(layout, given["report_path"]) if given["report_path"] else "",
     )
     done = launch(project, layout, options, TerminalUser())
-    proof = evidence_view.of_run(layout, done.run) or {}
+    proof = evidence_view.of_run(layout, done.run)
     report = _report(proof) if show_report or as_json else None
     if as_json:
-        status = {True: "pass", False: "fail", None: "not_run"}[proof.get("passed")]
-        output.document({"workspace": name, "status": status, "exitCode": done.exit_code, **proof, "report": report})
+        output.document(documents.verification(name, done.exit_code, proof, report))
     elif report is not None:
         output.result(output.foreign(report))
     return done.exit_code
@@ -83,12 +85,12 @@ def _report_path(layout: Layout, given: str) -> str:
     return str(path)
 
 
-def _report(proof: dict[str, Any]) -> str | None:
+def _report(proof: EvidenceView | None) -> str | None:
     """The text of the review's report, if it wrote one that counts."""
-    review = proof.get("review")
     from claude_iterate.workspace.files import foreign
 
-    if review is None or review["verdict"] not in {"verified", "incomplete"}:
+    review = proof.review if proof is not None else None
+    if review is None or review.verdict not in {"verified", "incomplete"}:
         return None
-    found = foreign.read(Path(review["report"]))
+    found = foreign.read(Path(review.report))
     return found.decode("utf-8", "replace") if found is not None else None

@@ -11,6 +11,7 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.core.events import Requested
+from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import terminals
@@ -41,13 +42,13 @@ class Question:
         typed = terminals.typed(self._handle)
         if typed is None:
             # The terminal is gone, so no answer can come: the run must not go on without one.
-            return [Requested("stop", "answer")]
+            return [Requested(Verb.STOP, "answer")]
         *lines, self._unread = (self._unread + typed).split(b"\n")
         for line in lines:
             if verb := self._understood(line.decode("utf-8", "replace").strip()):
                 # Ask again if the same iteration comes up again, for example after a pause.
                 self._asked = 0
-                return [Requested(verb, "answer")]
+                return [Requested(Verb(verb), "answer")]
             self._prompt()
         return []
 

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 
 from claude_iterate.cli import output
 from claude_iterate.core.events import Requested
+from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.system import terminals
 
 HELP = "Keys: p pause or resume · s stop after this iteration · n end it now, next · r retry now · ? help"
-_VERBS = {"s": "stop", "n": "skip", "r": "retry"}
+_VERBS = {"s": Verb.STOP, "n": Verb.SKIP, "r": Verb.RETRY}
 _KNOWN = frozenset("psnr?")
 
 
@@ -35,7 +36,7 @@ class Keys:
             if key == "?":
                 self._help()
             elif key == "p":
-                requests.append(Requested("resume" if paused else "pause", "key"))
+                requests.append(Requested(Verb.RESUME if paused else Verb.PAUSE, "key"))
                 paused = not paused
             else:
                 requests.append(Requested(_VERBS[key], "key"))

@@ -57,7 +57,7 @@ class LiveLine:
     def _doing(self, state: RunState, now: float) -> str:
         """What is going on at this moment."""
         if state.wait is not None:
-            left = min(state.wait.until - self._wall(), state.wait_ends - now)
+            left = min(state.wait.until - self._wall(), state.waiting.ends - now)
             return f"{WAITS.get(state.wait.why, state.wait.why)}: {_age(left)} left"
         if state.paused and state.call is None:
             return "paused"

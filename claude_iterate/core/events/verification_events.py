@@ -1,10 +1,12 @@
-"""Events of calls that are no iteration: the proof of a claim, and errands such as writing instructions."""
+"""Events of calls that are not iterations: the proof of a claim, and one-off calls such as writing instructions."""
 
 from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.events.results import Outcome, Tokens
+from claude_iterate.core.events.iteration_events import Outcome
+from claude_iterate.core.events.stream_events import Tokens
+from claude_iterate.core.events.vocabulary import Purpose
 
 
 class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -16,7 +18,7 @@ class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="even
 
 
 class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A check of ours ran: its command, exit code (None: too slow or stopped), and the end of its output."""
+    """A check ran: its command, exit code (None: not started, too slow or stopped), and the end of its output."""
 
     command: str
     code: int | None
@@ -56,16 +58,16 @@ class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="eve
 
 
 class ErrandStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A call that is no iteration began: `purpose` is setup, edit or validate."""
+    """A one-off call began: `purpose` is setup, edit or validate."""
 
-    purpose: str
+    purpose: Purpose
     prompt_bytes: int = 0
 
 
 class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """It is over. `text` is Claude's answer."""
+    """A one-off call is over. `text` is Claude's answer."""
 
-    purpose: str
+    purpose: Purpose
     outcome: Outcome
     text: str = ""
     duration: float = 0.0
