@@ -7,6 +7,8 @@ import inspect
 import json
 from typing import Any
 
+import msgspec
+
 from claude_iterate.views import documents
 
 INTRODUCTION = """\
@@ -33,13 +35,21 @@ def page() -> list[str]:
 
 def schema() -> dict[str, Any]:
     """The schema, with what the code says about each key."""
-    found = documents.schema()
+    forms, parts = msgspec.json.schema_components(documents.FORMS.values(), ref_template="#/$defs/{name}")
+    for name in {form["$ref"].rpartition("/")[2] for form in forms}:
+        parts[name]["properties"] = {"format": {"const": documents.FORMAT}, **parts[name]["properties"]}
+        parts[name]["required"] = ["format", *parts[name].get("required", [])]
     texts = _sentences()
-    for name, form in found["$defs"].items():
+    for name, form in parts.items():
         for key, value in form["properties"].items():
             if text := next((texts[kind, key] for kind in _family(name) if (kind, key) in texts), ""):
                 value["description"] = text
-    return found
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What claude-iterate prints with --json",
+        "oneOf": list(forms),
+        "$defs": parts,
+    }
 
 
 def schema_text() -> str:

@@ -47,7 +47,7 @@ from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running.control import Letterbox
+from claude_iterate.workspace.running.control import RequestFolder
 from claude_iterate.workspace.settings_files import settings_reader
 from tests import fuzz_inputs
 
@@ -80,7 +80,7 @@ VALUES = (
     *("5m", "1h", 3, "https://x.y", {"A": "b"}),
     *(["a"], ["x{9999999999}"], ["(" * 3000 + ")" * 3000]),
 )
-"""What somebody may take for the value of a setting."""
+"""What a user may try as the value of a setting."""
 
 
 LEFT_OUT = re.compile(r"\((\d+) more such lines; the journal leaves them out\)")
@@ -168,7 +168,7 @@ def stream(chance: Random, folder: Path) -> None:
 
 
 def kept_journal(chance: Random, folder: Path) -> None:
-    """A journal that somebody damaged: whatever can be read is folded, and a run can go on from it."""
+    """A damaged journal: what can be read is folded, and a run can continue from it."""
     entries = [STARTED, IterationStarted(1), IterationFinished(1, classify(Evidence()))]
     keeper = _Keeper(folder)
     for event in entries:
@@ -276,7 +276,7 @@ def control(chance: Random, folder: Path) -> None:
         raw = fuzz_inputs.encoded(chance, fuzz_inputs.document(chance, request))
         path.write_bytes(fuzz_inputs.data(chance, raw, 2))
     foreign = {path for path in layout.control.iterdir() if not path.name.endswith("-stop-00000f.json")}
-    list(Letterbox(layout, "r").take(lambda _request: "so it is"))
+    list(RequestFolder(layout, "r").take(lambda _request: "so it is"))
     assert {path for path in layout.control.iterdir() if not path.name.startswith(".")} == foreign
 
 

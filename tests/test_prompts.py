@@ -147,7 +147,7 @@ def test_the_modes_differ_only_where_they_must(tmp_path):
 
 
 def test_status_instructions_of_the_workspace_replace_the_shipped_ones():
-    """A text given for them is used as it is, and is no template."""
+    """A text given for them is used as it is, and is not a template."""
     prompts = Prompts([], "loop").iteration_prompts(values(status_instructions="Mine {{ x }}"))
     assert prompts.user.endswith("Mine {{ x }}")
     assert '"complete"' not in prompts.user
@@ -166,8 +166,8 @@ def test_the_user_prompt_never_begins_as_a_command_or_an_option(tmp_path, text):
 @pytest.mark.parametrize(
     ("source", "line", "what"),
     [
-        ("fine\n{{ nobody }}\n", 2, "'nobody' is undefined"),
-        ("{% if nobody %}x{% endif %}", 1, "'nobody' is undefined"),
+        ("fine\n{{ unknown }}\n", 2, "'unknown' is undefined"),
+        ("{% if unknown %}x{% endif %}", 1, "'unknown' is undefined"),
         ("a\nb\n{% if %}", 3, "Expected an expression"),
         ("{{ 1 / 0 }}", 1, "division by zero"),
         ("x\n{% include 'missing-one' %}", 2, "missing-one"),
@@ -194,7 +194,7 @@ def test_a_template_that_is_not_text_is_an_expected_error(tmp_path):
 def test_a_mistake_in_an_included_prompt_is_shown_in_that_file(tmp_path):
     """Prompts may include each other by name; the blame goes to the right one."""
     write(tmp_path, "outer.md", "{% include 'inner' %}")
-    inner = write(tmp_path, "inner.md", "\n\n{{ nobody }}")
+    inner = write(tmp_path, "inner.md", "\n\n{{ unknown }}")
     with pytest.raises(ExpectedError, match="line 3") as caught:
         Prompts([tmp_path], "loop").render("outer", {})
     assert str(inner) in caught.value.message

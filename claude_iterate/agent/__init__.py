@@ -1,1 +1,1 @@
-"""Everything that knows Claude Code; nothing outside this package does."""
+"""Everything that knows how Claude Code is called and what it prints. No other room does."""

@@ -1,6 +1,6 @@
-"""A conversation with Claude on the user's terminal: handed over whole, taken back when Claude leaves.
+"""A conversation with Claude on the user's terminal, which is Claude's until it exits.
 
-Claude shares our process group, so Ctrl-C and Ctrl-\\ reach it and are nothing to us; SIGTERM and SIGHUP end it.
+Claude shares our process group, so Ctrl-C and Ctrl-\\ reach it, and we ignore them; SIGTERM and SIGHUP end it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Ended(NamedTuple):
 
 @contextlib.contextmanager
 def arguments(claude: ClaudeSettings, system: str, prompt: str, folder: Path, run: str) -> Iterator[list[str]]:
-    """The command line. A text too long for it lies in `folder` for as long as the conversation lasts."""
+    """The command line. A text too long for it is in a file in `folder` while the conversation lasts."""
     with (
         command_line.file_if_long(system, f"{folder}/{run}-system.md") as system_file,
         command_line.file_if_long(prompt, f"{folder}/{run}-prompt.md") as prompt_file,
@@ -45,7 +45,7 @@ def arguments(claude: ClaudeSettings, system: str, prompt: str, folder: Path, ru
 def converse(
     argv: Sequence[str], environment: Mapping[str, str], folder: Path, run: str, terminate_grace: float
 ) -> Ended:
-    """From the start of Claude to its end. Nothing of it is left, even if we are killed meanwhile."""
+    """Run Claude from its start to its end. No process of it is left, even if we are killed meanwhile."""
     inbox: SimpleQueue[str | int | None] = SimpleQueue()
     restore = signals.on_stop_signals(
         lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, "SIGQUIT"
@@ -61,7 +61,7 @@ def converse(
 
 @contextlib.contextmanager
 def _guarded(run: str, environment: Mapping[str, str]) -> Iterator[None]:
-    """Whatever happens inside, nothing that carries the run's mark is left."""
+    """Whatever happens inside, no process that carries the run's id is left."""
     guardian = Guardian(run, environment)
     try:
         yield
@@ -71,7 +71,7 @@ def _guarded(run: str, environment: Mapping[str, str]) -> Iterator[None]:
 
 
 class _Claude:
-    """The process. It leads no group, so signals go to it alone; the sweep finds the rest."""
+    """The process. It does not lead a group, so signals go to it alone; `_guarded` ends what it leaves."""
 
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> None:
         try:
@@ -81,7 +81,7 @@ class _Claude:
         self.pid = self._process.pid
 
     def watch(self, inbox: SimpleQueue[str | int | None]) -> None:
-        """Post None whenever it is suspended, and its exit code at last."""
+        """Post None whenever it is suspended, and finally its exit code."""
         code = None
         while code is None:
             code = processes.wait_for_change(self.pid)
@@ -95,7 +95,7 @@ class _Claude:
 
 
 def _attend(claude: _Claude, inbox: SimpleQueue[str | int | None], terminate_grace: float) -> Ended:
-    """Wait for the end, and bring it about when we are told to."""
+    """Wait for the end; end Claude ourselves when a signal asks for that."""
     ladder: Ladder | None = None
     cause = ""
     while True:

@@ -13,7 +13,7 @@ import click
 
 from claude_iterate import __version__
 from claude_iterate.errors import ExpectedError, advice
-from claude_iterate.sinks.console.safe_stream import harmless, into_the_void
+from claude_iterate.sinks.console.safe_stream import discard, harmless
 
 BUG = 70
 INTERRUPTED = 130
@@ -135,7 +135,7 @@ def _release_streams() -> None:
         try:
             stream.flush()
         except (OSError, ValueError):
-            into_the_void(stream)
+            discard(stream)
 
 
 def _crashed(bug: Exception, arguments: list[str]) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from claude_iterate.cli import output
 from claude_iterate.views import run_view
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
 
@@ -37,7 +38,7 @@ def _begun(layout: Layout) -> str | None:
         running = str(holder.get("run", "")) if holder else ""
         if running and layout.journal(running).is_file():
             return running
-        newest = next(run_view.newest(layout), None)
+        newest = next(reader.newest(layout), None)
         if newest is not None and holder is None:
             return newest
         if newest is None and holder is None and layout.logs():

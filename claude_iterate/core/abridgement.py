@@ -74,7 +74,7 @@ FLOODS: dict[type, int] = {GarbageSeen: 100, ErrorPrinted: 1000, AgentExited: 0}
 
 
 class Floods:
-    """What was passed over since the call began."""
+    """Counts what was left out since the call began."""
 
     def __init__(self) -> None:
         self._seen: dict[type, int] = {}
@@ -94,13 +94,13 @@ class Floods:
         return []
 
     def rest(self) -> list[Entry]:
-        """One entry for all of a kind that was passed over, in the place of the last."""
-        told = [
+        """One entry for everything of a kind that was left out, in the place of the last."""
+        summaries = [
             Entry(last.seq, last.at, last.elapsed, self._summary(kind, self._seen[kind] - FLOODS[kind]))
             for kind, last in self._last.items()
         ]
         self._seen, self._last, self._bytes = {}, {}, 0
-        return told
+        return summaries
 
     def _summary(self, kind: type, more: int) -> Event:
         said = f"({more} more such lines; the journal leaves them out)"

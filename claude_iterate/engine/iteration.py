@@ -33,10 +33,10 @@ class IterationRun:
         began = self._recorder.elapsed()
         self._reports.iteration_begins()
         failure: Outcome | None = None
-        told: tuple[str, ...] = ()
+        shown: tuple[str, ...] = ()
         try:
             texts = self._plan.texts(self._number, self._recorder.state.findings)
-            prompt, told = texts.user.encode("utf-8", "replace"), texts.notes
+            prompt, shown = texts.user.encode("utf-8", "replace"), texts.notes
             settings = self._plan.settings
             session, reboot = continuation(self._recorder.state, settings.session, settings.context_redline)
             self._record_start(texts, len(prompt), session or "")
@@ -49,14 +49,14 @@ class IterationRun:
             # Claude or the instructions went away in mid-run, or a prompt was edited into nonsense.
             failure = Outcome(Kind.CONFIG, problem.message, problem.hint)
         self._finish(began, failure)
-        self._put_away(told)
+        self._put_away(shown)
 
-    def _put_away(self, told: tuple[str, ...]) -> None:
+    def _put_away(self, shown: tuple[str, ...]) -> None:
         """The notes have reached an iteration, unless it is done again or Claude never came to read them."""
         state = self._recorder.state
         heard = state.last_outcome is not None and state.last_outcome.kind not in ENDING_FAILURES
-        if told and heard and state.iterations >= self._number and not self._plan.dry_run:
-            notes.delivered(self._plan.layout, told)
+        if shown and heard and state.iterations >= self._number and not self._plan.dry_run:
+            notes.delivered(self._plan.layout, shown)
 
     def _record_start(self, texts: Texts, prompt_bytes: int, resumes: str) -> None:
         self._recorder.record(
@@ -96,7 +96,7 @@ class IterationRun:
         if result is not None and result.untold and not result.cost_usd and self._plan.settings.limits.max_cost_usd:
             self._recorder.record(
                 Warned(
-                    f"Claude told no cost of iteration {self._number} that can be read.",
+                    f"Claude named no readable cost for iteration {self._number}.",
                     "`limits.max_cost_usd` cannot count it; `max_iterations` and `limits.max_duration` still hold.",
                 )
             )

@@ -79,37 +79,33 @@ class Engine:
             afterwards.callback(signals.on_stop_signals(lambda name: self._inbox.post(Signalled(name))))
             afterwards.callback(self._summarise_end, summarise)
             afterwards.callback(self._stop_watching)
-            # Children that were there before us (a container's entry point may have some) are not leftovers, and
-            # neither are their orphans: then we adopt none, and look for our own by their mark alone.
-            strangers = processes.children() or set()
-            if not strangers:
-                processes.become_subreaper()
-            guardian = Guardian(self._plan.run, self._plan.environ)
-            afterwards.callback(guardian.dismiss)
-            awake = Awake(self._plan.settings.keep_awake and not self._plan.dry_run, self._plan.environ)
-            afterwards.callback(awake.end)
-            guardian.remember(awake.pids)
-            own_children = (guardian.pid, *awake.pids, *strangers)
-            afterwards.callback(self._end_leftovers, own_children)
-            grace = self._plan.settings.timeouts.terminate_grace
-            orphans = Orphans(guardian, own_children)
-            dispatcher = Dispatcher(
-                self._inbox,
-                self._recorder,
-                self._reports,
-                self._steering,
-                self._audience,
-                self._plan.tick,
-                chores=(orphans.remember, self._watch_status),
-            )
-            supervisor = Supervisor(
-                dispatcher, self._inbox.post, self._recorder, self._plan.run, grace, orphans, adopts=not strangers
-            )
+            dispatcher, supervisor = self._prepare(afterwards)
             self._record_start()
             summarise(self._state, True)
             while self._step(dispatcher, supervisor):
                 pass
         return self._state
+
+    def _prepare(self, afterwards: contextlib.ExitStack) -> tuple[Dispatcher, Supervisor]:
+        """Everything around the processes of the run, and how it is put away."""
+        plan = self._plan
+        # Children that were there before us (a container's entry point may have some) are not leftovers, and neither
+        # are their orphans: then we adopt none, and look for our own by their mark alone.
+        strangers = processes.children() or set()
+        if not strangers:
+            processes.become_subreaper()
+        guardian = Guardian(plan.run, plan.environ)
+        afterwards.callback(guardian.dismiss)
+        awake = Awake(plan.settings.keep_awake and not plan.dry_run, plan.environ)
+        afterwards.callback(awake.end)
+        guardian.remember(awake.pids)
+        orphans = Orphans(guardian, (guardian.pid, *awake.pids, *strangers), adopts=not strangers)
+        afterwards.callback(self._end_leftovers, orphans.own_children)
+        chores = (orphans.remember, self._watch_status)
+        dispatcher = Dispatcher(
+            self._inbox, self._recorder, self._reports, self._steering, self._audience, plan.tick, chores
+        )
+        return dispatcher, Supervisor(plan, self._recorder, dispatcher, self._inbox.post, orphans)
 
     def _end_leftovers(self, own_children: tuple[int, ...]) -> None:
         ended = leftover_processes.end_leftovers(self._plan.run, own_children, thorough=True)

@@ -10,7 +10,7 @@ from claude_iterate.core.rules.signals_and_requests import effect_of, signal_cam
 from claude_iterate.core.state.requests import answer
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.workspace.running.control import Letterbox, Request
+from claude_iterate.workspace.running.control import Request, RequestFolder
 
 
 class Steering:
@@ -20,13 +20,13 @@ class Steering:
         self._plan = plan
         self._recorder = recorder
         self._flush = flush
-        self._letterbox = Letterbox(plan.layout, plan.run)
+        self._requests = RequestFolder(plan.layout, plan.run)
 
     def look(self) -> None:
         """Deal with everything that was asked for since the last look."""
         for request in self._plan.listen(self._recorder.state):
             self.steer(request)
-        for found in self._letterbox.take(self._reply):
+        for found in self._requests.take(self._reply):
             if isinstance(found, Request):
                 self.steer(Requested(Verb(found.verb), "command", found.now))
             else:

@@ -1,4 +1,4 @@
-"""Watches one process to its end on the engine's inbox: its words, its limits, the ladder, what it leaves behind."""
+"""Watches one process to its end: its words, its limits, the ladder of signals, what it leaves behind."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from claude_iterate.core.events import LeftoversEnded
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.engine.dispatch import Dispatcher
 from claude_iterate.engine.inbox import AnyMessage, Done
+from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ _ABANDON = 2.0
 
 @dataclass(frozen=True)
 class Orders:
-    """What the supervisor is to do with a process: hear its lines, ask when to cut in, tell when it does."""
+    """What the supervisor calls for a process: with its lines, to ask when to end it, and when it does."""
 
     hear: Callable[[str, list[bytes]], None]
     verdict: Callable[[float], Wait | Cut]
@@ -35,9 +36,10 @@ class Orders:
 class Orphans:
     """Processes that Claude's tools left to us. The guardian has to know them in case we are killed."""
 
-    def __init__(self, guardian: Guardian, own_children: tuple[int, ...]) -> None:
+    def __init__(self, guardian: Guardian, own_children: tuple[int, ...], adopts: bool) -> None:
         self._guardian = guardian
         self.own_children = own_children
+        self.adopts = adopts
         self.attended = 0
 
     def remember(self) -> None:
@@ -52,25 +54,21 @@ class Supervisor:
 
     def __init__(
         self,
+        plan: Plan,
+        recorder: Recorder,
         dispatcher: Dispatcher,
         post: Callable[[AnyMessage], None],
-        recorder: Recorder,
-        run: str,
-        terminate_grace: float,
         orphans: Orphans,
-        adopts: bool,
     ) -> None:
-        self._dispatcher = dispatcher
+        self._plan = plan
         self._recorder = recorder
-        self._run = run
-        self._terminate_grace = terminate_grace
+        self._dispatcher = dispatcher
         self._orphans = orphans
-        self._adopts = adopts
         self.post = post
 
     def attend(self, process: ChildProcess, orders: Orders) -> int:
         """Until the process is gone and its pipes are empty, or held by an unknown process. Its exit code."""
-        watch = _Watch(process, orders, self._terminate_grace)
+        watch = _Watch(process, orders, self._plan.settings.timeouts.terminate_grace)
         self._orphans.attended = process.pid
         while not self._is_over(watch):
             message = self._dispatcher.receive(watch.next_moment(self._recorder.elapsed()))
@@ -113,7 +111,8 @@ class Supervisor:
 
     def _sweep(self, thorough: bool) -> None:
         # Without adoption, orphans are found only by looking everywhere.
-        ended = leftover_processes.end_leftovers(self._run, self._orphans.own_children, thorough or not self._adopts)
+        thorough = thorough or not self._orphans.adopts
+        ended = leftover_processes.end_leftovers(self._plan.run, self._orphans.own_children, thorough)
         if ended:
             self._recorder.record(LeftoversEnded(ended))
 

@@ -1,7 +1,8 @@
-"""The built-in fake Claude: stands in for `claude` in a dry run, the demo, the self-test and the tests.
+"""The built-in fake Claude: replaces `claude` in a dry run, the demo, the self-test and the tests.
 
-`python -m claude_iterate.agent.fake` takes the options of Claude Code and answers in its formats. It works off the
-items of INSTRUCTIONS.md, or plays the fault script named by `CLAUDE_ITERATE_FAKE_SCRIPT`. It never uses the network.
+`python -m claude_iterate.fake_claude` takes the options of Claude Code and answers in its formats. It works through the
+items of INSTRUCTIONS.md, or follows the fault script named by `CLAUDE_ITERATE_FAKE_SCRIPT`. It never uses the network.
+It is a program of its own: it imports nothing of claude-iterate but this package, so that it starts fast.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     """Answer one call; the exit code is the one that Claude Code would give."""
     argv = sys.argv[1:] if argv is None else argv
     log = CallLog(argv, os.environ)
-    _listen(log)
+    _handle_signals(log)
     code = 1
     try:
         code = _answer(argv, log)
@@ -45,8 +46,8 @@ def main(argv: list[str] | None = None) -> int:
     return code
 
 
-def _listen(log: CallLog) -> None:
-    """SIGINT ends the conversation in good order; SIGTERM and SIGHUP end the process at once, without a result."""
+def _handle_signals(log: CallLog) -> None:
+    """SIGINT ends the conversation with a result; SIGTERM and SIGHUP end the process at once, without a result."""
 
     def leave(number: int, _frame: object) -> None:
         log.write(128 + number)
@@ -83,21 +84,21 @@ def _answer(argv: list[str], log: CallLog) -> int:
 
 
 def _perform(stream: Stream, workspace: Path | None, number: int, usual: Callable[[], None]) -> int:
-    """Play the script's act for this call; without one do what is usual."""
+    """Do the script's steps for this call; without any do the usual work."""
     script = os.environ.get("CLAUDE_ITERATE_FAKE_SCRIPT")
     if script:
         # Only here, so that a dry run does not pay for it.
-        from claude_iterate.fake_claude.verbs import VERBS, Stage, play
+        from claude_iterate.fake_claude.verbs import VERBS, Call, perform
 
         steps = steps_for(Path(script), number, frozenset(VERBS))
         if steps is not None:
-            return play(Stage(stream, workspace, usual), steps)
+            return perform(Call(stream, workspace, usual), steps)
     usual()
     return 1 if stream.failed else 0
 
 
 def _converse(stream: Stream, workspace: Path | None, number: int) -> int:
-    """Without `-p` the real one opens a conversation; Ctrl-C ends what it does and is no failure."""
+    """Without `-p` Claude Code opens a conversation; Ctrl-C ends it and is not a failure."""
     try:
         return _perform(stream, workspace, number, lambda: _talk(workspace))
     except KeyboardInterrupt:
@@ -106,7 +107,7 @@ def _converse(stream: Stream, workspace: Path | None, number: int) -> int:
 
 
 def _talk(workspace: Path | None) -> None:
-    """Writes sample instructions where there are none."""
+    """Write sample instructions if there are none."""
     if workspace is not None and workspace.is_dir() and sample_instructions(workspace):
         put(f"(built-in fake Claude) I wrote sample instructions: {workspace / 'INSTRUCTIONS.md'}\n".encode())
     else:
@@ -114,7 +115,7 @@ def _talk(workspace: Path | None) -> None:
 
 
 def _read_stdin() -> bytes:
-    """All of stdin. Like the real one it waits three seconds for the first byte and takes 10 MB at most."""
+    """All of stdin. Like Claude Code it waits three seconds for the first byte and accepts 10 MB at most."""
     if os.isatty(0):
         return b""
     try:
@@ -142,7 +143,7 @@ def _prompt(arguments: Arguments, stdin: bytes) -> str:
 
 
 def _pace() -> float:
-    """A script sets its own times; only unscripted work is slowed down for people, unless told otherwise."""
+    """A script sets its own times; only unscripted work is slowed down, unless the variable sets a pace."""
     usual = 0.0 if os.environ.get("CLAUDE_ITERATE_FAKE_SCRIPT") else PACE
     try:
         return float(os.environ.get("CLAUDE_ITERATE_FAKE_PACE") or usual)

@@ -60,7 +60,7 @@ FORMATS = ("text", "json", "stream-json")
 
 
 class Refusal(Exception):
-    """The command line makes no sense to Claude Code; the text is what it prints on stderr. Exit code 1."""
+    """Claude Code would refuse this command line; the text is what it prints on stderr. Exit code 1."""
 
 
 class Arguments:
@@ -79,7 +79,7 @@ class Arguments:
 
     @property
     def headless(self) -> bool:
-        """Whether it is to answer and end, instead of opening a conversation."""
+        """True when it has to answer and exit, instead of opening a conversation."""
         return "--print" in self.flags
 
     @property

@@ -1,6 +1,6 @@
-"""One line per call in `/tmp/mock-claude.log`, for whoever wonders what a dry run did.
+"""One line per call in `/tmp/mock-claude.log`, to see what a dry run did.
 
-A prompt shows its size only, and so does every value that is not known to be harmless. Failure is ignored.
+Of a prompt, and of every value that is not known to be harmless, only the size is shown. Failures are ignored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class CallLog:
         self._place = environ.get("CLAUDE_ITERATE_MOCK_LOG") or PLACE
 
     def write(self, code: int) -> None:
-        """Append the line in one piece; calls at the same time do not mix."""
+        """Append the line in one write, so that lines of simultaneous calls do not mix."""
         line = (
             f"{timestamp()} pid={os.getpid()} cwd={Path.cwd()} argv={' '.join(shortened(self._argv))} "
             f"prompt={self.prompt_bytes} bytes exit={code}\n"
@@ -51,7 +51,7 @@ class CallLog:
 
 
 def shortened(argv: list[str]) -> list[str]:
-    """The arguments as they may be shown: options by name, harmless values, of everything else the length."""
+    """The arguments as they may be shown: names of options, harmless values, and the length of everything else."""
     shown = []
     before = ""
     for word in argv:

@@ -1,4 +1,4 @@
-"""Leaves processes behind, as tools of Claude Code do: in a session of their own, holding stdout, unmarked."""
+"""Leaves processes behind, as tools of Claude Code do: in their own session, holding stdout, without the run's id."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def leave_behind(value: dict[str, Any], path: Callable[[str], Path]) -> None:
-    """Start a sleeper and do not wait for it. Signals that this process ignores, it ignores too."""
+    """Start a `sleep` and do not wait for it. It ignores the signals that this process ignores."""
     import shutil
     import subprocess
 
     program = shutil.which("sleep") or "/bin/sleep"
     argv = [program, str(value.get("seconds", 300))]
     if value.get("orphan"):
-        # Its parent, a shell, is gone at once: somebody else adopts it.
+        # Its parent, a shell, ends at once, so that another process adopts it.
         argv = ["/bin/sh", "-c", '"$0" "$1" & echo $! > "$2"', *argv, str(path(value["pidfile"]))]
     sleeper = subprocess.Popen(
         argv,

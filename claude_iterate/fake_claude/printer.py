@@ -1,6 +1,6 @@
 """Prints the events of the fake Claude: a stream of them, or only the last result (text, json).
 
-Every event goes out in one piece at once; nothing is buffered, and a reader that went away is no reason to stop.
+Every event is written at once and whole; nothing is buffered, and a reader that is gone does not stop the fake.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MODEL = "claude-fake-0"
 
 
 def put(data: bytes, descriptor: int = 1) -> None:
-    """Write all of it. The real one goes on when nobody reads any more, so this does too."""
+    """Write all of it. Like Claude Code, go on when no reader is left."""
     view = memoryview(data)
     try:
         while view.nbytes:
@@ -100,7 +100,7 @@ class Stream:
         return identity
 
     def answer(self, identity: str, text: str, facts: Any, is_error: bool = False) -> None:
-        """The tool's result. `facts` is an object on success and, as in the real one, a string on an error."""
+        """The tool's result. `facts` is an object on success and, as in Claude Code, a string on an error."""
         block: dict[str, Any] = {"tool_use_id": identity, "type": "tool_result", "content": text}
         if is_error:
             block["is_error"] = True
@@ -108,7 +108,7 @@ class Stream:
         self.send({**event, "tool_use_result": f"Error: {text}" if is_error else facts})
 
     def result(self, **overrides: Any) -> None:
-        """Claude's own word on how it went. In text and json format this is all that is printed."""
+        """The result event. In text and json format it is all that is printed."""
         elapsed = int((time.monotonic() - self._began) * 1000)
         event = {**shapes.result(self.last_text, self.model, self._turns, elapsed), **overrides}
         self.failed = bool(event.get("is_error"))
@@ -119,7 +119,7 @@ class Stream:
             self.line(self._kept if "--verbose" in self.arguments.flags else self._kept[-1])
 
     def interrupted(self) -> None:
-        """What SIGINT makes of a conversation."""
+        """What Claude Code prints after SIGINT."""
         self._pace = 0.0
         if self.format == "text":
             put(b"Execution error\n")

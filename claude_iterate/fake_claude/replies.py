@@ -1,4 +1,4 @@
-"""The fake's answers to the other prompts: setup, edit, validate, verify. Each is known by its first words."""
+"""The fake's answers to the other prompts: setup, edit, validate, verify. Each is recognised by its first words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ All items are done and all tests pass.
 
 
 def other_purpose(prompt: str) -> Callable[[Stream, Path, str], None] | None:
-    """What to do for a prompt that is no iteration; None for one that is."""
+    """What to do for a prompt that is not an iteration; None for an iteration."""
     for words, purpose in _PURPOSES.items():
         if prompt.startswith(words):
             return purpose
@@ -37,7 +37,7 @@ def other_purpose(prompt: str) -> Callable[[Stream, Path, str], None] | None:
 
 
 def sample_instructions(workspace: Path, goal: str = "") -> bool:
-    """Write instructions where there are none; whether it did."""
+    """Write instructions if there are none; True when it did."""
     path = workspace / "INSTRUCTIONS.md"
     if (tools.load(path) or "").strip():
         return False
@@ -58,7 +58,7 @@ def _write_instructions(stream: Stream, workspace: Path, prompt: str) -> None:
 
 
 def _revise(stream: Stream, workspace: Path, prompt: str) -> None:
-    """Add the wish at the end; without one there is nothing to change."""
+    """Add the goal at the end; without one there is nothing to change."""
     goal = re.search(r"^<goal>\n(.*?)\n</goal>$", prompt, re.DOTALL | re.MULTILINE)
     path = workspace / "INSTRUCTIONS.md"
     text = tools.read(stream, path) or ""

@@ -1,4 +1,4 @@
-"""Which act of a fault script this call plays, and the record it leaves for a test to look at.
+"""Which steps of a fault script this call has to do, and the record that it leaves for tests.
 
 Calls may come at the same time: a call takes its number by making a file that must not exist yet.
 """
@@ -21,7 +21,7 @@ SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
 
 
 class ScriptProblem(Exception):
-    """The script cannot be played; the text says why. Exit code 97."""
+    """The script cannot be followed; the text says why. Exit code 97."""
 
 
 def state_folder(environ: Mapping[str, str]) -> Path | None:
@@ -33,7 +33,7 @@ def state_folder(environ: Mapping[str, str]) -> Path | None:
 
 
 def claim(state: Path) -> int:
-    """Take the next number, from 1. No two calls ever get the same."""
+    """Take the next number, from 1. No two calls get the same number."""
     state.mkdir(parents=True, exist_ok=True)
     number = sum(1 for claimed in state.iterdir() if not claimed.suffix) + 1
     while True:
@@ -68,18 +68,18 @@ def record(state: Path, number: int, argv: list[str], stdin: bytes, environ: Map
 
 
 def steps_for(script: Path, number: int, verbs: frozenset[str]) -> list[tuple[str, Any]] | None:
-    """The steps of call `number`, each a verb and its value; None when the call is to work as usual."""
+    """The steps of call `number`, each a verb and its value; None when the call has to work as usual."""
     try:
         document = json.loads(script.read_bytes())
         calls, after = document["calls"], document.get("after", "repeat")
-        acts = [[_step(step, verbs) for step in steps] for steps in calls]
+        scripted = [[_step(step, verbs) for step in steps] for steps in calls]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
         raise ScriptProblem(f"cannot read the script {script}: {problem!r}") from problem
     if after not in ("repeat", "work"):
         raise ScriptProblem(f"'after' must be 'repeat' or 'work', not {after!r}")
-    if number <= len(acts):
-        return acts[number - 1]
-    return acts[-1] if acts and after == "repeat" else None
+    if number <= len(scripted):
+        return scripted[number - 1]
+    return scripted[-1] if scripted and after == "repeat" else None
 
 
 def _step(step: dict[str, Any], verbs: frozenset[str]) -> tuple[str, Any]:

@@ -28,7 +28,7 @@ def init(cwd: str, model: str, permission_mode: str, version: str) -> dict[str, 
 
 
 def assistant(block: dict[str, Any], model: str, message: str, request: str) -> dict[str, Any]:
-    """One content block by the model. As in the real one, its usage is a placeholder and not to be summed."""
+    """One content block by the model. As in Claude Code, its usage is a placeholder and must not be summed."""
     usage = {"input_tokens": INPUT_TOKENS, "cache_read_input_tokens": 0, "output_tokens": 1}
     content = {"id": message, "type": "message", "role": "assistant", "model": model, "content": [block]}
     ending = {"stop_reason": None, "stop_sequence": None, "usage": usage, "context_management": None}
@@ -41,13 +41,13 @@ def assistant(block: dict[str, Any], model: str, message: str, request: str) -> 
 
 
 def user(block: dict[str, Any], now: str) -> dict[str, Any]:
-    """Something told to the model: a tool's result or an interruption."""
+    """A message to the model: a tool's result or an interruption."""
     message = {"role": "user", "content": [block]}
     return {"type": "user", "message": message, "parent_tool_use_id": None, "timestamp": now}
 
 
 def result(text: str, model: str, turns: int, milliseconds: int) -> dict[str, Any]:
-    """A good ending; the caller overrides what was not good."""
+    """A successful result; the caller overrides what differs."""
     spent = round(turns * TURN_COST, 6)
     tokens = {"inputTokens": turns * INPUT_TOKENS, "outputTokens": turns * OUTPUT_TOKENS}
     cached = {"cacheReadInputTokens": 0, "cacheCreationInputTokens": 0}

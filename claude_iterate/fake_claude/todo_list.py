@@ -1,6 +1,6 @@
-"""The fake's list of steps: found in the instructions, ticked off in a section of its own in TODO.md.
+"""The fake's list of steps: found in the instructions, ticked off in its own section of TODO.md.
 
-Text outside that section belongs to people and is kept byte for byte.
+Text outside that section is the user's and is kept byte for byte.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def items_in(instructions: str) -> list[str]:
 
 
 class Todo:
-    """TODO.md taken apart: what stands before and after our section, our boxes, and the run that ticked last."""
+    """The parts of TODO.md: the text before and after our section, our boxes, and the run that ticked last."""
 
     def __init__(self, text: str) -> None:
         lines = text.split("\n")

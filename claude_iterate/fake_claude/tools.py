@@ -1,4 +1,4 @@
-"""The fake's tools: each really does what it says, and prints the call and its answer around the deed."""
+"""The fake's tools: each really does its work, and prints the call before it and the answer after it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def load(path: Path) -> str | None:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Put the file in place in one step, so that no reader sees half of it."""
+    """Replace the file in one step, so that no reader sees half of it."""
     temporary = path.with_name(f".fake-{os.getpid()}.tmp")
     try:
         temporary.write_bytes(data)
@@ -27,7 +27,7 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def read(stream: Stream, path: Path) -> str | None:
-    """Read a file; None, and an error for the model, when there is none."""
+    """Read a file; None, and an error for the model, when it does not exist."""
     identity = stream.call("Read", {"file_path": str(path)})
     text = load(path)
     if text is None:

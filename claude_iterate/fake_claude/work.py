@@ -1,6 +1,6 @@
-"""What the fake Claude does when no script tells it otherwise: it works off the items of the instructions.
+"""What the fake Claude does without a script: it works through the items of the instructions.
 
-It reads, ticks and reports for real, so that a dry run goes through everything a real run goes through.
+It really reads, ticks and reports, so that a dry run goes through everything that a real run goes through.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def work(stream: Stream, workspace: Path | None, prompt: str) -> None:
     """One whole call, from the opening event to the result."""
     stream.init()
     if prompt.startswith("/"):
-        # A trap of the real one: such a prompt is taken for a command, nothing is done, and all looks well.
+        # As in Claude Code: such a prompt counts as a command, nothing is done, and the result is a success.
         stream.result(result=f"Unknown command: {prompt.split(maxsplit=1)[0]}", num_turns=0)
         return
     if workspace is None or not workspace.is_dir():

@@ -91,7 +91,7 @@ def _converse(project: Project, layout: Layout, options: Options, warn: Callable
     texts = text_source(project, layout, settings).errand(options.purpose, {})
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         run = run_folders.new_run_id(layout)
-        held.tell(run)
+        held.record(run)
         environment = run_environment(project.environ, settings.claude, run, layout.folder)
         with conversation.arguments(settings.claude, texts.system, texts.user, layout.working, run) as argv:
             grace = settings.timeouts.terminate_grace

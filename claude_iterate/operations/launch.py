@@ -48,7 +48,7 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
             user.note(permissions.save(layout, chosen))
         run_folders.tidy_up(layout, options.dry_run)
         run = run_folders.new_run_id(layout)
-        held.tell(run)
+        held.record(run)
         before = inherit(layout, options.purpose, options.dry_run)
         if before.killed:
             leftover_processes.end_marked(before.killed)

@@ -1,4 +1,4 @@
-"""Asks git for the name of what is in the project now. Adds nothing to the repository, never fails a run."""
+"""Asks git for the tree id of the project as it is now. Adds nothing to the repository, and never fails a run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _PATIENCE = 20.0
 
 
 def tree_of(root: Path, without: Path, scratch: Path) -> str:
-    """The id of the tree that holds the project as it is, untracked files included, without one folder; empty where
-    git cannot tell.
+    """The id of a tree with all files of the project, untracked ones included, without one folder; empty when git
+    cannot make one.
 
-    Index and new objects go into the folder `scratch`, which is gone afterwards; what the repository has is only read.
+    The index and new objects go into the folder `scratch`, which is removed afterwards; the repository is only read.
     """
     objects = _ask(root, "rev-parse", "--git-path", "objects")
     if not objects:
@@ -29,21 +29,21 @@ def tree_of(root: Path, without: Path, scratch: Path) -> str:
 
 
 def _written_tree(root: Path, without: Path, scratch: Path, objects: Path) -> str:
-    aside = {
+    elsewhere = {
         "GIT_INDEX_FILE": f"{scratch}/index",
         "GIT_OBJECT_DIRECTORY": f"{scratch}/objects",
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": _known_objects(objects),
     }
-    _ask(root, "read-tree", "HEAD", **aside)
+    _ask(root, "read-tree", "HEAD", **elsewhere)
     left_out = f":(exclude,top,literal){without.relative_to(root)}" if without.is_relative_to(root) else "."
-    # Nobody keeps these objects: packing them tight would be a waste of time.
-    if _ask(root, "-c", "core.looseCompression=0", "add", "--all", ".", left_out, **aside) is None:
+    # These objects are not kept, so compressing them would be a waste of time.
+    if _ask(root, "-c", "core.looseCompression=0", "add", "--all", ".", left_out, **elsewhere) is None:
         return ""
-    return _ask(root, "write-tree", **aside) or ""
+    return _ask(root, "write-tree", **elsewhere) or ""
 
 
 def _known_objects(repository: Path) -> str:
-    """The folders of objects that are there, in git's own notation: a path with a colon has to be quoted."""
+    """The existing folders of objects, in git's notation: a path with a colon has to be quoted."""
     name = str(repository).replace("\\", "\\\\").replace('"', '\\"')
     others = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
     return os.pathsep.join([f'"{name}"', *([others] if others else [])])

@@ -27,7 +27,7 @@ class Sink(Protocol):
 
 
 class Fanout:
-    """Hands everything to each sink in the order given. One that raises is left out from then on, and said once.
+    """Hands everything to each sink in the order given. One that raises is left out from then on, and reported once.
 
     `on_failure` gets the sink's class name and the error, after the other sinks have had their turn; it may itself
     send an entry through the fanout.
@@ -44,7 +44,7 @@ class Fanout:
         for sink in self._working:
             try:
                 sink(entry, state)
-            except Exception as error:  # noqa: BLE001 -- this is the wall between onlookers and the run
+            except Exception as error:  # noqa: BLE001 -- an error in a sink must not reach the run
                 failures.append((sink, error))
         self._leave_out(failures)
 
@@ -57,7 +57,7 @@ class Fanout:
         self._each(lambda sink: sink.flush())
 
     def close(self) -> None:
-        """Close all, the last one first. A sink that failed before is closed too, but has had its say."""
+        """Close all, the last one first. A sink that failed before is closed too, and not reported again."""
         everyone, self._all = self._all, ()
         working, self._working = self._working, ()
         for sink in reversed(everyone):
@@ -72,7 +72,7 @@ class Fanout:
         for sink in self._working:
             try:
                 act(sink)
-            except Exception as error:  # noqa: BLE001 -- this is the wall between onlookers and the run
+            except Exception as error:  # noqa: BLE001 -- an error in a sink must not reach the run
                 failures.append((sink, error))
         self._leave_out(failures)
 

@@ -1,4 +1,4 @@
-"""What the run itself does as lines for people: starts, iterations, status news, warnings, stops. Pure functions."""
+"""What the run itself does as lines: starts, iterations, status news, warnings, stops. Pure functions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ CAUSES = {
     "idle": "nothing was heard for {after}",
     "timeout": "the iteration has run for {after}",
     "lingering": "it gave its result and did not exit within {after}",
-    "stopped": "a stop was asked for",
-    "skip": "somebody said skip",
-    "reboot": "somebody said reboot",
-    "duration": "the run has taken its {after}",
+    "stopped": "a stop was requested",
+    "skip": "a skip was requested",
+    "reboot": "a reboot was requested",
+    "duration": "the run has reached its time limit of {after}",
 }
 
 
@@ -46,16 +46,16 @@ def started(event: RunStarted, at: float) -> list[str]:
 
 
 def iteration_finished(event: IterationFinished, mode: str) -> list[str]:
-    """How an iteration went; loop mode counts items, iterative mode tells what was done."""
+    """How an iteration went; loop mode counts items, iterative mode says what was done."""
     outcome = event.outcome
     if outcome.kind == "interrupted":
         block = [f"✗ Iteration {event.number} was stopped before its end"]
     elif outcome.kind in {"skipped", "rebooted"}:
         block = [f"↷ Iteration {event.number} {outcome.kind}"]
     elif outcome.kind in RETRIED:
-        # Nobody's failure. After a limit or an overload the line that follows says why.
+        # Not a failure. After a limit or an overload the next line says why.
         why = f": {one_line(outcome.message)}" if outcome.kind == "session" else ""
-        block = [f"↻ Iteration {event.number} did not get through{why}"]
+        block = [f"↻ Iteration {event.number} will be repeated{why}"]
     elif outcome.kind not in FINE:
         first, rest = first_and_rest(outcome.message or outcome.kind)
         block = [f"✗ Iteration {event.number} failed: {first}", *indented(rest, "  ")]

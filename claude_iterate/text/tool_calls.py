@@ -1,4 +1,4 @@
-"""A tool call as lines for people. Every key of the input is shown; what an Edit or a Bash does is never cut."""
+"""A tool call as lines. Every key of the input is shown; what an Edit or a Bash does is never cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waits as lines for people: why, until when, what then. Pure functions."""
+"""Waits as lines: why, until when, what then. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from claude_iterate.core.state.run_state import RunState
 REASONS = {
     "usage_limit": "Usage limit reached",
     "reserve": "The reserve is reached",
-    "transient": "The API is in trouble",
+    "transient": "The API is overloaded or down",
     "pace": "Keeping the pace",
 }
 _LONG = 60.0
@@ -48,7 +48,7 @@ def _afterwards(event: WaitStarted, state: RunState) -> str:
         return ""
     claims = state.last_status is not None and state.last_status.complete
     proving = claims or (state.started is not None and state.started.purpose == "verify")
-    return "; the review is held again then" if proving else "; the same iteration is done again then"
+    return "; then the review is repeated" if proving else "; then the iteration is repeated"
 
 
 def _sooner(event: WaitStarted, at: float, name: str) -> str:

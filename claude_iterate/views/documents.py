@@ -1,7 +1,7 @@
 """The JSON forms of all views, in one dialect: camelCase keys, moments in ISO 8601 (UTC), durations in seconds.
 
-A view is its own JSON form; here it gets its format number. `FORMS` names the form of each command: the reference page
-and the JSON Schema are made from it. A key is never renamed or taken away without a new format number.
+A view is its own JSON form; here it gets its format number. `FORMS` names the form of each command: the JSON Schema in
+docs/reference is made from it. A key is never renamed or taken away without a new format number.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.views.evidence_view import CheckView, EvidenceView, ReviewView
+from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.listing_view import ListingView
 from claude_iterate.views.run_view import JournalView, RunsView, RunView
@@ -28,20 +28,13 @@ class EndedRun(RunView, frozen=True, kw_only=True, rename="camel"):
     exit_code: int
 
 
-class VerificationDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What `verify` came to; without a verification the fields of the evidence are null or empty."""
+class EndedVerification(EvidenceView, frozen=True, kw_only=True, rename="camel"):
+    """What `verify` came to; `claim` is 0 when nothing was verified."""
 
     workspace: str
     status: str
     """pass, fail or not_run."""
     exit_code: int
-    claim: int | None = None
-    passed: bool | None = None
-    findings: str = ""
-    tree: str = ""
-    checks: tuple[CheckView, ...] = ()
-    review: ReviewView | None = None
-    dry_run: bool = False
     report: str | None
     """The text of the review's report."""
 
@@ -53,7 +46,7 @@ FORMS: dict[str, type[msgspec.Struct]] = {
     "logs --list": RunsView,
     "logs": JournalView,
     "run": EndedRun,
-    "verify": VerificationDocument,
+    "verify": EndedVerification,
 }
 """What each command prints with `--json`."""
 
@@ -68,28 +61,11 @@ def ended_run(workspace: str, run: str, state: RunState, exit_code: int) -> dict
     return document(summarise(EndedRun, run, state, running=False, workspace=workspace, exit_code=exit_code))
 
 
-def verification(workspace: str, exit_code: int, proof: EvidenceView | None, report: str | None) -> dict[str, Any]:
+def ended_verification(workspace: str, exit_code: int, proof: EvidenceView, report: str | None) -> dict[str, Any]:
     """What `verify --json` prints."""
-    status = {True: "pass", False: "fail", None: "not_run"}[proof.passed if proof else None]
-    facts = msgspec.structs.asdict(proof) if proof else {}
-    facts.pop("run", None)
-    return document(
-        VerificationDocument(workspace=workspace, status=status, exit_code=exit_code, report=report, **facts)
-    )
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema of every form; `$defs` holds their parts."""
-    found, parts = msgspec.json.schema_components(FORMS.values(), ref_template="#/$defs/{name}")
-    for name in {reference["$ref"].rpartition("/")[2] for reference in found}:
-        parts[name]["properties"] = {"format": {"const": FORMAT}, **parts[name]["properties"]}
-        parts[name]["required"] = ["format", *parts[name]["required"]]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "What claude-iterate prints with --json",
-        "oneOf": list(found),
-        "$defs": parts,
-    }
+    status = {True: "pass", False: "fail", None: "not_run"}[proof.passed]
+    facts = msgspec.structs.asdict(proof)
+    return document(EndedVerification(workspace=workspace, status=status, exit_code=exit_code, report=report, **facts))
 
 
 def _rounded(value: Any) -> Any:

@@ -48,7 +48,7 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
     """One verification. `passed` is null when it did not come to its end; `tree` is git's name for what was proven."""
 
     run: str
-    claim: int
+    claim: int = 0
     passed: bool | None = None
     findings: str = ""
     tree: str = ""

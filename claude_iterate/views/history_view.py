@@ -25,6 +25,7 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import moment
 from claude_iterate.core.outcomes.classes import RETRIED
 from claude_iterate.views import run_view
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.run_summary import Progress, TokenCounts, counts, progress
 
@@ -113,7 +114,7 @@ def last(layout: Layout) -> list[RunHistory]:
     """The last run, after those that it goes on with because they were killed."""
     found: list[RunHistory] = []
     known = layout.run_ids()
-    wanted = next(run_view.newest(layout, ("run",)), None)
+    wanted = next(reader.newest(layout, ("run",)), None)
     while wanted in known:
         told = run(layout, wanted)
         if told is None:
@@ -153,7 +154,8 @@ def _rows(identity: str, entries: Iterable[Entry]) -> tuple[tuple[Row, ...], flo
     """The rows of one run from its milestones, and what its other calls cost."""
     started: RunStarted | None = None
     rows: list[Row] = []
-    under_way: _Begun | None = None
+    under_way: Row | None = None
+    began = 0.0
     other = unclaimed = 0.0
     for entry in entries:
         event = entry.event
@@ -161,29 +163,20 @@ def _rows(identity: str, entries: Iterable[Entry]) -> tuple[tuple[Row, ...], flo
             started = event
         elif isinstance(event, IterationStarted):
             attempt = _attempt(started, rows, event.number)
-            row = Row(identity, event.number, attempt, moment(entry.at), resumed_session=event.resumes or None)
-            under_way = _Begun(row, entry.at)
+            began = entry.at
+            under_way = Row(identity, event.number, attempt, moment(began), resumed_session=event.resumes or None)
         elif isinstance(event, IterationFinished):
-            begun = entry.at - event.duration
-            under_way = under_way or _Begun(Row(identity, event.number, 1, moment(begun)), begun)
-            rows.append(_ended(under_way, event))
+            rows.append(_ended(under_way or Row(identity, event.number, 1, moment(entry.at - event.duration)), event))
             under_way = None
         elif under_way is not None:
-            under_way = _so_far(under_way, entry)
+            under_way = _so_far(under_way, entry, began)
         elif isinstance(event, ResultReported):
             unclaimed = event.cost_usd
         elif isinstance(event, ReviewFinished | ErrandFinished):
             other, unclaimed = other + event.cost_usd, 0.0
     if under_way is not None:
-        rows.append(under_way.row)
+        rows.append(under_way)
     return tuple(rows), other + unclaimed
-
-
-class _Begun(msgspec.Struct, frozen=True):
-    """A call under way, and when it began."""
-
-    row: Row
-    at: float
 
 
 def _attempt(started: RunStarted | None, rows: list[Row], number: int) -> int:
@@ -193,9 +186,9 @@ def _attempt(started: RunStarted | None, rows: list[Row], number: int) -> int:
     return earlier + sum(row.number == number for row in rows) + 1
 
 
-def _so_far(begun: _Begun, entry: Entry) -> _Begun:
+def _so_far(row: Row, entry: Entry, began: float) -> Row:
     """What is known of a call that has not ended: the time until its last sign, and its result if it gave one."""
-    row = replace(begun.row, duration=round(max(begun.row.duration, entry.at - begun.at), 3))
+    row = replace(row, duration=round(max(row.duration, entry.at - began), 3))
     told = entry.event
     if isinstance(told, SessionOpened):
         row = replace(row, cost_usd=None)
@@ -203,15 +196,15 @@ def _so_far(begun: _Begun, entry: Entry) -> _Begun:
         cost = max(row.known_cost_usd, told.cost_usd)
         known = None if told.untold and not cost else cost
         row = replace(row, cost_usd=known, known_cost_usd=cost, tokens=counts(told.tokens), turns=told.turns)
-    return replace(begun, row=row)
+    return row
 
 
-def _ended(begun: _Begun, event: IterationFinished) -> Row:
+def _ended(row: Row, event: IterationFinished) -> Row:
     status = event.status
     return replace(
-        begun.row,
+        row,
         duration=round(event.duration, 3),
-        cost_usd=None if begun.row.cost_usd is None else event.cost_usd,
+        cost_usd=None if row.cost_usd is None else event.cost_usd,
         known_cost_usd=event.cost_usd,
         tokens=counts(event.tokens),
         turns=event.turns,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,8 +77,8 @@ def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
     """
     entries = _milestones(layout, run)
     recent = latest(layout.journal(run))
-    first = recent[0].seq if recent else 0
-    state = fold_from(fold(entry for entry in entries if not recent or entry.seq < first), recent)
+    known = {entry.seq for entry in recent}
+    state = fold_from(fold(entry for entry in entries if entry.seq not in known), recent)
     if state.started is None:
         return None
     view = summarise(RunView, run, state, running=state.finished is None)
@@ -106,14 +105,6 @@ def journal(layout: Layout, run: str, most: int | None = None) -> JournalView:
     log = log_of(layout, run)
     rows = (row for row in reader.documents(layout.journal(run)) if isinstance(row, dict))
     return JournalView(layout.name, run, str(log) if log else None, tuple(deque(rows, maxlen=most)))
-
-
-def newest(layout: Layout, purposes: Collection[str] = ()) -> Iterator[str]:
-    """The runs that have begun, newest first; of these purposes, if any are named."""
-    for run in reversed(layout.run_ids()):
-        started = reader.beginning(layout.journal(run))
-        if started is not None and (not purposes or started.purpose in purposes):
-            yield run
 
 
 def log_of(layout: Layout, run: str | None = None) -> Path | None:

@@ -19,6 +19,7 @@ from claude_iterate.views.listing_view import condition
 from claude_iterate.views.run_view import Recorded, RunView
 from claude_iterate.views.setting_values import covered, plain
 from claude_iterate.workspace import metadata
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import liveness, run_lock, status_file
@@ -143,7 +144,7 @@ def value_of(settings: Settings, key: str) -> Any:
 
 def _newest(layout: Layout, holder: dict[str, Any] | None, at: float) -> Recorded | None:
     """The newest run of any purpose, live if it is the one that holds the lock."""
-    run = next(run_view.newest(layout), None)
+    run = next(reader.newest(layout), None)
     if run is None:
         return None
     held = holder is not None and holder.get("run", run) == run
@@ -154,7 +155,7 @@ def _last(layout: Layout, newest: Recorded | None) -> RunView | None:
     """The last run of `claude-iterate run`."""
     if newest is None or newest.view.purpose == "run":
         return newest.view if newest is not None else None
-    run = next(run_view.newest(layout, ("run",)), None)
+    run = next(reader.newest(layout, ("run",)), None)
     found = run_view.recorded(layout, run) if run is not None else None
     return found.view if found is not None else None
 
@@ -162,7 +163,7 @@ def _last(layout: Layout, newest: Recorded | None) -> RunView | None:
 def _copied(layout: Layout, about: metadata.Metadata) -> CopyView | None:
     """The live run in the metadata that belongs to another workspace: this one was copied during the run."""
     run = str(about.last_run.get("id", ""))
-    return CopyView(run, liveness.pid_of(layout, run)) if liveness.fate(layout, run) == liveness.LIVES else None
+    return CopyView(run, liveness.pid_of(layout, run)) if liveness.of_runner(layout, run) == liveness.LIVES else None
 
 
 def _log(layout: Layout, last: RunView | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Where things live: paths, and which of them there are. No file is read or made here."""
+"""Where the files of a project and a workspace are, and which runs and logs exist. No file is read or made here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def project_root(start: Path) -> Path:
 
 
 def named_folders(folder: Path) -> list[str]:
-    """The names in a folder of workspaces or templates, sorted. One that no command would take is none of ours."""
+    """The names in a folder of workspaces or templates, sorted. A name that no command accepts is left out."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entry.name for entry in entries if names.acceptable(entry.name) and entry.is_dir())
@@ -33,7 +33,7 @@ def named_folders(folder: Path) -> list[str]:
 
 
 def _holds_project(folder: Path) -> bool:
-    # A checkout of this tool has the same name and a templates folder; the folder around it is no project.
+    # A checkout of this tool has the same name and a templates folder; the folder around it is not a project.
     return any((folder / name).is_dir() for name in PROJECT_FOLDERS) and not (folder / "pyproject.toml").exists()
 
 
@@ -88,12 +88,12 @@ class Layout:
 
     @property
     def notes(self) -> Path:
-        """Messages from a person to the next iteration."""
+        """Messages from the user to the next iteration."""
         return self.folder / "notes"
 
     @property
     def prompts(self) -> Path:
-        """Prompts of this workspace's own, if any."""
+        """The workspace's own prompts, if any."""
         return self.folder / "prompts"
 
     def journal(self, run: str) -> Path:
@@ -101,7 +101,7 @@ class Layout:
         return self.runs / run / "events.ndjson"
 
     def scratch(self, run: str) -> Path:
-        """What a run needs for a moment; empty before and after."""
+        """Temporary files of a run; empty before and after."""
         return self.runs / run / "scratch"
 
     def raw(self, run: str, name: str) -> str:
@@ -109,7 +109,7 @@ class Layout:
         return f"{self.runs}/{run}/raw/{name}.ndjson"
 
     def run_ids(self) -> list[str]:
-        """The runs there are, oldest first (an id begins with its time in UTC)."""
+        """The ids of all runs, oldest first: an id begins with a number that grows."""
         try:
             with os.scandir(self.runs) as entries:
                 return sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
@@ -117,15 +117,15 @@ class Layout:
             return []
 
     def logs(self) -> list[Path]:
-        """The logs there are, oldest first. The original's names (with dashes) count too."""
+        """All logs, oldest first. The original's names (with dashes) count too."""
         found = []
         for path in self.folder.glob("iterate-*.log"):
-            with contextlib.suppress(OSError):  # a link to nowhere is no log
+            with contextlib.suppress(OSError):  # a broken link is not a log
                 found.append((path.stat().st_mtime_ns, path.name, path))
         return [path for _, _, path in sorted(found)]
 
     def next_run_id(self, stamp: str) -> str:
-        """A name for the next run: a number above all others, so that no clock can put runs out of order, then the
-        time, then something that no run of any workspace has. Ask only while holding the lock."""
+        """The id of the next run: a number above all others, so that no clock can put runs out of order, then the time,
+        then random digits, so that no run of any workspace has the same id. The caller holds the lock."""
         numbers = [int(name.split("-")[0]) for name in self.run_ids() if name.split("-")[0].isdecimal()]
         return f"{max(numbers, default=0) + 1:06d}-{stamp}-{os.urandom(3).hex()}"

@@ -24,12 +24,12 @@ SETTLED = 1.0
 """Seconds after which a new file has its lock, if its writer lives."""
 
 _MADE = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.[a-z0-9_]{8}")
-_DOOMED = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.deleted\.(?P<pid>\d+)")
+_DELETED = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.deleted\.(?P<pid>\d+)")
 _CONTENTS = frozenset({"working", "runs", "TODO.md", "INSTRUCTIONS.md", ".metadata.json", template_files.ABOUT})
 
 
 def half_made_runs(layout: Layout) -> list[Path]:
-    """Folders of runs that were killed before their first entry. Ask only while nobody runs the workspace."""
+    """Folders of runs that were killed before their first entry. Call this only while the workspace is not running."""
     return [layout.runs / run for run in layout.run_ids() if _is_half_made(layout, run)]
 
 
@@ -54,45 +54,45 @@ def _written_folders(layout: Layout) -> list[Path]:
 
 
 def stale_folders(folder: Path, now: float) -> list[Path]:
-    """What a killed `init`, `template save` or deletion left beside the folders it was busy with; not what is torn.
+    """What a killed `init`, `template save` or deletion left beside the folders it was busy with, except torn folders.
 
-    What was to be deleted can go as soon as nobody is busy with that; a number may long be another process's.
+    A folder that was being deleted counts when its process is dead, or after an hour, as its pid may be in use again.
     """
-    doomed, made = _aside(folder)
+    deleted, made = _hidden_folders(folder)
     torn = set(torn_folders(folder))
-    dead = [path for path, found in doomed.items() if not processes.is_alive(int(found["pid"]))]
-    idle = [path for path in (*doomed, *made) if _untouched(path, now) and (path in doomed or _looks_like_ours(path))]
+    dead = [path for path, found in deleted.items() if not processes.is_alive(int(found["pid"]))]
+    idle = [path for path in (*deleted, *made) if _untouched(path, now) and (path in deleted or _looks_like_ours(path))]
     return sorted({*dead, *idle} - torn)
 
 
 def torn_folders(folder: Path) -> dict[Path, str]:
-    """Where the folder itself is missing and both its old and its new form lie aside, the exchange of the two was cut
-    off: these forms, and the name of the folder. A person has to choose."""
-    doomed, made = _aside(folder)
-    both = {found["name"] for found in doomed.values()} & {found["name"] for found in made.values()}
-    names = {path: found["name"] for path, found in (*doomed.items(), *made.items())}
+    """The hidden old and new forms of a folder that is itself missing, because its replacement was interrupted: each
+    with the name of the folder. The user has to choose."""
+    deleted, made = _hidden_folders(folder)
+    both = {found["name"] for found in deleted.values()} & {found["name"] for found in made.values()}
+    names = {path: found["name"] for path, found in (*deleted.items(), *made.items())}
     return {path: name for path, name in names.items() if name in both and not os.path.lexists(folder / name)}
 
 
 def is_aside(name: str) -> bool:
-    """True for what we call folders while they are made or deleted."""
-    return _MADE.fullmatch(name) is not None or _DOOMED.fullmatch(name) is not None
+    """True for the names that folders have while we make or delete them."""
+    return _MADE.fullmatch(name) is not None or _DELETED.fullmatch(name) is not None
 
 
-def _aside(folder: Path) -> tuple[dict[Path, re.Match[str]], dict[Path, re.Match[str]]]:
-    """Folders that are deleted, and those that are made."""
+def _hidden_folders(folder: Path) -> tuple[dict[Path, re.Match[str]], dict[Path, re.Match[str]]]:
+    """Folders that are being deleted, and those that are being made."""
     folders = [path for path in _entries(folder) if path.is_dir() and not path.is_symlink()]
-    doomed = {path: found for path in folders if (found := _DOOMED.fullmatch(path.name))}
-    return doomed, {path: found for path in folders if path not in doomed and (found := _MADE.fullmatch(path.name))}
+    deleted = {path: found for path in folders if (found := _DELETED.fullmatch(path.name))}
+    return deleted, {path: found for path in folders if path not in deleted and (found := _MADE.fullmatch(path.name))}
 
 
 def stale_settings(root: Path, now: float) -> list[Path]:
-    """What a killed `config` left in the project's folder, which is not ours."""
+    """What a killed `config` left in the project's folder, which is the user's."""
     return stale_files(root, now, PROJECT_FILES)
 
 
 def _is_half_made(layout: Layout, run: str) -> bool:
-    """No entry in the journal, and nothing that Claude printed: there is nothing to lose."""
+    """No entry in the journal and no output of Claude: there is nothing to lose."""
     path = layout.journal(run)
     try:
         if path.is_file() and next(reader.read(path), None) is not None:
@@ -125,10 +125,8 @@ def _untouched(path: Path, now: float) -> bool:
 def _age(path: Path, now: float) -> float:
     """Seconds since the last change of a file, or of a folder and what is right in it; 0 for what is gone."""
     try:
-        about = path.lstat()
-        newest = max(about.st_mtime, about.st_ctime) if path.is_dir() else about.st_mtime
-        if path.is_dir():
-            newest = max([newest, *(entry.lstat().st_ctime for entry in path.iterdir())])
+        if not path.is_dir():
+            return now - path.lstat().st_mtime
+        return now - max(entry.lstat().st_ctime for entry in (path, *path.iterdir()))
     except OSError:
         return 0.0
-    return now - newest

@@ -1,4 +1,4 @@
-"""`.metadata.json`: what a workspace is, its own settings, and a projection of its last run.
+"""`.metadata.json`: what a workspace is, its own settings, and a summary of its last run.
 
 Unknown keys survive every rewrite. Files written by the TypeScript original are read as they are.
 """
@@ -15,10 +15,10 @@ from claude_iterate.errors import SettingsProblem, WorkspaceProblem
 from claude_iterate.workspace.files import atomic
 
 FORMAT = 3
-"""Ours. The original wrote no format number."""
+"""Our format. The original wrote no format number."""
 
 RESET_AFTER = "resetAfter"
-"""Names the newest run at the time of a reset: what it and those before it counted is no longer handed on."""
+"""Names the newest run at the time of a reset: later runs do not take over what it and those before it counted."""
 
 VERIFIED_BY = "lastVerificationRun"
 """Names, in `verification`, the run that holds the evidence of the last verification."""
@@ -34,7 +34,7 @@ _ORIGINAL_SETTINGS = ("maxIterations", "delay", "stagnationThreshold", "notifyUr
 
 @dataclass
 class Metadata:
-    """The document, with the few keys that code reads by name."""
+    """The document, with properties for the few keys that code reads."""
 
     document: dict[str, Any] = field(default_factory=dict)
     path: Path = Path(".metadata.json")
@@ -52,12 +52,12 @@ class Metadata:
 
     @property
     def status(self) -> str:
-        """in_progress, completed or error: of the last run, in the original's words."""
+        """How the last run ended, in the original's words: in_progress, completed or error."""
         return str(self.document.get("status", "in_progress"))
 
     @property
     def last_run(self) -> dict[str, Any]:
-        """The projection of the last run: id, started, reason and so on. Empty before the first run."""
+        """The summary of the last run: id, started, reason and so on. Empty before the first run."""
         value = self.document.get("run")
         return value if isinstance(value, dict) else {}
 
@@ -90,18 +90,18 @@ class Metadata:
         return own
 
     def count(self, key: str) -> int:
-        """A counter such as totalIterations; 0 when absent or odd."""
+        """A counter such as totalIterations; 0 when it is missing or not a count."""
         value = self.document.get(key)
         return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
 def read(path: Path) -> Metadata:
-    """The metadata, or a WorkspaceProblem that says how to mend it."""
+    """The metadata, or a WorkspaceProblem that says how to fix it."""
     try:
         document = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise WorkspaceProblem(
-            f"{path.parent.name!r} is a folder but no workspace: it has no .metadata.json.",
+            f"{path.parent.name!r} is a folder but not a workspace: it has no .metadata.json.",
             f"Make it one: claude-iterate init {path.parent.name} --force",
         ) from None
     except OSError as error:
@@ -111,7 +111,7 @@ def read(path: Path) -> Metadata:
     if not isinstance(document, dict):
         raise WorkspaceProblem(
             f"{path} is damaged: it is not valid JSON.",
-            f"Make it anew; instructions, logs and runs are kept: claude-iterate init {path.parent.name} --force",
+            f"Make a new one; instructions, logs and runs are kept: claude-iterate init {path.parent.name} --force",
         )
     return Metadata(document, path)
 

@@ -38,3 +38,24 @@ def test_an_error_calls_the_program_by_its_name(tmp_path: Path) -> None:
     """A check that cannot be started is not called Claude."""
     with pytest.raises(AgentProblem, match=r"The check cannot be started: No such file.* \(/no/shell\)"):
         ChildProcess(["/no/shell"], {}, tmp_path, b"", None, lambda _message: None, label="The check")
+
+
+def test_a_flood_waits_in_the_pipe(tmp_path: Path) -> None:
+    """Output that the engine has not handled is bounded; every batch that is done lets exactly one more come."""
+    said: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    argv = [
+        sys.executable,
+        "-c",
+        "print(('x' * 99 + chr(10)) * 10**6)",
+    ]
+    process = ChildProcess(argv, os.environ, tmp_path, b"", None, said.put)
+    try:
+        batches = [said.get(timeout=30) for _ in range(8)]
+        with pytest.raises(queue.Empty):
+            said.get(timeout=0.5)
+        batches[0].done()
+        assert isinstance(said.get(timeout=30), Printed)
+        assert said.empty()
+    finally:
+        process.signal(9)
+        process.abandon()

@@ -124,7 +124,7 @@ def test_what_is_no_archive(typed: Any, project: Project) -> None:
     for words in (["show", "bad"], ["restore", "bad", "w"]):
         answer = typed("archive", *words)
         assert (answer.code, len(answer.err.splitlines())) == (1, 2)
-        assert "damaged or no archive" in answer.err
+        assert "damaged or not an archive" in answer.err
     assert project.workspaces() == []
 
 

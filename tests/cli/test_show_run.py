@@ -21,7 +21,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from claude_iterate.core.state.run_state import fold
+from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock

@@ -1,4 +1,4 @@
-"""Notices: which events are told, in which words, with which facts."""
+"""Notices: which events have one, in which words, with which facts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HALF = Status(complete=False, completed=35, total=60, summary="Migrated 35/60 AP
 OK = Outcome("ok")
 
 
-def told(*events: Event, **started: Any) -> list[Notice]:
+def posted(*events: Event, **started: Any) -> list[Notice]:
     """The notices of the last event, after all before it."""
     values = {"max_iterations": 50, "pid": 1, "host": "h", "version": "1", "command": ("claude",)}
     first = RunStarted(run="r1", workspace="my-task", mode="loop", **{**values, **started})
@@ -48,7 +48,7 @@ def told(*events: Event, **started: Any) -> list[Notice]:
 
 
 def one(*events: Event, **started: Any) -> Notice:
-    (notice,) = told(*events, **started)
+    (notice,) = posted(*events, **started)
     return notice
 
 
@@ -77,7 +77,7 @@ def test_an_iteration() -> None:
 
 def test_every_tenth_iteration_is_a_milestone() -> None:
     """It comes with the iteration's own notice."""
-    found = told(IterationFinished(20, OK, HALF))
+    found = posted(IterationFinished(20, OK, HALF))
     assert [notice.event for notice in found] == ["iteration", "iteration_milestone"]
     assert look(found[1]) == ("iteration_milestone", "Milestone Reached", "default", "claude-iterate,milestone")
     assert found[0].facts["id"] != found[1].facts["id"]
@@ -163,10 +163,10 @@ def test_waiting_for_a_limit() -> None:
 
 def test_an_overload_is_no_news() -> None:
     """Neither the short wait, nor the iteration that is done again under the same number."""
-    assert told(WaitStarted("transient", AT)) == []
-    assert told(WaitEnded("transient")) == []
-    assert told(IterationFinished(10, Outcome("transient", "529"))) == []
-    assert told(IterationFinished(10, Outcome("usage_limit", "limit"))) == []
+    assert posted(WaitStarted("transient", AT)) == []
+    assert posted(WaitEnded("transient")) == []
+    assert posted(IterationFinished(10, Outcome("transient", "529"))) == []
+    assert posted(IterationFinished(10, Outcome("usage_limit", "limit"))) == []
 
 
 def test_setup_and_trial() -> None:
@@ -196,19 +196,19 @@ def test_facts() -> None:
     assert subject.trial("w", AT).facts.keys() == notice.facts.keys()
 
 
-def test_most_events_are_nobodys_news() -> None:
+def test_most_events_have_no_notice() -> None:
     """Claude's words and warnings are not posted."""
-    assert told(Said("hello")) == []
-    assert told(Warned("careful")) == []
+    assert posted(Said("hello")) == []
+    assert posted(Warned("careful")) == []
 
 
-def test_only_runs_that_iterate_are_told() -> None:
+def test_only_runs_that_iterate_are_posted() -> None:
     """Writing instructions with Claude posts nothing; the command `verify` posts its verification alone."""
     for purpose in ("setup", "edit", "validate", "verify"):
-        assert told(purpose=purpose) == []
-        assert told(RunFinished("completed"), purpose=purpose) == []
+        assert posted(purpose=purpose) == []
+        assert posted(RunFinished("completed"), purpose=purpose) == []
     assert one(VerificationFinished(1, passed=True), purpose="verify").event == "verification"
-    assert told(VerificationFinished(1, passed=True), purpose="setup") == []
+    assert posted(VerificationFinished(1, passed=True), purpose="setup") == []
 
 
 def test_every_reason_has_its_words() -> None:
@@ -218,6 +218,6 @@ def test_every_reason_has_its_words() -> None:
 
 
 def test_endless_words_are_cut() -> None:
-    """A receiver is no place for a whole log."""
+    """A receiver does not get a whole log."""
     assert len(one(RunFinished("agent_failed", "x" * 100_000)).body) < 2000
     assert len(one(StatusChanged(Status(complete=False, summary="x" * 100_000), Change())).body) < 2000

@@ -103,7 +103,7 @@ def holds_text(kind: Any) -> bool:
 
 
 def test_every_field_of_every_event_is_a_word_or_a_text() -> None:
-    """Whoever adds a field says which it is: in WORDS if the code reads it, else here."""
+    """A new field is listed in WORDS if the code reads it, else here."""
     found = {field.name for kind in structs(Event) for field in msgspec.structs.fields(kind) if holds_text(field.type)}
     assert found == WORDS | TEXTS
     assert not WORDS & TEXTS
@@ -123,11 +123,11 @@ def test_what_is_not_plain_is_a_secret(secret: str) -> None:
     assert Redactor({"MY_PASSWORD": secret}).clean(f"it is {secret}") == f"it is {MASK}"
 
 
-def test_what_somebody_called_a_secret_is_one() -> None:
+def test_what_settings_declare_secret_is_masked() -> None:
     """However plain: a variable's name may mislead, a setting of that name does not."""
     settings = Settings(notify=replace(Settings().notify, secret="swordfishsword", headers={"X-A": "plainplain"}))
-    told = redactor_for({}, settings).clean("swordfishsword and plainplain")
-    assert told == f"{MASK} and {MASK}"
+    cleaned = redactor_for({}, settings).clean("swordfishsword and plainplain")
+    assert cleaned == f"{MASK} and {MASK}"
 
 
 def test_words_that_decide_are_never_masked() -> None:
@@ -164,5 +164,5 @@ def test_a_tools_own_names_are_texts() -> None:
     ],
 )
 def test_names_that_speak_of_secrets(name: str, secret: bool) -> None:
-    """An author is no authorization."""
+    """An author is not an authorization."""
     assert is_secret_name(name) is secret

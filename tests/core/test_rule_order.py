@@ -17,7 +17,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules import between, waits
+from claude_iterate.core.rules import between, breaker, waits
 from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import Claim, Requests, RunState, Streaks, Waiting
@@ -35,37 +35,37 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
     (between.workspace_is_gone, between.one_off_call): (RunState(), facts(0, workspace_gone="/w", purpose="setup")),
     (between.one_off_call, between.completed): (RunState(last_status=DONE), facts(0, purpose="setup")),
     (between.completed, between.stop_was_asked): (RunState(last_status=DONE, requests=STOP), facts(0)),
-    (between.stop_was_asked, between.time_is_up): (RunState(requests=STOP), facts(9, max_duration=5)),
-    (between.time_is_up, between.claim_must_be_proven): (
+    (between.stop_was_asked, breaker.time_is_up): (RunState(requests=STOP), facts(9, max_duration=5)),
+    (breaker.time_is_up, between.claim_must_be_proven): (
         RunState(last_status=DONE),
         facts(9, max_duration=5, checks=("true",)),
     ),
-    (between.proof_failed, between.agent_is_blocked): (
+    (between.proof_failed, breaker.agent_is_blocked): (
         RunState(last_status=Status(False, blocked="help"), claim=Claim(1, VerificationFinished(1, False))),
         facts(0, max_attempts=1),
     ),
-    (between.agent_is_blocked, between.failure_ends_the_run): (
+    (breaker.agent_is_blocked, breaker.failure_ends_the_run): (
         RunState(last_status=Status(False, blocked="help"), last_outcome=AUTH),
         facts(0),
     ),
-    (between.failure_ends_the_run, between.denied_again): (RunState(last_outcome=AUTH, streaks=DENIED), facts(0)),
-    (between.denied_again, between.too_many_failures): (
+    (breaker.failure_ends_the_run, breaker.denied_again): (RunState(last_outcome=AUTH, streaks=DENIED), facts(0)),
+    (breaker.denied_again, breaker.too_many_failures): (
         RunState(last_outcome=CRASH, streaks=DENIED._replace(failures=3)),
         facts(0, failures=3),
     ),
-    (between.too_many_failures, between.stagnated): (
+    (breaker.too_many_failures, breaker.stagnated): (
         RunState(last_outcome=CRASH, streaks=Streaks(failures=3, idle_iterations=2)),
         facts(0, failures=3, stagnates=True, stagnation_threshold=2),
     ),
-    (between.stagnated, between.money_is_spent): (
+    (breaker.stagnated, breaker.money_is_spent): (
         RunState(streaks=Streaks(idle_iterations=2), cost_usd=2.0),
         facts(0, stagnates=True, stagnation_threshold=2, max_cost_usd=1.0),
     ),
-    (between.money_is_spent, between.iterations_are_used_up): (
+    (breaker.money_is_spent, breaker.iterations_are_used_up): (
         RunState(cost_usd=2.0, iterations=3),
         facts(0, max_cost_usd=1.0, max_iterations=3),
     ),
-    (between.iterations_are_used_up, waits.wait_is_on): (
+    (breaker.iterations_are_used_up, waits.wait_is_on): (
         RunState(iterations=3, waiting=Waiting(WAIT, ends=1000.0)),
         facts(0, max_iterations=3),
     ),

@@ -1,4 +1,4 @@
-"""Whatever is wrong is said in one line with the way on, before anything is written."""
+"""Every problem is reported in one line with the next step, before anything is written."""
 
 from __future__ import annotations
 

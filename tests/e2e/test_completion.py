@@ -50,7 +50,7 @@ def test_idle_iterations_end_iterative_mode(loop: Any) -> None:
     loop.make(mode="iterative")
     loop.script(BUSY, IDLE, IDLE)
     done = loop.run("--detailed-exit-code")
-    assert "⚠️ Stagnation detected: 2 consecutive iterations with no work" in done.out
+    assert "⚠ Stagnation detected: 2 consecutive iterations with no work" in done.out
     assert (done.code, len(loop.events("IterationFinished"))) == (4, 3)
 
 
@@ -59,7 +59,7 @@ def test_threshold_0_never_stagnates(loop: Any) -> None:
     loop.make(mode="iterative")
     loop.script(IDLE)
     done = loop.run("--stagnation-threshold", "0", "-m", "4")
-    assert (done.code, done.out.splitlines()[0]) == (0, "⚠️ Reached maximum iterations (4)")
+    assert (done.code, done.out.splitlines()[0]) == (0, "⚠ Reached maximum iterations (4)")
 
 
 def test_the_iteration_limit_ends_the_run(loop: Any) -> None:
@@ -67,7 +67,7 @@ def test_the_iteration_limit_ends_the_run(loop: Any) -> None:
     loop.make()
     loop.script(BUSY)
     done = loop.run("-m", "3")
-    assert done.out.splitlines()[0] == "⚠️ Reached maximum iterations (3)"
+    assert done.out.splitlines()[0] == "⚠ Reached maximum iterations (3)"
     assert len(list(loop.state.glob("call-*.json"))) == 3
 
 

@@ -73,7 +73,7 @@ def test_every_change_of_the_status_arrives_once(loop: Any, receiver: Receiver) 
 
 
 def test_a_whole_run_in_the_original_form(loop: Any, receiver: Receiver) -> None:
-    """ntfy is what is spoken if nobody says otherwise: title, priority, tags, text."""
+    """ntfy is the default form: title, priority, tags, text."""
     loop.make()
     loop.env["CLAUDE_ITERATE_NOTIFY__URL"] = receiver.url
     loop.script(BUSY, FINISH)
@@ -119,7 +119,7 @@ def test_how_it_ended(loop: Any, receiver: Receiver, steps: Any, event: str, rea
 
 
 def test_a_proof_is_told(loop: Any, receiver: Receiver) -> None:
-    """A claim that fails its check, and one that holds; `verify` tells its own."""
+    """A claim that fails its check, and one that holds; `verify` posts its own."""
     loop.make()
     aim(loop, receiver.url, VERIFICATION__CHECKS=json.dumps([f"test -e {loop.workspace}/fixed"]))
     loop.script(FINISH, [{"touch": "fixed"}, *FINISH])
@@ -131,7 +131,7 @@ def test_a_proof_is_told(loop: Any, receiver: Receiver) -> None:
 
 
 def test_waiting_for_a_limit_is_told(loop: Any, receiver: Receiver) -> None:
-    """That it waits, and that it goes on; the attempt is no iteration."""
+    """That it waits, and that it goes on; the attempt is not an iteration."""
     loop.make()
     aim(loop, receiver.url, LIMITS__MAX_WAIT="1s")
     info = {"status": "rejected", "resetsAt": int(time.time()) + 3600, "rateLimitType": "five_hour"}
@@ -145,7 +145,7 @@ def test_waiting_for_a_limit_is_told(loop: Any, receiver: Receiver) -> None:
 
 
 def test_a_stopped_run(loop: Any, receiver: Receiver) -> None:
-    """Ctrl-C twice: told as stopped."""
+    """Ctrl-C twice: reported as stopped."""
     loop.make()
     aim(loop, receiver.url)
     loop.script([{"init": {}}, {"touch": "here"}, {"hang": {}}])

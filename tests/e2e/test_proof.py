@@ -322,7 +322,7 @@ def test_a_pipe_in_the_place_of_a_file_hangs_nobody(loop: Any, name: str) -> Non
 
 
 def test_findings_survive_a_retry_a_kill_and_the_end_of_a_run(loop: Any) -> None:
-    """Whoever works next is told what the proof found."""
+    """The next prompt says what the proof found."""
     loop.make()
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
     checks(loop, "echo the secret of red; false")
@@ -418,7 +418,7 @@ exec {git} "$@"
 
 
 def test_a_large_project_holds_nobody_up(loop: Any) -> None:
-    """While git looks through it, whoever steers is answered, and a stop lets no review begin."""
+    """While git looks through it, requests are answered, and after a stop no review begins."""
     loop.make()
     git = shutil.which("git")
     subprocess.run([git, "init", "-q", str(loop.root)], check=True, env=loop.env)

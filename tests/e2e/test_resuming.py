@@ -94,7 +94,7 @@ def test_the_next_command_writes_down_how_a_run_ended_that_could_not(loop: Any) 
 
 
 def test_a_reset_forgets_only_what_was_before_it(loop: Any) -> None:
-    """Where the runs before it are gone (a clone), numbers begin anew and compare with nothing."""
+    """Where the runs before it are gone (a clone), numbers start again at 1 and compare with nothing."""
     loop.make()
     loop.script(WORK)
     for _ in range(3):

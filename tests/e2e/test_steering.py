@@ -222,7 +222,7 @@ def test_the_answer_comes_within_a_second(loop: Any) -> None:
 
 
 def test_a_suspended_run_answers_when_it_wakes(loop: Any) -> None:
-    """Whoever asks is told after three seconds, and the request is not lost."""
+    """The command gives up after three seconds, and the request is not lost."""
     loop.make()
     loop.script(PATIENT)
     process = running(loop)

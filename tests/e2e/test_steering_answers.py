@@ -1,4 +1,4 @@
-"""Whoever steers a run is told what really happens, and at once, whatever the run is at."""
+"""The answer to a request says what really happens, at once, whatever the run is doing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bytes_read(pid: int) -> int:
 
 @pytest.mark.skipif(not os.access("/proc/self/io", os.R_OK), reason="this system does not tell what a process reads")
 def test_a_huge_journal_delays_no_answer(loop: Any) -> None:
-    """100 MB are not read to learn what the run knows; the answer is right all the same."""
+    """The answer is right, and the command has not read the 100 MB for it."""
     loop.make()
     loop.script(PATIENT, DONE)
     process = running(loop)
@@ -59,7 +59,7 @@ def test_a_huge_journal_delays_no_answer(loop: Any) -> None:
 
 
 def test_a_control_folder_that_leads_elsewhere_is_left_alone(loop: Any) -> None:
-    """The run warns once and goes on; what lies there stays; whoever steers learns why he cannot."""
+    """The run warns once and goes on; what lies there stays; the request is refused with the reason."""
     loop.make()
     elsewhere = loop.folder / "elsewhere"
     elsewhere.mkdir()

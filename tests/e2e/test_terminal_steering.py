@@ -164,7 +164,7 @@ def test_commands_do_not_answer_an_open_question(loop: Any, terminal: Open, verb
 
 
 def test_what_was_typed_in_a_pause_is_no_answer(loop: Any, terminal: Open) -> None:
-    """After `resume` it is asked anew; finished and unfinished lines from before are forgotten."""
+    """After `resume` it is asked again; finished and unfinished lines from before are forgotten."""
     loop.make()
     loop.script(UNDONE)
     screen = terminal("run", "my-task", "--attended")
@@ -182,7 +182,7 @@ def test_what_was_typed_in_a_pause_is_no_answer(loop: Any, terminal: Open) -> No
 
 
 def test_what_was_typed_in_an_iteration_is_no_answer(loop: Any, terminal: Open) -> None:
-    """However often somebody pressed Enter while he waited."""
+    """However often the user pressed Enter before."""
     loop.make()
     loop.script(PATIENT, UNDONE)
     screen = terminal("run", "my-task", "--attended")

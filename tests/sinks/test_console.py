@@ -127,8 +127,8 @@ def test_max_iterations_names_the_options(play, started):
     """Three ways on, as commands that can be typed."""
     out, _ = play(started(max_iterations=5), RunFinished("max_iterations", "5", iterations=5))
     lines = out.splitlines()
-    assert lines[0] == "⚠️ Reached maximum iterations (5)"
-    assert [line.split(": ")[1] for line in lines if line.startswith("  - ")] == [
+    assert lines[0] == "⚠ Reached maximum iterations (5)"
+    assert [line.split(": ")[1] for line in lines if line.startswith("  ")] == [
         "claude-iterate run my-task",
         "claude-iterate run my-task -m 10",
         "claude-iterate show my-task",
@@ -138,12 +138,12 @@ def test_max_iterations_names_the_options(play, started):
 @pytest.mark.parametrize(
     ("detail", "line"),
     [
-        ("2", "⚠️ Stagnation detected: 2 consecutive iterations with no work"),
-        ("nothing moved", "⚠️ Stagnation detected: nothing moved"),
+        ("2", "⚠ Stagnation detected: 2 consecutive iterations with no work"),
+        ("nothing moved", "⚠ Stagnation detected: nothing moved"),
     ],
 )
 def test_stagnation(play, detail, line):
-    """The seed's message; a detail that is no number is shown as it is."""
+    """The seed's message; a detail that is not a number is shown as it is."""
     assert play(RunFinished("stagnation", detail))[0].splitlines()[0] == line
 
 

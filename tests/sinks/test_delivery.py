@@ -40,7 +40,7 @@ def trip() -> Trip:
 
 
 def test_delivered(trip: Trip, receiver: Receiver) -> None:
-    """One request; status and answer are told."""
+    """One request; status and answer come back."""
     answer = trip.send(receiver.url)
     assert answer == Answer(True, 200, "thank you")
     (got,) = receiver.received
@@ -63,7 +63,7 @@ def test_three_tries_with_growing_pauses(trip: Trip, receiver: Receiver) -> None
     assert (len(receiver.received), trip.pauses) == (3, [0.5, 1.0])
 
 
-def test_no_further_try_when_nobody_waits(trip: Trip, receiver: Receiver) -> None:
+def test_no_further_try_when_the_run_is_over(trip: Trip, receiver: Receiver) -> None:
     """The one who pauses decides."""
     receiver.answers = [(500, {})]
     assert not trip.send(receiver.url, goes_on=False).delivered
@@ -94,8 +94,8 @@ def test_retry_after_as_a_date(trip: Trip, receiver: Receiver) -> None:
     assert 10 < trip.pauses[0] <= 20
 
 
-def test_nobody_there(trip: Trip) -> None:
-    """A refused connection is tried again; the problem is told in the system's words."""
+def test_a_refused_connection(trip: Trip) -> None:
+    """A refused connection is tried again; the problem is in the system's words."""
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         answer = trip.send(f"http://127.0.0.1:{place.getsockname()[1]}/")

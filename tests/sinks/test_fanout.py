@@ -1,4 +1,4 @@
-"""The fanout: a wall between the onlookers and the run."""
+"""The fanout: an error in a sink reaches neither the run nor other sinks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_every_sink_gets_every_entry_in_order(entry):
 
 
 def test_a_broken_sink_is_left_out_and_said_once(entry):
-    """A sink that raises is told of once, and its neighbours miss nothing."""
+    """A sink that raises is reported once, and its neighbours miss nothing."""
     journal, failures = [], []
     fanout = Fanout(
         [Recorder("a", journal), Broken("x", journal), Recorder("b", journal)],
@@ -76,7 +76,7 @@ def test_all_are_closed_in_reverse_order(entry):
 
 
 def test_a_sink_that_only_fails_to_close_is_said(entry):
-    """An error in close() is told of too."""
+    """An error in close() is reported too."""
     failures = []
     Fanout([Broken("x", [])], lambda name, error: failures.append((name, str(error)))).close()
     assert failures == [("Broken", "close")]
@@ -88,7 +88,7 @@ def test_the_failure_may_itself_be_an_entry(entry):
 
     def warn(name, error):
         fanout(entry(Said(f"{name} failed")), RunState())
-        raise ValueError("nobody hears this")
+        raise ValueError("no one hears this")
 
     fanout = Fanout([BrokenTick("t", journal), Recorder("a", journal)], warn)
     fanout.tick(1.0)

@@ -57,13 +57,13 @@ def test_json() -> None:
 
 
 def test_slack() -> None:
-    """Its control characters are escaped: `<!channel>` calls nobody."""
+    """Its control characters are escaped: `<!channel>` is plain text."""
     _, body = posted(Notice("e", "T", "a & <!channel>"), format="slack")
     assert json.loads(body) == {"text": "*T*\na &amp; &lt;!channel&gt;"}
 
 
 def test_discord() -> None:
-    """At most 2000 characters, and nobody is called."""
+    """At most 2000 characters, and no mentions."""
     _, body = posted(Notice("e", "T", "@everyone " + "é" * 3000), format="discord")
     document = json.loads(body)
     assert document["content"].startswith("**T**\n@everyone")

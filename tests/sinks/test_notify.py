@@ -1,4 +1,4 @@
-"""The notifier: tells what is wanted, in order, once; costs a run no time; closes within its deadline."""
+"""The notifier: posts what is wanted, in order, once; a run never waits for it; closing is bounded."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_last_iteration_is_told(run: Run, receiver: Receiver, reason: Any) -
 
 
 def test_a_milestone_at_the_limit(run: Run, receiver: Receiver) -> None:
-    """The tenth iteration is told though it is the last one."""
+    """The tenth iteration is reported though it is the last one."""
     run.begin(receiver)
     run.iterate(10, GOING)
     run.add(RunFinished("max_iterations", "10", iterations=10))

@@ -144,7 +144,7 @@ def test_errors(log, path, entry):
 
 
 def test_lines_in_place(log, path, entry):
-    """What the runner does stands where it happened, marked as ours; exit code 0 is no news."""
+    """What the runner does stands where it happened, marked as ours; exit code 0 is left out."""
     for event in (
         StatusChanged(Status(False, 35, 60), Change(5)),
         Warned("careful\nnow", "do"),
@@ -236,7 +236,7 @@ def _descriptor_of(path: Path) -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is a Linux device")
 def test_a_full_disk_disables_the_log_with_one_message(path, entry):
-    """The first failed write is told once; from then on nothing is tried and nothing raises."""
+    """The first failed write is reported once; from then on nothing is tried and nothing raises."""
     messages: list[str] = []
     log = Fed(TextLog(path, messages.append))
     full = os.open("/dev/full", os.O_WRONLY)
@@ -261,7 +261,7 @@ def test_a_folder_that_cannot_be_written_is_a_message_too(tmp_path, entry):
 
 
 def test_an_endless_log_goes_on_without_claudes_words(path, entry, started):
-    """Beyond its size it says so once; what the run itself does is still told."""
+    """Beyond its size it says so once; what the run itself does is still logged."""
     log = Fed(TextLog(path, pytest.fail, largest=50_000))
     log(entry(started()))
     for _ in range(2000):

@@ -19,9 +19,9 @@ _WRITER = """
 import sys
 from pathlib import Path
 from claude_iterate.workspace.files import atomic
-with atomic.replacing(Path(sys.argv[1])) as replacement:
-    replacement.file.write(b"new")
-    print(replacement.path, flush=True)
+with atomic.replacing(Path(sys.argv[1])) as file:
+    file.write(b"new")
+    print(file.name, flush=True)
     input()
 """
 

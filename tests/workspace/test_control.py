@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import control
-from claude_iterate.workspace.running.control import Letterbox, Request
+from claude_iterate.workspace.running.control import Request, RequestFolder
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def layout(tmp_path: Path) -> Layout:
 NAME = "01700000000000000000-stop-0123ab.json"
 
 
-def taken(box: Letterbox, said: str = "") -> tuple[list[Request], list[str]]:
+def taken(box: RequestFolder, said: str = "") -> tuple[list[Request], list[str]]:
     """Requests and warnings."""
     found = list(box.take(lambda _request: said))
     return [one for one in found if isinstance(one, Request)], [one for one in found if isinstance(one, str)]
@@ -37,7 +37,7 @@ def test_requests_arrive_once_and_in_order(layout: Layout) -> None:
     names = [control.post(layout, "r", verb) for verb in control.VERBS]
     control.post(layout, "r", "stop", now=True)
     assert not any(control.answered(layout, name) for name in names)
-    box = Letterbox(layout, "r")
+    box = RequestFolder(layout, "r")
     assert taken(box) == ([*(Request(verb) for verb in control.VERBS), Request("stop", True)], [])
     assert all(control.answered(layout, name) for name in names)
     assert taken(box) == ([], [])
@@ -47,7 +47,7 @@ def test_the_runner_s_answer_is_there_when_the_request_is_gone(layout: Layout) -
     """Each request is answered at its turn, not before those ahead of it are dealt with; who asked reads it once."""
     first, second = control.post(layout, "r", "pause"), control.post(layout, "r", "resume")
     deeds: list[str] = []
-    for found in Letterbox(layout, "r").take(lambda request: f"{request.verb} after {deeds}"):
+    for found in RequestFolder(layout, "r").take(lambda request: f"{request.verb} after {deeds}"):
         assert isinstance(found, Request)
         deeds.append(found.verb)
     assert control.answer(layout, second) == "resume after ['pause']"
@@ -59,11 +59,11 @@ def test_the_runner_s_answer_is_there_when_the_request_is_gone(layout: Layout) -
 def test_an_answer_that_nobody_fetched_does_not_stay_for_ever(layout: Layout) -> None:
     """The next run throws it away; a request in the making and the files of others it leaves alone."""
     control.post(layout, "r", "stop")
-    assert taken(Letterbox(layout, "r"), "It stops now.")[0] == [Request("stop")]
+    assert taken(RequestFolder(layout, "r"), "It stops now.")[0] == [Request("stop")]
     (layout.control / ".01-stop.json.x7.tmp").touch()
     (layout.control / ".mine.answer").touch()
     assert len(list(layout.control.iterdir())) == 3
-    Letterbox(layout, "s")
+    RequestFolder(layout, "s")
     assert sorted(path.name for path in layout.control.iterdir()) == [".01-stop.json.x7.tmp", ".mine.answer"]
 
 
@@ -71,7 +71,7 @@ def test_an_answer_is_never_written_through_a_link(layout: Layout) -> None:
     """The request counts all the same."""
     target = layout.folder / "target"
     target.write_text("precious")
-    box = Letterbox(layout, "r")
+    box = RequestFolder(layout, "r")
     name = control.post(layout, "r", "stop")
     (layout.control / f".{name}.answer").symlink_to(target)
     assert taken(box, "overwritten") == ([Request("stop")], [])
@@ -83,13 +83,13 @@ def test_a_request_can_be_taken_back(layout: Layout) -> None:
     name = control.post(layout, "r", "stop")
     assert control.withdraw(layout, name)
     assert not control.withdraw(layout, name)
-    assert taken(Letterbox(layout, "r")) == ([], [])
+    assert taken(RequestFolder(layout, "r")) == ([], [])
 
 
 def test_a_request_for_another_run_is_ignored(layout: Layout) -> None:
     """A `stop` that came too late must not end the next run."""
     control.post(layout, "earlier", "stop")
-    requests, warnings = taken(Letterbox(layout, "r"))
+    requests, warnings = taken(RequestFolder(layout, "r"))
     assert requests == []
     assert "another run" in warnings[0]
     assert list(layout.control.iterdir()) == []
@@ -102,12 +102,12 @@ def good(**more: object) -> bytes:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "no request"),
-        (b'{"verb": "sto', "no request"),
-        (b"\xff\x00", "no request"),
-        (b"[" * 50_000, "no request"),
-        (b"[]", "no request"),
-        (b'"stop"', "no request"),
+        (b"", "not a request"),
+        (b'{"verb": "sto', "not a request"),
+        (b"\xff\x00", "not a request"),
+        (b"[" * 50_000, "not a request"),
+        (b"[]", "not a request"),
+        (b'"stop"', "not a request"),
         (good(verb="explode"), "unknown"),
         (good(verb=["stop"]), "unknown"),
         (good(verb={}), "unknown"),
@@ -120,7 +120,7 @@ def test_junk_is_removed_and_told(layout: Layout, data: bytes, why: str) -> None
     layout.control.mkdir()
     (layout.control / NAME).write_bytes(data)
     control.post(layout, "r", "pause")
-    requests, warnings = taken(Letterbox(layout, "r"))
+    requests, warnings = taken(RequestFolder(layout, "r"))
     assert requests == [Request("pause")]
     assert why in warnings[0]
     assert control.answer(layout, NAME) == ""
@@ -131,7 +131,7 @@ def test_now_must_be_true_and_nothing_like_it(layout: Layout) -> None:
     """A word in its place is no urgency."""
     layout.control.mkdir()
     (layout.control / NAME).write_bytes(good(now="false"))
-    assert taken(Letterbox(layout, "r"))[0] == [Request("stop", False)]
+    assert taken(RequestFolder(layout, "r"))[0] == [Request("stop", False)]
 
 
 def test_pipes_links_and_folders_are_not_opened(layout: Layout) -> None:
@@ -143,7 +143,7 @@ def test_pipes_links_and_folders_are_not_opened(layout: Layout) -> None:
     os.mkfifo(layout.control / pipe)
     (layout.control / link).symlink_to(secret)
     (layout.control / folder).mkdir()
-    box = Letterbox(layout, "r")
+    box = RequestFolder(layout, "r")
     requests, warnings = taken(box)
     assert requests == []
     assert len(warnings) == 3
@@ -157,7 +157,7 @@ def test_what_is_not_named_like_a_request_stays(layout: Layout, name: str) -> No
     """It is somebody's file, whatever is in it: told once, never read as a request, never removed."""
     layout.control.mkdir()
     (layout.control / name).write_bytes(good())
-    box = Letterbox(layout, "r")
+    box = RequestFolder(layout, "r")
     requests, (warning,) = taken(box)
     assert requests == []
     assert name in warning
@@ -173,7 +173,7 @@ def test_a_folder_that_leads_elsewhere_is_not_touched(layout: Layout, tmp_path: 
     for name in (NAME, "thesis.doc", f".{NAME}.answer"):
         (elsewhere / name).write_bytes(good())
     layout.control.symlink_to(elsewhere)
-    box = Letterbox(layout, "r")
+    box = RequestFolder(layout, "r")
     requests, (warning,) = taken(box)
     assert requests == []
     assert "control/ is a link" in warning
@@ -188,7 +188,7 @@ def test_many_are_told_in_few_words(layout: Layout) -> None:
     layout.control.mkdir()
     for number in range(1000):
         (layout.control / f"\x1b[2J{number}").touch()
-    box = Letterbox(layout, "r")
+    box = RequestFolder(layout, "r")
     _, warnings = taken(box)
     assert len(warnings) == 4
     assert "997 more" in warnings[-1]
@@ -199,7 +199,7 @@ def test_many_are_told_in_few_words(layout: Layout) -> None:
 def test_a_folder_that_is_none_is_no_reason_to_fail(layout: Layout) -> None:
     """The runner finds nothing and says so once; whoever asks is told."""
     layout.control.write_text("in the way")
-    box = Letterbox(layout, "r")
+    box = RequestFolder(layout, "r")
     assert len(taken(box)[1]) == 1
     assert taken(box) == ([], [])
     with pytest.raises(WorkspaceProblem, match="cannot be written"):
@@ -215,5 +215,5 @@ def test_no_bytes_at_all_raise(layout: Layout, data: bytes) -> None:
     """Any content is a request or a warning."""
     layout.control.mkdir(exist_ok=True)
     (layout.control / NAME).write_bytes(data)
-    requests, warnings = taken(Letterbox(layout, "r"))
+    requests, warnings = taken(RequestFolder(layout, "r"))
     assert len(requests) + len(warnings) == 1

@@ -1,8 +1,8 @@
-"""The guardian: a process that sees the runner die, even by SIGKILL, and ends what the run left.
+"""The guardian: a process that notices the death of the runner, even by SIGKILL, and ends what the run left.
 
-It is a shell that reads from a pipe whose write end only the runner has. The word `done` means that all is well; the
-end of the pipe without it means that the runner is dead, and only then Python starts. A shell, because it starts in a
-millisecond, stays small, and is not hit by whoever kills all Pythons or everything named like us.
+It is a shell that reads from a pipe whose write end only the runner has. The line `done` means that the run is over;
+the end of the pipe without it means that the runner is dead, and only then Python starts. A shell, because it starts in
+a millisecond, stays small, and survives a `killall python` or a `pkill` by our name.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _STEPS = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.5), (signal.SIGKILL, 5.0))
 _POLL = 0.05
-# Every line is a process to remember, but for the last word. The clean-up's command line travels in the environment,
-# not in `ps`, where a pattern might hit it.
+# Every line is a process to remember, except for the last. The command line of the clean-up is in the environment, so
+# that a `pkill` by pattern does not match it.
 _WATCH = """trap "" INT TERM HUP
 while read -r word; do
     [ "$word" = done ] && exit
@@ -37,7 +37,7 @@ eval "exec $CLEAN_UP $known"
 
 
 class Guardian:
-    """The runner's side: starts the guardian and tells it when it is not needed any more."""
+    """The runner's side: starts the guardian and dismisses it when the run is over."""
 
     def __init__(self, run: str, environ: Mapping[str, str]) -> None:
         import subprocess
@@ -68,18 +68,18 @@ class Guardian:
         finally:
             os.close(read_end)
         self.pid = self._process.pid
-        self._told: set[int] = set()
+        self._sent: set[int] = set()
 
     def remember(self, orphans: Iterable[int]) -> None:
-        """Tell of processes that became our children: without our mark they could not be found after our death."""
+        """Name processes that became our children: without the run's id they could not be found after our death."""
         living = set(orphans)
-        told, self._told = self._told, living  # a number that is free may be somebody else's tomorrow
-        for pid in living - told:
+        sent, self._sent = self._sent, living  # a pid that is free may be used for another process later
+        for pid in living - sent:
             with contextlib.suppress(OSError):
                 os.write(self._write_end, f"{pid}:{processes.start_identity(pid)}\n".encode())
 
     def dismiss(self) -> None:
-        """All is well: the guardian leaves."""
+        """End the guardian: the run is over."""
         with contextlib.suppress(OSError):
             os.write(self._write_end, b"done\n")
         os.close(self._write_end)
@@ -87,27 +87,27 @@ class Guardian:
 
 
 def end_run(run: str, known: Sequence[str] = ()) -> None:
-    """Politely first, so that Claude can end its own tools; then whatever it takes."""
+    """End every process of the run: SIGINT first, so that Claude can end its own tools, then SIGTERM and SIGKILL."""
     remembered = {tuple(word.split(":", 1)) for word in known if ":" in word}
     for number, patience in _STEPS:
         deadline = time.monotonic() + patience
-        told: set[int] = set()
+        signalled: set[int] = set()
         while time.monotonic() < deadline:
             living = _living(run, remembered)
             if not living:
                 return
-            for pid in living - told:
-                told.add(pid)
-                # Whoever was found by his parent is lost when that one dies first.
+            for pid in living - signalled:
+                signalled.add(pid)
+                # A process that was found by its parent could not be found again after the parent's death.
                 remembered.add((str(pid), processes.start_identity(pid)))
                 signals.send(pid, number)
             time.sleep(_POLL)
 
 
 def _living(run: str, remembered: Iterable[tuple[str, ...]]) -> set[int]:
-    """What of the run still lives: marked, remembered (and not another process by now), or born of these."""
+    """Living processes of the run: with its id, remembered (unless the pid is another process now), or below these."""
     found = {pid for pid in processes.with_environment(RUN_VARIABLE, run) if processes.is_alive(pid)}
-    for pid, birth in remembered:
-        if pid.isdigit() and processes.is_alive(int(pid)) and processes.start_identity(int(pid)) == birth:
+    for pid, identity in remembered:
+        if pid.isdigit() and processes.is_alive(int(pid)) and processes.start_identity(int(pid)) == identity:
             found.add(int(pid))
     return found | processes.descendants(found)

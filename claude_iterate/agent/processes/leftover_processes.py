@@ -1,4 +1,4 @@
-"""Ends what a run left behind: processes that carry the run's mark in their environment, and adopted orphans.
+"""Ends what a run left behind: processes that carry the run's id in their environment, and adopted orphans.
 
 Claude's shell tool gives each command a session of its own, so killing Claude's process group misses them.
 """
@@ -16,20 +16,20 @@ from claude_iterate.system import processes, signals
 _POLITE = 0.5
 _PATIENCE = 5.0
 _POLL = 0.02
-_UNDYING: set[int] = set()
+_SURVIVORS: set[int] = set()
 
 
 def leftovers(run: str) -> list[int]:
-    """Living processes of this run, by their mark."""
+    """Living processes with this run's id in their environment."""
     return [pid for pid in processes.with_environment(RUN_VARIABLE, run) if processes.is_alive(pid)]
 
 
 def adopted(known: Iterable[int]) -> set[int] | None:
-    """Children of ours that are not `known`: orphans that we adopted as subreaper, dead or alive. Only looks.
+    """Children of ours that are not `known`: orphans that we adopted as subreaper, dead or alive. Nothing is reaped.
 
-    What lives in the session of a known one is known as well: a helper of ours that dies leaves us its own helper.
+    A process in the session of a known one counts as known too: it is a helper of a helper of ours.
     """
-    # The first process of a container adopts every orphan there is, not only ours.
+    # The first process of a container adopts every orphan, not only ours.
     children = processes.children() if os.getpid() != 1 else None
     if children is None:
         return None
@@ -47,7 +47,7 @@ def _session(pid: int) -> int:
 def orphans(known: Iterable[int]) -> set[int] | None:
     """Living orphans that we adopted; the dead ones are reaped.
 
-    Ask only when no process that we started ourselves is under way: reaping it would lose its exit code.
+    Call this only while no process of our own is running: reaping it would lose its exit code.
     """
     strangers = adopted(known)
     if strangers is None:
@@ -59,10 +59,10 @@ def orphans(known: Iterable[int]) -> set[int] | None:
 
 
 def end_leftovers(run: str, known: Iterable[int] = (), thorough: bool = False) -> tuple[str, ...]:
-    """End everything of this run that still lives; gives a line for each process that was ended.
+    """End every process of this run that still lives; returns a line for each process that was ended.
 
-    The quick way asks only for adopted orphans, which on Linux is all there can be; `thorough` looks through all
-    processes of the machine, as does any system that cannot name our children.
+    The quick way ends only adopted orphans, which on Linux is all there can be. `thorough` searches all processes of
+    the machine; so does every system that cannot list our children.
     """
     known = tuple(known)
     if not thorough:
@@ -73,7 +73,7 @@ def end_leftovers(run: str, known: Iterable[int] = (), thorough: bool = False) -
 
 
 def end_marked(run: str) -> tuple[str, ...]:
-    """End what carries the mark of a run that is not ours; nothing else is touched."""
+    """End what carries the id of a run that is not ours; nothing else is touched."""
     return _end(run, (os.getpid(),), set)
 
 
@@ -82,13 +82,13 @@ def _end(run: str, known: tuple[int, ...], also: Callable[[], set[int]]) -> tupl
     living: set[int] = set()
     began = time.monotonic()
     while (waited := time.monotonic() - began) < _PATIENCE:
-        living = {*leftovers(run), *also()} - set(known) - _UNDYING
+        living = {*leftovers(run), *also()} - set(known) - _SURVIVORS
         if not living:
             break
         for pid in living:
             names.setdefault(pid, processes.describe(pid))
             signals.send(pid, signal.SIGTERM if waited < _POLITE else signal.SIGKILL)
         time.sleep(_POLL)
-    # What survives SIGKILL (it waits for a device, or is not ours to kill) is not waited for a second time.
-    _UNDYING.update(living)
+    # What survives SIGKILL (it waits for a device, or belongs to another user) is not waited for a second time.
+    _SURVIVORS.update(living)
     return tuple(name for pid, name in names.items() if pid not in living)

@@ -1,4 +1,4 @@
-"""The file that keeps what Claude prints in a call, byte for byte, up to a size that no honest call reaches."""
+"""The file that keeps what Claude prints in a call, byte for byte, up to a size that no normal call reaches."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 LARGEST = 256 * 1024 * 1024
-"""Bytes of one call. A program that prints without end would fill the disk in minutes."""
+"""Bytes of one call: a program that prints without end would fill the disk in minutes."""
 CUT = b'\n{"type":"claude-iterate","text":"Here the recording was cut: Claude printed more than is kept of a call."}\n'
 
 
 class Recording(io.FileIO):
-    """Unbuffered. What comes after the limit is taken and forgotten; the file says so."""
+    """Unbuffered. What comes after the limit is dropped, and the file says so."""
 
     def __init__(self, path: str, largest: int = LARGEST) -> None:
         super().__init__(path, "wb")
         self._room = largest
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Keep the data, as far as there is room."""
+        """Write the data, up to the limit."""
         size = memoryview(data).nbytes
         if size <= self._room:
             self._room -= size

@@ -1,4 +1,4 @@
-"""How Claude is ended: SIGINT, a pause, SIGTERM to its group, a pause, SIGKILL. Time comes from outside.
+"""How Claude is ended: SIGINT, a pause, SIGTERM to its group, a pause, SIGKILL. The caller passes the time in.
 
 SIGINT goes first because only it lets Claude end its own tools; SIGTERM and SIGKILL leave them running.
 """
@@ -6,43 +6,36 @@ SIGINT goes first because only it lets Claude end its own tools; SIGTERM and SIG
 from __future__ import annotations
 
 import signal
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 AFTER_INTERRUPT = 3.0
 AFTER_KILL = 2.0
 
 
-class Signalled(Protocol):
-    """Somebody who can be sent a signal, alone or with the group that it leads."""
+class SignalTarget(Protocol):
+    """A process that can be sent a signal, alone or with the group that it leads."""
 
     def signal(self, number: int, group: bool = False) -> None:
-        """Send it; harmless when the process is gone."""
-
-
-class Rung(NamedTuple):
-    """One step: the signal, whom it goes to, and how long to wait for its effect."""
-
-    signal: int
-    group: bool
-    pause: float
+        """Send the signal; no effect when the process has ended."""
 
 
 class Ladder:
-    """Climbs one rung at a time; `due` is the moment of the next."""
+    """The signals in their order, each stronger than the one before; `due` is the moment of the next."""
 
-    def __init__(self, process: Signalled, now: float, terminate_grace: float) -> None:
+    def __init__(self, process: SignalTarget, now: float, terminate_grace: float) -> None:
         self._process = process
-        self._rungs = [
-            Rung(signal.SIGINT, False, AFTER_INTERRUPT),
-            Rung(signal.SIGTERM, True, terminate_grace),
-            Rung(signal.SIGKILL, True, AFTER_KILL),
+        # The signal, whether it goes to the whole group, and how long to wait for its effect.
+        self._steps = [
+            (signal.SIGINT, False, AFTER_INTERRUPT),
+            (signal.SIGTERM, True, terminate_grace),
+            (signal.SIGKILL, True, AFTER_KILL),
         ]
         self.due = now
 
     def climb(self, now: float) -> None:
-        """Take the next rung if its time has come. The last one is repeated: nothing survives it for long."""
+        """Send the next signal if its time has come. The last one, SIGKILL, is repeated."""
         if now < self.due:
             return
-        rung = self._rungs.pop(0) if len(self._rungs) > 1 else self._rungs[0]
-        self._process.signal(rung.signal, rung.group)
-        self.due = now + rung.pause
+        number, group, pause = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
+        self._process.signal(number, group)
+        self.due = now + pause

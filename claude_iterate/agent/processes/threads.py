@@ -1,4 +1,4 @@
-"""Threads that are kept: starting one costs more than a short call can bear, so a finished one is used again."""
+"""Threads that are used again: starting a thread for every short call would cost too much time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Task = Callable[[], None]
 
 
 class Workers:
-    """Runs each task in a thread of its own. Never more threads than tasks at the same time."""
+    """Runs each task in its own thread; there are never more threads than tasks at the same time."""
 
     def __init__(self) -> None:
         self._idle: list[queue.SimpleQueue[Task]] = []
 
     def run(self, task: Task) -> None:
-        """Run the task in the background; a thread that waits for work takes it, else a new one."""
+        """Run the task in the background, in an idle thread or a new one."""
         try:
             inbox = self._idle.pop()
         except IndexError:

@@ -1,4 +1,4 @@
-"""Reads single fields of foreign JSON: a value of the right type, or a harmless stand-in."""
+"""Reads single fields of foreign JSON: a value of the right type, or an empty one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from claude_iterate.core.reports import json_input
 
 
 def word(value: Any) -> str:
-    """A string, or the empty one."""
+    """A string, or the empty string."""
     return value if type(value) is str else ""
 
 
@@ -38,7 +38,7 @@ def texts(value: Any) -> tuple[str, ...]:
 
 
 def text_of(content: Any, levels: int = 20) -> str:
-    """The text of a block, of a list of blocks, or of whatever else stands where text was expected."""
+    """The text of a block, of a list of blocks, or of any other value in the place of a text."""
     if type(content) is str:
         return content
     if content is None:

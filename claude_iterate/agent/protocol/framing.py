@@ -1,14 +1,14 @@
-"""Bytes in, lines out: any chunking of the same bytes gives the same lines. Bounded, so no stream can fill memory."""
+"""Bytes in, lines out: any chunking of the same bytes gives the same lines. Memory use is bounded."""
 
 from __future__ import annotations
 
 LONGEST = 64 * 1024 * 1024
-"""An event carries whole files, twice; this is far above any of them. A longer line is cut to KEPT bytes."""
+"""Bytes of a line. An event can carry a whole file twice; a line beyond this is cut to KEPT bytes."""
 KEPT = 4096
 
 
 class LineFramer:
-    """Collects chunks and gives whole lines without their line feed."""
+    """Collects chunks and returns whole lines without their line feed."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._parts: list[bytes] = []
@@ -18,7 +18,7 @@ class LineFramer:
         self._skipping = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Take a chunk; give the lines it completes."""
+        """Add a chunk; returns the lines that it completes."""
         head, found, tail = data.rpartition(b"\n")
         if not found:
             self._hold(data)
@@ -31,7 +31,7 @@ class LineFramer:
         return lines
 
     def finish(self) -> list[bytes]:
-        """The stream is over; give what came after the last line feed."""
+        """The stream is over; returns what came after the last line feed."""
         rest = self._release(b"")
         return [rest] if rest else []
 

@@ -1,4 +1,4 @@
-"""Reads Claude's `result` event: its verdict, cost and tokens. `modelUsage` is complete, `usage` is not."""
+"""Reads Claude's `result` event: success or error, cost and tokens. `modelUsage` is complete, `usage` is not."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, 
 from claude_iterate.core.events import Denial, ResultReported, Tokens
 
 _MOST_TURNS = 1_000_000
-_DEAREST = 100_000.0
-"""No call costs more; a number above this is a slip of whoever wrote it."""
+_HIGHEST_PRICE = 100_000.0
+"""No call costs more; a number above this is an error in the stream."""
 
 
 def read_result(document: dict[str, Any], used: int = 0) -> ResultReported:
@@ -21,23 +21,23 @@ def read_result(document: dict[str, Any], used: int = 0) -> ResultReported:
     is_error = document.get("is_error")
     cost = _cost(document)
     return ResultReported(
-        subtype,
-        is_error if isinstance(is_error, bool) else subtype != "success",
-        text_of(document.get("result")),
-        texts(document.get("errors")),
-        whole(document.get("api_error_status")) or None,
-        word(document.get("session_id")),
-        _turns(document.get("num_turns")),
-        cost or 0.0,
-        _tokens(document),
-        _denials(document.get("permission_denials")),
-        _context(document, used),
-        cost is None,
+        subtype=subtype,
+        is_error=is_error if isinstance(is_error, bool) else subtype != "success",
+        text=text_of(document.get("result")),
+        errors=texts(document.get("errors")),
+        api_error_status=whole(document.get("api_error_status")) or None,
+        session=word(document.get("session_id")),
+        turns=_turns(document.get("num_turns")),
+        cost_usd=cost or 0.0,
+        tokens=_tokens(document),
+        denials=_denials(document.get("permission_denials")),
+        context=_context(document, used),
+        untold=cost is None,
     )
 
 
 def _cost(document: dict[str, Any]) -> float | None:
-    """What the process cost so far, from the sum or, if that makes no sense, from its parts; None: not told."""
+    """What the process cost so far, from the sum or, if that makes no sense, from its parts; None when unknown."""
     total = _price(document.get("total_cost_usd"))
     if total is not None:
         return total
@@ -48,14 +48,14 @@ def _cost(document: dict[str, Any]) -> float | None:
 
 
 def _price(value: Any) -> float | None:
-    """A price that can be one; in a string it counts as well, because money must not be overlooked."""
+    """A plausible price; one in a string counts as well, because money must not be overlooked."""
     if isinstance(value, str):
         try:
             value = float(value[:40])
         except ValueError:
             return None
     found = number(value)
-    return found if found is not None and 0 <= found <= _DEAREST else None
+    return found if found is not None and 0 <= found <= _HIGHEST_PRICE else None
 
 
 def _tokens(document: dict[str, Any]) -> Tokens:
@@ -89,7 +89,7 @@ def _denials(value: Any) -> tuple[Denial, ...]:
 
 
 def _detail(given: Any) -> str:
-    """What the tool was asked to do, shortly."""
+    """What the tool was asked to do, in short."""
     if not isinstance(given, dict):
         return ""
     for key in ("command", "file_path", "path", "url", "pattern"):

@@ -1,4 +1,4 @@
-"""A line that Claude printed becomes events. Tolerant: no bytes at all can make it raise, no block is dropped.
+"""Turns a line that Claude printed into events. Tolerant: no input makes it raise, and no block is dropped.
 
 Fields are read from plain dictionaries with a check each, because the format changes with every release and a
 wrong type in one field must not cost the rest of the line.
@@ -117,7 +117,7 @@ class Translator:
         if isinstance(event, TaskStarted):
             self._ended_tasks.discard(event.id)
         elif isinstance(event, TaskEnded):
-            # Claude Code tells of an end twice: as an update of the task, then as a notification.
+            # Claude Code reports an end twice: as an update of the task, then as a notification.
             if event.id in self._ended_tasks:
                 return []
             self._ended_tasks.add(event.id)
@@ -125,7 +125,7 @@ class Translator:
 
 
 def _table(values: dict[str, Any]) -> dict[str, Any]:
-    """The table itself, or a word in its place when it is nested beyond use."""
+    """The table, or a note in its place when it is nested too deeply."""
     return {"input": "(nested too deeply to show)"} if json_input.is_deep(values) else values
 
 
@@ -141,7 +141,7 @@ def _blocks(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _request_size(document: dict[str, Any]) -> int:
-    """Tokens that the request behind an assistant's message took: how full the context is."""
+    """Tokens of the request behind an assistant's message: how full the context is."""
     message = document.get("message")
     usage = message.get("usage") if isinstance(message, dict) else None
     if not isinstance(usage, dict):
@@ -155,16 +155,16 @@ def _limit(document: dict[str, Any]) -> list[StreamEvent]:
     if not isinstance(info, dict):
         return [AgentNoted("rate_limit_event", _remark(document))]
     window = word(info.get("rateLimitType"))
-    told = info.get("unifiedWindows")
-    # Newer releases tell of all windows at once, and of the one in question often only there.
-    windows = {name: row for name, row in told.items() if isinstance(row, dict)} if isinstance(told, dict) else {}
+    rows = info.get("unifiedWindows")
+    # Newer releases report all windows at once, and details of the window in question often only there.
+    windows = {name: row for name, row in rows.items() if isinstance(row, dict)} if isinstance(rows, dict) else {}
     own = windows.pop(window, {})
     others = (_window("allowed", name, row) for name, row in windows.items())
     return [*others, _window(word(info.get("status")), window, info, own)]
 
 
 def _window(status: str, name: str, *rows: dict[str, Any]) -> LimitReported:
-    """What the first row that tells it says of the window's reset and use."""
+    """A window; its reset and its use come from the first row that has them."""
     resets, used = (
         next((found for row in rows if (found := number(row.get(key))) is not None), None)
         for key in ("resetsAt", "utilization")
@@ -225,14 +225,14 @@ _SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
     "task_notification": _task_notification,
 }
 
-_DULL = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
+_NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
 
 
 def _remark(document: dict[str, Any]) -> str:
-    """What a notice says, for people: its short values; long ones are in the raw stream."""
+    """A notice as text for users: its short values; long ones are in the raw stream."""
     said = [
         f"{key}={value}"
         for key, value in document.items()
-        if key not in _DULL and isinstance(value, str | int | float) and value != ""
+        if key not in _NOT_SHOWN and isinstance(value, str | int | float) and value != ""
     ]
     return " ".join(said)[:500]

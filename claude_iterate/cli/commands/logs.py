@@ -12,6 +12,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views import run_view
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
 
@@ -60,7 +61,7 @@ def _print_text(path: Path, lines: int | None) -> None:
 
 
 def _print_journal(layout: Layout, run: str | None, lines: int | None) -> None:
-    wanted = run or next(run_view.newest(layout), None)
+    wanted = run or next(reader.newest(layout), None)
     if wanted is None:
         raise WorkspaceProblem(f"{layout.name} has never run.", f"Run it: claude-iterate run {layout.name}")
     output.view(run_view.journal(layout, wanted, lines))

@@ -70,7 +70,7 @@ def _status(view: WorkspaceView) -> str:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
     if view.status == "interrupted":
         return f"interrupted: the last run was killed. Go on with: claude-iterate run {view.name}"
-    return view.state
+    return f"{view.state} (dry run)" if run is not None and run.dry_run and view.state != "new" else view.state
 
 
 def _now(run: RunView) -> str:

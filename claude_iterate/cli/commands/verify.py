@@ -61,10 +61,10 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         report=_report_path(layout, given["report_path"]) if given["report_path"] else "",
     )
     done = launch(project, layout, options, TerminalUser())
-    proof = evidence_view.of_run(layout, done.run)
+    proof = evidence_view.of_run(layout, done.run) or evidence_view.EvidenceView(done.run)
     report = _report(proof) if show_report or as_json else None
     if as_json:
-        output.document(documents.verification(name, done.exit_code, proof, report))
+        output.document(documents.ended_verification(name, done.exit_code, proof, report))
     elif report is not None:
         output.result(output.foreign(report))
     return done.exit_code
@@ -85,11 +85,11 @@ def _report_path(layout: Layout, given: str) -> str:
     return str(path)
 
 
-def _report(proof: EvidenceView | None) -> str | None:
+def _report(proof: EvidenceView) -> str | None:
     """The text of the review's report, if it wrote one that counts."""
     from claude_iterate.workspace.files import foreign
 
-    review = proof.review if proof is not None else None
+    review = proof.review
     if review is None or review.verdict not in {"verified", "incomplete"}:
         return None
     found = foreign.read(Path(review.report))

@@ -218,10 +218,10 @@ def classify(evidence: Evidence) -> Outcome:
 
 def _reset(evidence: Evidence) -> tuple[float | None, str]:
     """When the limit ends, from the structured event first, then from the words; and which window it is."""
-    told = evidence.rejected
-    moment = reset_times.plausible(told.resets_at, evidence.now) if told else None
+    limit = evidence.rejected
+    moment = reset_times.plausible(limit.resets_at, evidence.now) if limit else None
     moment = moment or reset_times.reset_in(evidence.words, evidence.now, evidence.zones)
-    return moment, told.window if told else ""
+    return moment, limit.window if limit else ""
 
 
 _TOO_LONG = frozenset({Cause.IDLE, Cause.TIMEOUT, Cause.DURATION})

@@ -10,7 +10,7 @@ from claude_iterate.core.outcomes.reset_times import Zones, utc_only
 
 class Evidence(NamedTuple):
     """What is known of a call when it is over. `wrote_status`: the agent wrote a valid report in it; `began`: Claude
-    opened a session, so it had started well; `retrying`: the last that it told was that it tries the API again."""
+    opened a session, so it had started well; `retrying`: the last thing it said was that it tries the API again."""
 
     result: ResultReported | None = None
     exit_code: int = 0

@@ -5,12 +5,20 @@ Between iterations the first rule with an opinion wins. While Claude works, `cor
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.formats import duration, money
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
+from claude_iterate.core.rules.breaker import (
+    agent_is_blocked,
+    denied_again,
+    failure_ends_the_run,
+    iterations_are_used_up,
+    money_is_spent,
+    stagnated,
+    time_is_up,
+    too_many_failures,
+)
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verdict, Verify, Wait
 from claude_iterate.core.rules.waits import (
@@ -20,6 +28,7 @@ from claude_iterate.core.rules.waits import (
     reserve_is_reached,
     wait_is_on,
 )
+from claude_iterate.core.state.requests import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 
 Between = Callable[[RunState, Facts], Verdict | None]
@@ -47,18 +56,15 @@ def one_off_call(state: RunState, facts: Facts) -> Verdict | None:
     return Finish("agent_failed", outcome.message, outcome.advice)
 
 
-def _claims_completion(state: RunState) -> bool:
-    return state.last_status is not None and state.last_status.complete
-
-
 def completed(state: RunState, facts: Facts) -> Verdict | None:
     """The agent reported `complete: true` in the iteration that just ended, and the proof (if one is wanted) holds:
     **completed**."""
     if facts.only_verify:
         return Finish("completed", "verified") if state.proof is not None and state.proof.passed else None
-    if _claims_completion(state) and (not facts.proof_wanted or (state.proof is not None and state.proof.passed)):
-        return Finish("completed", (state.last_status.summary or "") if state.last_status else "")
-    return None
+    status = state.last_status
+    if status is None or not status.complete or (facts.proof_wanted and not (state.proof and state.proof.passed)):
+        return None
+    return Finish("completed", status.summary or "")
 
 
 def stop_was_asked(state: RunState, facts: Facts) -> Verdict | None:
@@ -78,7 +84,7 @@ _NOT_YET = RETRIED | ENDING_FAILURES
 def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
     """The agent reported `complete: true` and checks or a review are wanted: look for ourselves. A review that cannot
     be paid any more is not begun: **budget**."""
-    if state.proof is not None or not (facts.only_verify or (facts.proof_wanted and _claims_completion(state))):
+    if state.proof is not None or not (facts.only_verify or (facts.proof_wanted and claim_is_open(state))):
         return None
     if state.wait is not None or (state.last_outcome is not None and state.last_outcome.kind in _NOT_YET):
         return None
@@ -99,80 +105,6 @@ def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
     name = state.started.workspace if state.started is not None else "NAME"
     advice = f"See the evidence: claude-iterate show {name}. Then run again: claude-iterate run {name}"
     return Finish("verification_failed", state.proof.findings, advice)
-
-
-def agent_is_blocked(state: RunState, facts: Facts) -> Verdict | None:
-    """The agent reported `blocked`: **blocked**, with its reason."""
-    if state.last_status is not None and state.last_status.blocked:
-        return Finish(
-            "blocked",
-            state.last_status.blocked,
-            "Give it what it needs, in INSTRUCTIONS.md or in the project, and run again.",
-        )
-    return None
-
-
-def failure_ends_the_run(state: RunState, facts: Facts) -> Verdict | None:
-    """Login, billing, settings: **agent_failed** at once; an iteration that spent what the workspace had left:
-    **budget**. One that spent only `limits.max_cost_per_iteration_usd` is a failure like others."""
-    outcome = state.last_outcome
-    if outcome is None:
-        return None
-    if outcome.kind == Kind.BUDGET and facts.limits.max_cost_per_iteration_usd is None:
-        return Finish("budget", outcome.message, outcome.advice)
-    return Finish("agent_failed", outcome.message, outcome.advice) if outcome.kind in ENDING_FAILURES else None
-
-
-def denied_again(state: RunState, facts: Facts) -> Verdict | None:
-    """Two iterations in a row were denied the same tools and got no further: **agent_failed**, with the rule to
-    add."""
-    if state.streaks.denials < 2:
-        return None
-    rules = state.streaks.denied.split("\n")
-    flags = " ".join(f"--allow {shlex.quote(rule)}" for rule in rules)
-    return Finish("agent_failed", f"not allowed: {', '.join(rules)}", f"Allow it: {flags}")
-
-
-def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
-    """`stop.failures` crashes, hangs or time-outs in a row: **agent_failed**."""
-    outcome = state.last_outcome
-    if outcome is None or not 0 < facts.settings.stop.failures <= state.streaks.failures:
-        return None
-    times = "1 iteration" if state.streaks.failures == 1 else f"{state.streaks.failures} iterations in a row"
-    return Finish("agent_failed", f"{times} failed; the last: {outcome.message}", outcome.advice)
-
-
-def stagnated(state: RunState, facts: Facts) -> Verdict | None:
-    """Iterative mode, `worked: false` in `stagnation_threshold` iterations in a row: **stagnation**."""
-    if facts.stagnates and 0 < facts.settings.stagnation_threshold <= state.streaks.idle_iterations:
-        return Finish("stagnation", str(state.streaks.idle_iterations))
-    return None
-
-
-def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
-    """The workspace cost `limits.max_cost_usd` or more: **budget**."""
-    most = facts.limits.max_cost_usd
-    # A millionth more or less is a matter of how computers add.
-    if most is not None and state.total_cost_usd + 1e-6 >= most:
-        figures = f"{money(state.total_cost_usd)} of {money(most)} spent"
-        return Finish("budget", figures, "Raise `limits.max_cost_usd` (or --max-cost) and run again.")
-    return None
-
-
-def time_is_up(state: RunState, facts: Facts) -> Verdict | None:
-    """The run took `limits.max_duration` or more: **duration**."""
-    most = facts.limits.max_duration
-    if most is not None and facts.now + state.elapsed_before >= most:
-        return Finish("duration", f"{duration(most)} (limits.max_duration)", "Run again to go on.")
-    return None
-
-
-def iterations_are_used_up(state: RunState, facts: Facts) -> Verdict | None:
-    """`max_iterations` iterations are done, and no claim waits for its proof: **max_iterations**."""
-    unproven = facts.proof_wanted and _claims_completion(state) and state.proof is None
-    if 0 < facts.max_iterations <= state.iterations and not unproven:
-        return Finish("max_iterations", str(facts.max_iterations))
-    return None
 
 
 def paused(state: RunState, facts: Facts) -> Verdict | None:

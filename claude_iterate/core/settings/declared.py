@@ -130,9 +130,9 @@ class StopSettings(Group):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class StatusWatchSettings(Group):
-    enabled: bool = _set(FLAG, True, "Tell of changes of `.status.json` while Claude works.")
+    enabled: bool = _set(FLAG, True, "Show changes of `.status.json` while Claude works.")
     debounce_ms: int = _set(whole(500, 10000), 2000, "Wait for this much quiet before reading a changed status.")
-    notify_only_meaningful: bool = _set(FLAG, True, "A change of nothing but the timestamp is not told.")
+    notify_only_meaningful: bool = _set(FLAG, True, "Ignore changes of nothing but the timestamp.")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -148,12 +148,12 @@ class NotifySettings(Group):
     events: tuple[str, ...] = _set(
         each(choice(*NOTIFY_EVENTS)), ("all",), "Which events are posted.", original=("notifyEvents",)
     )
-    format: str = _set(choice(*NOTIFY_FORMATS), "ntfy", "The form of a notification: who is to understand it.")
+    format: str = _set(choice(*NOTIFY_FORMATS), "ntfy", "The form of a notification: what its receiver understands.")
     headers: dict[str, str] = field(
         default_factory=dict,
         metadata={"kind": HEADERS, "sentence": "Headers added to every notification, for example a login."},
     )
-    secret: str | None = _set(TEXT, None, "Signs every notification, so that the receiver can tell it is ours.")
+    secret: str | None = _set(TEXT, None, "Signs every notification, so that the receiver can check its origin.")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -166,7 +166,7 @@ class VerificationSettings(Group):
     check_timeout: float = _set(duration(above_zero=True), 600.0, "Longest time one check may take.")
     auto_verify: bool = _set(FLAG, False, "Let Claude review a completion claim in fresh context before it counts.")
     depth: str = _set(choice("quick", "standard", "deep"), "standard", "How thorough the review is.")
-    resume_on_fail: bool = _set(FLAG, True, "Go on when the proof fails; the findings go into the next prompt.")
+    resume_on_fail: bool = _set(FLAG, True, "Continue when the proof fails; the findings go into the next prompt.")
     max_attempts: int = _set(whole(1, 10), 2, "Completion claims allowed in one run before it gives up.")
     report_filename: str = _set(REPORT_NAME, "verification-report.md", "Name of the review's report in the workspace.")
     notify_on_verification: bool = _set(FLAG, True, "Post a notification of each verification.")
@@ -211,8 +211,8 @@ class Settings(Group):
         whole(1, 100), 85, "With `session = resume`: percent of the context at which a fresh session begins."
     )
     attended: bool = _set(FLAG, False, "Ask before every iteration.")
-    keep_awake: bool = _set(FLAG, True, "Keep the computer awake while a run is going on.")
-    keep_raw_runs: int = _set(whole(1), 5, "Of how many runs Claude's raw output is kept.")
+    keep_awake: bool = _set(FLAG, True, "Keep the computer awake during a run.")
+    keep_raw_runs: int = _set(whole(1), 5, "How many runs keep Claude's raw output.")
     claude: ClaudeSettings = field(default_factory=ClaudeSettings)
     timeouts: TimeoutSettings = field(default_factory=TimeoutSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)

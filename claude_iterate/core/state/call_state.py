@@ -29,25 +29,6 @@ _OPEN_KEPT = 31
 _OPEN_TASKS_KEPT = 999
 _LABEL = 60
 
-FOLDED = frozenset(
-    {
-        AgentExited,
-        ApiRetried,
-        CutStarted,
-        ErrorPrinted,
-        LimitReported,
-        ResultReported,
-        Said,
-        SessionOpened,
-        TaskEnded,
-        TaskStarted,
-        Thought,
-        ToolAnswered,
-        ToolCalled,
-    }
-)
-"""Events that can change a call."""
-
 
 class Call(NamedTuple):
     """One call; `number` is the iteration's, 0 for a review or a one-off call; `resumes` is the session it resumed."""
@@ -95,12 +76,12 @@ def advance(now: Call, entry: Entry) -> Call:
             # What Claude says when we end it does not unsay the result it gave before; its costs count.
             return now._replace(result=replace(now.result, cost_usd=max(now.result.cost_usd, event.cost_usd)))
         case ResultReported():
-            # The cost is the process's, so it never falls; a result that does not tell it takes nothing back.
+            # The cost is the process's, so it never falls; a result without a cost takes nothing back.
             if now.result is not None and now.result.cost_usd > event.cost_usd:
                 event = replace(event, cost_usd=now.result.cost_usd)
             return now._replace(result=event, result_at=entry.elapsed)
         case SessionOpened():
-            # A further prompt in the same process (a finished background task) takes the last result back.
+            # A further prompt in the same process (a background task has ended) takes the last result back.
             return now._replace(session=event.session or now.session, result_at=None)
         case TaskStarted() | TaskEnded():
             return _with_task(now, event, entry.elapsed)

@@ -6,14 +6,14 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Entry, Requested, StopRequested
+from claude_iterate.core.events import Requested, StopRequested
 from claude_iterate.core.events.vocabulary import Cause, Verb
 from claude_iterate.core.state.run_state import RunState, Session
 
 _LONG_AGO = -1e9
 
 
-def requested(state: RunState, event: Requested, _entry: Entry) -> RunState:
+def requested(state: RunState, event: Requested) -> RunState:
     """A step of the fold: the user steers. A verb of another version changes nothing."""
     now = state.requests
     match event.verb:
@@ -33,7 +33,7 @@ def requested(state: RunState, event: Requested, _entry: Entry) -> RunState:
     return state
 
 
-def stop_requested(state: RunState, event: StopRequested, _entry: Entry) -> RunState:
+def stop_requested(state: RunState, event: StopRequested) -> RunState:
     """A step of the fold. The first request names the reason; later ones can only make it urgent."""
     stop = event if state.stop is None else replace(state.stop, now=state.stop.now or event.now)
     return state._replace(requests=state.requests._replace(stop=stop))

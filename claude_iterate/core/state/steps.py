@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from typing import get_args
 
 from claude_iterate.core.events import (
+    AgentNoted,
     AgentStarted,
     Entry,
     ErrandFinished,
     ErrandStarted,
+    GarbageSeen,
     IterationFinished,
     IterationStarted,
     LimitReported,
@@ -21,7 +24,9 @@ from claude_iterate.core.events import (
     Said,
     StatusChanged,
     StopRequested,
+    StreamEvent,
     Thought,
+    Told,
     VerificationFinished,
     VerificationStarted,
     WaitEnded,
@@ -39,6 +44,12 @@ from claude_iterate.core.state.run_state import Claim, RunState, Session, Streak
 _CALLS_KEPT = 1000
 """As many as `limits.calls_per_hour` can ask for."""
 
+_UNCHANGING = frozenset({AgentNoted, GarbageSeen, Told})
+"""They come in large numbers, so they are sorted out first."""
+
+_PRINTED = frozenset(get_args(StreamEvent)) - {LimitReported}
+"""What Claude prints concerns the call alone, but for the state of a usage window."""
+
 
 def fold(entries: Iterable[Entry]) -> RunState:
     """The state after these entries."""
@@ -55,15 +66,60 @@ def fold_from(state: RunState, entries: Iterable[Entry]) -> RunState:
 def reduce(state: RunState, entry: Entry) -> RunState:
     """One step. Most of what Claude prints changes nothing, and then the same object comes back."""
     kind = type(entry.event)
-    if state.call is not None and kind in calls.FOLDED:
+    if kind in _UNCHANGING:
+        return state
+    if state.call is not None:
         doubt = state.call.rejected is not None or state.call.retrying
         if not doubt and (kind is Thought or (kind is Said and not entry.event.error)):  # type: ignore[union-attr]
             return state
         call = calls.advance(state.call, entry)
         if call is not state.call:
             state = state._replace(call=call)
-    step = _STEPS.get(kind)
-    return step(state, entry.event, entry)._replace(last_at=entry.at) if step else state
+    if kind in _PRINTED:
+        return state
+    after = _step(state, entry)
+    return state if after is None else after._replace(last_at=entry.at)
+
+
+def _step(state: RunState, entry: Entry) -> RunState | None:  # noqa: C901 - one case per event
+    """The state after an event that is more than a word of Claude's; None when the event changes nothing."""
+    match event := entry.event:
+        case RunStarted():
+            return _run_started(state, event, entry)
+        case IterationStarted():
+            return _iteration_started(state, event, entry)
+        case AgentStarted():
+            recent = (*state.waiting.calls[1 - _CALLS_KEPT :], entry.at)
+            return state._replace(waiting=state.waiting._replace(calls=recent))
+        case LimitReported() if event.window:
+            windows = {**state.waiting.windows, event.window: event}
+            return state._replace(waiting=state.waiting._replace(windows=windows))
+        case StatusChanged():
+            return state._replace(status=event.status)
+        case IterationFinished():
+            return _iteration_finished(state, event, entry)
+        case VerificationStarted():
+            return state
+        case ReviewStarted() | ErrandStarted():
+            return state._replace(call=Call(0, entry.elapsed))
+        case ReviewFinished():
+            return _review_finished(state, event)
+        case VerificationFinished():
+            # Only a proof that came to its end spends a claim.
+            return state._replace(claim=Claim(event.claim, event), findings=event.findings)
+        case ErrandFinished():
+            return _call_finished(state, event)._replace(one_off=event)
+        case WaitStarted():
+            return _wait_started(state, event, entry)
+        case WaitEnded():
+            return _wait_ended(state, event)
+        case Requested():
+            return requests.requested(state, event)
+        case StopRequested():
+            return requests.stop_requested(state, event)
+        case RunFinished():
+            return state._replace(finished=event)
+    return None
 
 
 def _run_started(state: RunState, event: RunStarted, entry: Entry) -> RunState:
@@ -96,10 +152,6 @@ def _taken_over(state: RunState, before: Resumed, entry: Entry) -> RunState:
     )
 
 
-def _call_started(state: RunState, _event: ReviewStarted | ErrandStarted, entry: Entry) -> RunState:
-    return state._replace(call=Call(0, entry.elapsed))
-
-
 def _iteration_started(state: RunState, event: IterationStarted, entry: Entry) -> RunState:
     return state._replace(
         call=Call(event.number, entry.elapsed, resumes=event.resumes),
@@ -113,7 +165,7 @@ def _call_finished(state: RunState, event: IterationFinished | ReviewFinished | 
     return state._replace(call=None, cost_usd=state.cost_usd + event.cost_usd, tokens=state.tokens + event.tokens)
 
 
-def _review_finished(state: RunState, event: ReviewFinished, _entry: Entry) -> RunState:
+def _review_finished(state: RunState, event: ReviewFinished) -> RunState:
     state = _call_finished(state, event)
     if event.outcome is None:
         waiting = state.waiting._replace(waits=0, waited=0.0)
@@ -121,10 +173,6 @@ def _review_finished(state: RunState, event: ReviewFinished, _entry: Entry) -> R
     # It could not be held: the rules for limits, overloads and failures say what is next, then it is tried again.
     streaks = state.streaks._replace(retries=state.streaks.retries + 1)
     return state._replace(last_outcome=event.outcome, streaks=streaks)
-
-
-def _one_off_finished(state: RunState, event: ErrandFinished, _entry: Entry) -> RunState:
-    return _call_finished(state, event)._replace(one_off=event)
 
 
 def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry) -> RunState:
@@ -148,7 +196,7 @@ def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry)
 
 
 def _findings_after(state: RunState, event: IterationFinished, again: bool) -> str:
-    """An iteration that is done again is told the same as before, as is the one after a skipped iteration."""
+    """An iteration that is done again gets the same findings as before, as does the one after a skipped iteration."""
     if again or event.outcome.kind == Kind.SKIPPED:
         return state.findings
     return "" if event.outcome.kind in FINE else event.outcome.message
@@ -192,19 +240,6 @@ def _session_after(state: RunState, event: IterationFinished, again: bool) -> Se
     return state.session if again else Session("", event.context)
 
 
-def _verification_started(state: RunState, _event: VerificationStarted, _entry: Entry) -> RunState:
-    return state
-
-
-def _verification_finished(state: RunState, event: VerificationFinished, _entry: Entry) -> RunState:
-    """Only a proof that came to its end spends a claim."""
-    return state._replace(claim=Claim(event.claim, event), findings=event.findings)
-
-
-def _status_changed(state: RunState, event: StatusChanged, _entry: Entry) -> RunState:
-    return state._replace(status=event.status)
-
-
 def _wait_started(state: RunState, event: WaitStarted, entry: Entry) -> RunState:
     planned = max(0.0, event.until - entry.at)
     waiting = state.waiting._replace(wait=event, began=entry.elapsed, ends=entry.elapsed + planned)
@@ -213,7 +248,7 @@ def _wait_started(state: RunState, event: WaitStarted, entry: Entry) -> RunState
     return state._replace(waiting=waiting)
 
 
-def _wait_ended(state: RunState, event: WaitEnded, _entry: Entry) -> RunState:
+def _wait_ended(state: RunState, event: WaitEnded) -> RunState:
     waiting = state.waiting._replace(wait=None)
     if event.by != "time":
         # What is known of a window would only begin the wait again, and a user who ends a wait wants to try. That
@@ -222,39 +257,3 @@ def _wait_ended(state: RunState, event: WaitEnded, _entry: Entry) -> RunState:
         windows = {name: seen for name, seen in waiting.windows.items() if name != window}
         waiting = waiting._replace(windows=windows, waits=0, waited=0.0, calls=())
     return state._replace(waiting=waiting, last_outcome=None)
-
-
-def _limit_reported(state: RunState, event: LimitReported, _entry: Entry) -> RunState:
-    if not event.window:
-        return state
-    return state._replace(waiting=state.waiting._replace(windows={**state.waiting.windows, event.window: event}))
-
-
-def _agent_started(state: RunState, _event: AgentStarted, entry: Entry) -> RunState:
-    recent = (*state.waiting.calls[1 - _CALLS_KEPT :], entry.at)
-    return state._replace(waiting=state.waiting._replace(calls=recent))
-
-
-def _run_finished(state: RunState, event: RunFinished, _entry: Entry) -> RunState:
-    return state._replace(finished=event)
-
-
-_STEPS: dict[type, Callable[..., RunState]] = {
-    AgentStarted: _agent_started,
-    RunStarted: _run_started,
-    IterationStarted: _iteration_started,
-    ReviewStarted: _call_started,
-    ReviewFinished: _review_finished,
-    ErrandStarted: _call_started,
-    ErrandFinished: _one_off_finished,
-    VerificationStarted: _verification_started,
-    VerificationFinished: _verification_finished,
-    StatusChanged: _status_changed,
-    IterationFinished: _iteration_finished,
-    WaitStarted: _wait_started,
-    WaitEnded: _wait_ended,
-    LimitReported: _limit_reported,
-    Requested: requests.requested,
-    StopRequested: requests.stop_requested,
-    RunFinished: _run_finished,
-}

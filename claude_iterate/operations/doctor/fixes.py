@@ -55,7 +55,7 @@ def _fix_workspace(layout: Layout) -> list[Finding]:
 
 def _left(layout: Layout, run: str) -> list[int]:
     """Processes of a run whose runner is certainly dead: a workspace may be a copy of one that is running."""
-    return leftover_processes.leftovers(run) if liveness.fate(layout, run) == liveness.DEAD else []
+    return leftover_processes.leftovers(run) if liveness.of_runner(layout, run) == liveness.DEAD else []
 
 
 def _incomplete(layout: Layout) -> list[Path]:
@@ -83,7 +83,7 @@ def _repair(check: str, layout: Layout) -> Finding:
     assert found is not None
     run, state = found
     torn = layout.metadata.exists()
-    creation.mend(layout, state.started.mode if state.started else None, {})
+    creation.repair(layout, state.started.mode if state.started else None, {})
     summary.record_run(layout, state, run, running=state.finished is None)
     kept = "; the torn file, with the workspace's own settings, is .metadata.json.bak" if torn else ""
     return Finding(check, "ok", f"rebuilt .metadata.json from the journal of run {run}{kept}")

@@ -54,7 +54,7 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
     for run in sorted(_named(layout, about.last_run)):
         if is_over(layout, run):
             continue
-        if liveness.fate(layout, run) == liveness.LIVES:
+        if liveness.of_runner(layout, run) == liveness.LIVES:
             pid = liveness.pid_of(layout, run)
             fix = f"Wait for that one, or start over here: claude-iterate reset {layout.name}"
             yield Finding(check, "warning", f"it is a copy of a workspace that is running now (pid {pid})", fix)
@@ -70,7 +70,7 @@ def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Findin
     from claude_iterate.agent.processes.leftover_processes import leftovers
 
     for run in runs:
-        fate = liveness.fate(layout, run)
+        fate = liveness.of_runner(layout, run)
         alive = leftovers(run) if fate != liveness.LIVES else []
         if alive:
             by_hand = f"kill {' '.join(map(str, alive))}"

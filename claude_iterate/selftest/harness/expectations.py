@@ -63,141 +63,105 @@ ALWAYS: tuple[Check, ...] = (no_process_is_left, lock_is_free, journals_are_whol
 
 def says(*words: str) -> Check:
     """The run prints these words."""
-
-    def check(_project: FaultProject, done: Done) -> str:
-        return _missing("not printed", words, done.out + done.err)
-
-    return check
+    return lambda _project, done: _missing("not printed", words, done.out + done.err)
 
 
 def logs(*words: str) -> Check:
     """The newest log contains these words."""
+    return lambda project, _done: _missing("not in the log", words, project.log())
 
-    def check(project: FaultProject, _done: Done) -> str:
-        return _missing("not in the log", words, project.log())
 
-    return check
+def prompt_holds(call: int, *words: str) -> Check:
+    """The prompt of this call contains these words."""
+    return lambda project, _done: _missing(f"not in the prompt of call {call}", words, _prompt(project, call))
+
+
+def outcome_says(number: int, *words: str) -> Check:
+    """The journal gives this reason for the failure of an iteration."""
+    return lambda project, _done: _missing(
+        f"not in outcome {number}",
+        words,
+        project.events("IterationFinished")[number - 1]["outcome"].get("message", ""),
+    )
 
 
 def _missing(where: str, words: Sequence[str], text: str) -> str:
-    missing = [word for word in words if word not in text]
+    missing = [word[:80] for word in words if word not in text]
     return f"{where}: {', '.join(missing)}" if missing else ""
-
-
-def has(kind: str, count: int, **fields: object) -> Check:
-    """The journals contain so many events of a kind with these fields."""
-
-    def check(project: FaultProject, _done: Done) -> str:
-        found = project.events(kind)
-        fitting = [event for event in found if all(event.get(name) == value for name, value in fields.items())]
-        return "" if len(fitting) == count else f"{len(fitting)} events {kind} {fields or ''} instead of {count}"
-
-    return check
-
-
-def numbers(*expected: int) -> Check:
-    """The iterations that finished, in order, over all runs."""
-
-    def check(project: FaultProject, _done: Done) -> str:
-        found = [event["number"] for event in project.events("IterationFinished")]
-        return "" if found == list(expected) else f"iterations {found} instead of {list(expected)}"
-
-    return check
-
-
-def costs(dollars: float) -> Check:
-    """What the workspace cost in total, according to the end of the last run."""
-
-    def check(project: FaultProject, _done: Done) -> str:
-        found = float(project.events("RunFinished")[-1].get("cost_usd", 0.0))
-        return "" if abs(found - dollars) < 1e-9 else f"it cost ${found:.4f} instead of ${dollars:.4f}"
-
-    return check
-
-
-def called(times: int) -> Check:
-    """How often Claude was called."""
-
-    def check(project: FaultProject, _done: Done) -> str:
-        found = len(list(project.state.glob("call-*.json")))
-        return "" if found == times else f"Claude was called {found} times instead of {times}"
-
-    return check
-
-
-def prompt_holds(call: int, text: str) -> Check:
-    """The prompt of this call contains the text."""
-
-    def check(project: FaultProject, _done: Done) -> str:
-        arrived = Path(project.record(call)["stdin"]).read_text("utf-8", "replace")
-        return "" if text in arrived else f"the prompt of call {call} lacks {text[:40]!r}"
-
-    return check
 
 
 def prompt_lacks(call: int, text: str) -> Check:
     """The prompt of this call does not contain the text."""
-
-    def check(project: FaultProject, done: Done) -> str:
-        return "" if prompt_holds(call, text)(project, done) else f"the prompt of call {call} holds {text[:40]!r}"
-
-    return check
+    return lambda project, _done: f"in the prompt of call {call}: {text}" if text in _prompt(project, call) else ""
 
 
-def outcome_says(number: int, text: str) -> Check:
-    """The journal gives this reason for the failure of an iteration."""
+def _prompt(project: FaultProject, call: int) -> str:
+    return Path(project.record(call)["stdin"]).read_text("utf-8", "replace")
 
-    def check(project: FaultProject, _done: Done) -> str:
-        said = project.events("IterationFinished")[number - 1]["outcome"].get("message", "")
-        return "" if text in said else f"the outcome says {said[:80]!r} and not {text!r}"
 
-    return check
+def numbers(*expected: int) -> Check:
+    """The iterations that finished, in order, over all runs."""
+    return lambda project, _done: _differs(
+        "iterations", [event["number"] for event in project.events("IterationFinished")], list(expected)
+    )
+
+
+def called(times: int) -> Check:
+    """How often Claude was called."""
+    return lambda project, _done: _differs("calls of Claude", len(list(project.state.glob("call-*.json"))), times)
+
+
+def costs(dollars: float) -> Check:
+    """What the workspace cost in total, according to the end of the last run."""
+    return lambda project, _done: _differs(
+        "cost", f"{project.events('RunFinished')[-1].get('cost_usd', 0.0):.9f}", f"{dollars:.9f}"
+    )
+
+
+def has(kind: str, count: int, **fields: object) -> Check:
+    """The journals contain so many events of a kind with these fields."""
+    return lambda project, _done: _differs(
+        f"{kind} {fields or ''}",
+        sum(all(event.get(name) == value for name, value in fields.items()) for event in project.events(kind)),
+        count,
+    )
+
+
+def _differs(what: str, found: object, expected: object) -> str:
+    return "" if found == expected else f"{what}: {found} instead of {expected}"
 
 
 def memory_below(size: int) -> Check:
     """The runner never needed more memory than this."""
-
-    def check(project: FaultProject, _done: Done) -> str:
-        peak = project.peak_memory
-        return "" if peak < size else f"the runner needed {peak / 1e6:.0f} MB of memory"
-
-    return check
-
-
-def arguments_are_short(project: FaultProject, _done: Done) -> str:
-    """No argument is longer than a system accepts."""
-    longest = max(len(word.encode()) for word in project.record(1)["argv"])
-    return "" if longest < LONGEST_ARGUMENT else f"an argument of {longest} bytes"
+    return lambda project, _done: _too_large("memory of the runner", project.peak_memory, size)
 
 
 def journal_below(size: int) -> Check:
     """Output of the model does not fill the journal."""
+    return lambda project, _done: _too_large(
+        "journal", sum(project.layout.journal(run).stat().st_size for run in project.layout.run_ids()), size
+    )
 
-    def check(project: FaultProject, _done: Done) -> str:
-        (run,) = project.layout.run_ids()
-        found = project.layout.journal(run).stat().st_size
-        return "" if found < size else f"the journal has {found} bytes"
 
-    return check
+def arguments_are_short(project: FaultProject, _done: Done) -> str:
+    """No argument is longer than a system accepts."""
+    return _too_large("argument", max(len(word.encode()) for word in project.record(1)["argv"]), LONGEST_ARGUMENT)
+
+
+def _too_large(what: str, size: int, most: int) -> str:
+    return "" if size < most else f"{what}: {size} bytes, more than {most}"
 
 
 def process_is_gone(file: str) -> Check:
     """The process whose id is in this file of the workspace is not alive."""
-
-    def check(project: FaultProject, _done: Done) -> str:
-        pid = int((project.workspace / file).read_text())
-        return f"process {pid} is alive" if processes.is_alive(pid) else ""
-
-    return check
+    return lambda project, _done: (
+        f"the process in {file} is alive" if processes.is_alive(int((project.workspace / file).read_text())) else ""
+    )
 
 
 def leaves(path: str, holds: Callable[[Path], bool], wrong: str) -> Check:
     """A condition on a file of the workspace."""
-
-    def check(project: FaultProject, _done: Done) -> str:
-        return "" if holds(project.workspace / path) else wrong
-
-    return check
+    return lambda project, _done: "" if holds(project.workspace / path) else wrong
 
 
 def second_is_refused(project: FaultProject, _done: Done) -> str:

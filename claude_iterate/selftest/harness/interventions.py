@@ -15,6 +15,13 @@ from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, Done
 from claude_iterate.system import processes, signals
 
 
+def _working(project: FaultProject, flags: tuple[str, ...]) -> subprocess.Popen[bytes]:
+    """A run whose Claude has touched `ready`."""
+    process = project.start_run(*flags)
+    project.until((project.workspace / "ready").exists, "the file `ready`")
+    return process
+
+
 def go(project: FaultProject) -> None:
     """Let Claude continue."""
     (project.workspace / "go").touch()
@@ -24,8 +31,7 @@ def signalled(*signals: signal.Signals, then_go: bool = False) -> Intervention:
     """Send signals as soon as Claude is working; the run has recorded each one before the next is sent."""
 
     def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
-        process = project.start_run(*flags)
-        project.until_ready()
+        process = _working(project, flags)
         for count, number in enumerate(signals, 1):
             process.send_signal(number)
             project.until(
@@ -43,8 +49,7 @@ def suspended(seconds: float) -> Intervention:
     """Suspend the runner, as Ctrl-Z does, for longer than Claude may be silent. Claude continues after the runner."""
 
     def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
-        process = project.start_run(*flags)
-        project.until_ready()
+        process = _working(project, flags)
         process.send_signal(signal.SIGSTOP)
         time.sleep(seconds)  # the fault is that time passes
         process.send_signal(signal.SIGCONT)
@@ -57,8 +62,7 @@ def suspended(seconds: float) -> Intervention:
 
 def second_run(project: FaultProject, flags: tuple[str, ...]) -> Done:
     """Start a second run while the first is working; then let the first continue."""
-    process = project.start_run(*flags)
-    project.until_ready()
+    process = _working(project, flags)
     project.others.append(project.run(*flags))
     go(project)
     return project.finish(process)
@@ -124,11 +128,11 @@ def requested(verb: str, *words: str, once: str = "") -> Intervention:
     """Send a request from another terminal, once this event is in the journal or as soon as Claude is working."""
 
     def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
-        process = project.start_run(*flags)
         if once:
+            process = project.start_run(*flags)
             project.until(lambda: project.events(once), once)
         else:
-            project.until_ready()
+            process = _working(project, flags)
         project.request(verb, *words)
         go(project)
         return project.finish(process)
@@ -138,8 +142,7 @@ def requested(verb: str, *words: str, once: str = "") -> Intervention:
 
 def paused(project: FaultProject, flags: tuple[str, ...]) -> Done:
     """`pause` while Claude works; `resume` after the run had time to start another iteration in spite of that."""
-    process = project.start_run(*flags)
-    project.until_ready()
+    process = _working(project, flags)
     project.request("pause")
     go(project)
     project.until(lambda: project.events("IterationFinished"), "the end of the iteration")
@@ -160,8 +163,7 @@ def with_small_files(blocks: int) -> Intervention:
 
 def full_for_a_while(project: FaultProject, flags: tuple[str, ...]) -> Done:
     """The runner cannot write from `ready` to `go`; then there is room again."""
-    process = project.start_run(*flags)
-    project.until_ready()
+    process = _working(project, flags)
     before = _file_limit(process, 0)
     (project.workspace / "talk").touch()
     project.until((project.workspace / "talked").exists, "the file `talked`")

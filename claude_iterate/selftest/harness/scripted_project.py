@@ -160,10 +160,6 @@ class ScriptedProject:
         """Wait until another process has done something, or the project is abandoned."""
         until(holds, patience, what, self._abandoned.is_set)
 
-    def until_ready(self) -> None:
-        """Wait until the script has touched `ready`."""
-        self.until((self.workspace / "ready").exists, "the file `ready`")
-
     def journals(self) -> list[list[dict[str, Any]]]:
         """The entries of each run, oldest first. A run that has not finished may end in a torn line, which is left
         out; any other bad line is an error."""

@@ -1,4 +1,4 @@
-"""The run as a person at a terminal sees it. A level changes what is shown, never what is done.
+"""The run as the user at a terminal sees it. A level changes what is shown, never what is done.
 
 Progress goes to `err`, the closing result to `out`, or to `err` when it is a failure. The console never raises.
 """
@@ -34,7 +34,7 @@ from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.transcript import Transcript
 
 STREAM: frozenset[type] = frozenset(get_args(StreamEvent))
-SIGNS = {"✓": GREEN, "✗": RED, "❌": RED, "⚠": YELLOW}
+SIGNS = {"✓": GREEN, "✗": RED, "⚠": YELLOW}
 
 
 def _eighty() -> int:
@@ -51,8 +51,8 @@ def _title_style(event: Event) -> str:
 
 class Console:
     """Shows entries on two streams. `level` is quiet, progress or verbose. `live` asks for the line at the
-    bottom, which is drawn on terminals only; `columns` tells how wide the terminal is. `attended`: a person is asked
-    before each iteration."""
+    bottom, which is drawn on terminals only; `columns` gives the width of the terminal. `attended`: the user is
+    asked before each iteration."""
 
     def __init__(
         self,

@@ -45,8 +45,8 @@ def header(event: RunStarted, at: float) -> list[str]:
 
 def iteration_opening(number: int, at: float, notes: int = 0) -> list[str]:
     """The frame of an iteration's output."""
-    told = [f"Notes: {notes}"] if notes else []
-    return [*framed(f"ITERATION {number}", f"Started: {precise_moment(at)}", *told), "", "CLAUDE OUTPUT:"]
+    left = [f"Notes: {notes}"] if notes else []
+    return [*framed(f"ITERATION {number}", f"Started: {precise_moment(at)}", *left), "", "CLAUDE OUTPUT:"]
 
 
 def iteration_closing(event: IterationFinished, at: float) -> list[str]:

@@ -1,6 +1,6 @@
-"""The log of a run for people: `iterate-*.log`. Whole, in order, and never a reason for the run to fail.
+"""The log of a run: `iterate-*.log`. Complete, in order, and never a reason for the run to fail.
 
-Only beyond a size that nobody would read it goes on without Claude's words, and says so.
+Only beyond LARGEST bytes it leaves out what Claude says, and says so.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from claude_iterate.text.line_blocks import WHOLE
 from claude_iterate.text.transcript import Transcript
 
 OURS = "[claude-iterate] "
-"""Stands before our own lines, so that nobody takes them for Claude's."""
+"""Marks our own lines among Claude's."""
 LONGEST_WAIT = 1.0
 LARGEST = 1024 * 1024 * 1024
-"""Bytes of Claude's words in one log. A program that prints without end would fill the disk in minutes."""
+"""Bytes of Claude's words in one log. A program that prints without end can fill a disk in minutes."""
 CUT = f"{OURS}This log is very long. From here on it leaves out what Claude says and does."
 
 

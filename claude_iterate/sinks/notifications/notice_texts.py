@@ -1,4 +1,4 @@
-"""What notifications say: one function for each kind. Pure functions. An ending without a row is told as an error."""
+"""What notifications say: one function for each kind. Pure functions. An ending without a row is an error."""
 
 from __future__ import annotations
 

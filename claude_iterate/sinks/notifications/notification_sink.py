@@ -43,7 +43,7 @@ class Notifier:
         self._over = threading.Event()
 
     def __call__(self, entry: Entry, state: RunState) -> None:
-        """Queue the notices of an entry. An iteration that claims completion is told when its claim has failed."""
+        """Queue the notices of an entry. An iteration that claims completion is reported when its claim has failed."""
         event = entry.event
         if isinstance(event, IterationStarted):
             self._start()  # loading httpx takes a while, and Claude works now

@@ -1,6 +1,6 @@
-"""Saves a workspace as a compressed archive that is there whole or not at all; the workspace is only read.
+"""Saves a workspace as a compressed archive, whole or not at all; the workspace is only read.
 
-An archive counts as saved when it was read back from the disk and holds all that was packed.
+An archive counts as saved when it was read back from the disk and holds everything that was packed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from claude_iterate.errors import ArchiveProblem
-from claude_iterate.workspace.archives import tar_archive
+from claude_iterate.workspace.archives import archive_readers
 from claude_iterate.workspace.archives.archive_entries import MANIFEST, NOT_OF_THE_WORK, Entry, judged, leading_outside
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.files.folders import reason
@@ -22,15 +22,15 @@ from claude_iterate.workspace.layout import Layout
 
 ENDING = ".tar.gz"
 _LONGEST_NAME = 72
-"""Of the workspace's name within the archive's: with time and number it stays a name that every command takes."""
+"""Characters of the workspace's name in the archive's name, so that every command accepts it with time and number."""
 
 
 class Saved(NamedTuple):
-    """A new archive, and what is to be said of it."""
+    """A new archive, and what the user should know about it."""
 
     path: Path
     outside_links: list[str]
-    """Links that lead out of the workspace; restoring them must be asked for."""
+    """Links that lead out of the workspace; they are restored only with --outside-links."""
     left_out: list[str]
     """Pipes, sockets and devices: they have no content that could be kept."""
 
@@ -44,25 +44,25 @@ def save(layout: Layout, archive_folder: Path) -> Saved:
         atomic.remove_abandoned(archive_folder)
         path = _free(archive_folder, f"{layout.name[:_LONGEST_NAME]}-{moment:%Y-%m-%dT%H-%M-%S}")
         packed = _Packing(layout, path.name, moment)
-        with atomic.replacing(path, private=True) as replacement:
-            packed.write(replacement.file)
-            replacement.file.flush()
-            os.fsync(replacement.file.fileno())
-            entries = packed.read_back(replacement.path)
+        with atomic.replacing(path, private=True) as file:
+            packed.write(file)
+            file.flush()
+            os.fsync(file.fileno())
+            entries = packed.read_back(Path(file.name))
     except (OSError, tarfile.TarError, RecursionError) as error:
         raise _failed(layout, archive_folder, error) from None
     return Saved(path, [entry.name for entry in leading_outside(entries)], packed.left_out)
 
 
 class _Tar(tarfile.TarFile):
-    """Remembers what the tar format has no word for: tarfile passes over it without one."""
+    """Remembers what the tar format cannot hold: tarfile skips it silently."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
         self.skipped: list[str] = []
         super().__init__(*given, **more)
 
     def gettarinfo(self, name: Any = None, arcname: Any = None, fileobj: Any = None) -> tarfile.TarInfo:
-        """As ever; for a socket that is None, whatever the type says."""
+        """As usual; for a socket the result is None, although the type does not say so."""
         found: Any = super().gettarinfo(name, arcname, fileobj)
         if found is None:
             self.skipped.append(str(arcname))
@@ -70,7 +70,7 @@ class _Tar(tarfile.TarFile):
 
 
 class _Packing:
-    """One archive in the making; remembers what went in."""
+    """One archive that is being written; remembers what went in."""
 
     def __init__(self, layout: Layout, archive_name: str, moment: datetime) -> None:
         self._layout = layout
@@ -101,9 +101,9 @@ class _Packing:
             self.left_out += [skipped.partition("/")[2] for skipped in archive.skipped]
 
     def read_back(self, path: Path) -> list[Entry]:
-        """What the archive holds, having made sure that it is all that was packed."""
+        """What the archive holds, checked to be all that was packed."""
         try:
-            with tar_archive.opened(path) as reader:
+            with archive_readers.opened(path) as reader:
                 entries = judged(reader.entries(), "the archive", outside_links=True)
         except ArchiveProblem as problem:
             raise tarfile.ReadError(problem.message.rstrip(".")) from None

@@ -1,7 +1,10 @@
 """What an archive holds, judged as a whole before any of it is written.
 
-An archive may come from anywhere. What is taken out of it are files, folders and links below one folder; a name that
-leads elsewhere, a device, or more than anybody would archive condemns all of it.
+An archive may come from anywhere. Only files, folders and links below one folder are taken out of it; a name that leads
+elsewhere, a device or an absurd size makes us refuse all of it.
+
+`tarfile.data_filter` is not used: it had five CVEs in 2025 (python/cpython#135034) and further bypasses since, and it
+judges one member at a time while others are already on the disk.
 """
 
 from __future__ import annotations
@@ -15,17 +18,17 @@ from claude_iterate.errors import ArchiveProblem
 MOST_ENTRIES = 200_000
 MOST_BYTES = 1 << 40
 DEEPEST = 200
-"""Deeper trees cannot be deleted again by a program that calls itself per folder."""
+"""Programs that recurse per folder cannot delete deeper trees."""
 
 MANIFEST = ".archived.json"
 LOCK = ".lock"
 NOT_OF_THE_WORK = frozenset({MANIFEST, LOCK})
-"""At the top of an archive: what describes the archive, or belongs to the place where the workspace stood."""
+"""At the top of an archive: what describes the archive, or belongs to the old place of the workspace."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing in an archive. `path` is relative to the workspace, in parts; the workspace itself has none."""
+    """One thing in an archive. `path` is relative to the workspace, in parts; that of the workspace itself is empty."""
 
     path: tuple[str, ...]
     kind: str
@@ -35,11 +38,11 @@ class Entry:
     modified: float = 0.0
     target: str = ""
     source: Any = None
-    """Where the content is; known to whoever made the entry."""
+    """Where the content is; only the reader that made the entry uses it."""
 
     @property
     def name(self) -> str:
-        """The path as people read it."""
+        """The path as one text."""
         return "/".join(self.path)
 
 
@@ -56,7 +59,7 @@ def parts(name: str) -> tuple[str, ...]:
 
 
 def judged(entries: Iterable[Entry], archive: str, room: int = MOST_BYTES, outside_links: bool = False) -> list[Entry]:
-    """All entries, or an ArchiveProblem: nothing of a bad archive is taken. `room` is how many bytes may come out."""
+    """All entries, or an ArchiveProblem: nothing of a bad archive is used. `room` is how many bytes may come out."""
     found: list[Entry] = []
     size = 0
     for entry in entries:
@@ -92,7 +95,7 @@ def refused(archive: str, what: str) -> ArchiveProblem:
 
 
 def _stays_inside(link: Entry) -> bool:
-    """Up through real folders first, then down: whatever links it meets on the way down stay inside as well."""
+    """It goes up through real folders first, then down; the links that it meets on the way down stay inside as well."""
     if not link.target or link.target.startswith("/") or "\0" in link.target:
         return False
     steps = [step for step in link.target.split("/") if step not in {"", "."}]
@@ -103,21 +106,21 @@ def _stays_inside(link: Entry) -> bool:
 
 
 def _judge_places(entries: list[Entry], archive: str) -> None:
-    """Each path is there once, below folders only; a hard link means a file that came before it."""
+    """Each path occurs once and only below folders; a hard link points to a file that came before it."""
     kinds: dict[tuple[str, ...], str] = {(): "folder"}
     for entry in entries:
         before = kinds.get(entry.path)
         if before is not None and not before == entry.kind == "folder":
             raise refused(archive, f"{entry.name or 'its top folder'} twice, or not as a folder")
         if entry.kind == "same" and kinds.get(tuple(entry.target.split("/"))) not in {"file", "same"}:
-            raise refused(archive, f"a hard link to what is no file in it: {entry.name} -> {entry.target}")
+            raise refused(archive, f"a hard link to something that is not a file in it: {entry.name} -> {entry.target}")
         kinds[entry.path] = entry.kind
     folders: set[tuple[str, ...]] = {()}
     for entry in entries:
         above = entry.path[:-1]
         while above not in folders:
             if kinds.get(above, "folder") != "folder":
-                raise refused(archive, f"{entry.name}, which lies below what is no folder")
+                raise refused(archive, f"{entry.name}, which lies below something that is not a folder")
             folders.add(above)
             above = above[:-1]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from claude_iterate.core import names
 from claude_iterate.errors import ArchiveProblem, UsageProblem
-from claude_iterate.workspace.archives import tar_archive
+from claude_iterate.workspace.archives import archive_readers
 from claude_iterate.workspace.archives.archive_creation import ENDING
 from claude_iterate.workspace.archives.archive_entries import MANIFEST
 from claude_iterate.workspace.files.folders import reason
@@ -31,7 +31,7 @@ class Archive:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Its name, without the ending."""
         return self.path.name.removesuffix(ENDING)
 
     @property
@@ -71,7 +71,7 @@ class Archive:
 
 
 def archives(folder: Path) -> list[Archive]:
-    """All there are, newest first. What no command would accept by name is none of ours."""
+    """All archives, newest first. What has a name that no command accepts is left out."""
     try:
         with os.scandir(folder) as entries:
             found = [Archive(Path(entry.path), {}) for entry in entries if _is_archive(entry)]
@@ -91,7 +91,7 @@ def checked(name: str) -> str:
 
 
 def find(folder: Path, name: str) -> Archive:
-    """The archive of this name; with its ending or, where that is clear, without."""
+    """The archive of this name, given with or without its ending."""
     checked(name)
     path = folder / name
     if name.endswith(ENDING) or not path.is_dir():
@@ -107,8 +107,8 @@ def _looked_at(path: Path) -> Archive:
     if not path.name.endswith(ENDING):
         return _folder(path)
     try:
-        with tar_archive.opened(path) as reader:
-            return Archive(path, reader.glance())
+        with archive_readers.opened(path) as reader:
+            return Archive(path, reader.manifest())
     except ArchiveProblem as problem:
         return Archive(path, {}, problem.message)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Brings an archived workspace back, under its old name or another. The archive stays as it is.
+"""Restores an archived workspace, under its old name or another. The archive stays as it is.
 
-All of it is judged first. Then it is made beside its place: folders, files, and the links last, so that nothing can be
-written through a link; and only the finished workspace takes its place.
+The whole archive is judged first. Then the workspace is made beside its place: folders, files, and the links last, so
+that nothing can be written through a link. Only the finished workspace takes its place.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from claude_iterate.core import names
 from claude_iterate.errors import ArchiveProblem, UsageProblem
-from claude_iterate.workspace.archives import tar_archive
+from claude_iterate.workspace.archives import archive_readers
 from claude_iterate.workspace.archives.archive_entries import (
     MANIFEST,
     MOST_BYTES,
@@ -26,9 +26,9 @@ from claude_iterate.workspace.archives.archive_entries import (
     leading_outside,
 )
 from claude_iterate.workspace.archives.archive_list import Archive
-from claude_iterate.workspace.archives.folder_archive import FolderReader
+from claude_iterate.workspace.archives.archive_readers import FolderReader, Source
 from claude_iterate.workspace.files import atomic
-from claude_iterate.workspace.files.folders import appearing, reason
+from claude_iterate.workspace.files.folders import new_folder, reason
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import creation
 
@@ -43,16 +43,8 @@ class Contents(NamedTuple):
     metadata: dict[str, Any]
 
 
-class Source(Protocol):
-    """Where entries and their bytes come from: a compressed archive or a folder."""
-
-    def entries(self) -> Iterator[Entry]: ...
-    def content(self, entry: Entry) -> IO[bytes]: ...
-    def document(self, entry: Entry) -> dict[str, Any]: ...
-
-
 def contents(archive: Archive) -> Contents:
-    """A look inside, all the way: a damaged or hostile archive is an ArchiveProblem."""
+    """What is in the archive, read to its end: a damaged or hostile one is an ArchiveProblem."""
     with _opened(archive) as source:
         entries = judged(source.entries(), archive.name, outside_links=True)
         about = [entry for entry in entries if entry.path == (".metadata.json",) and entry.kind == "file"]
@@ -62,7 +54,7 @@ def contents(archive: Archive) -> Contents:
             sum(entry.kind == "link" for entry in work),
             sum(entry.size for entry in work),
             [entry.name for entry in leading_outside(entries)],
-            source.document(about[0]) if about else {},
+            archive_readers.document(source, about[0]) if about else {},
         )
 
 
@@ -95,7 +87,7 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> str:
         with _opened(archive) as source:
             entries = judged(source.entries(), archive.name, _room(folder), outside_links)
             _check_kind(archive, entries)
-            with appearing(folder, mode=_own_mode(entries)) as made:
+            with new_folder(folder, mode=_own_mode(entries)) as made:
                 wanted = [entry for entry in entries if entry.path and entry.name not in NOT_OF_THE_WORK]
                 _write_files(source, wanted, made)
                 if all(entry.name != ".metadata.json" for entry in wanted):
@@ -117,7 +109,7 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> str:
 
 
 def _room(folder: Path) -> int:
-    """Free space where the workspace will be; unknown is no reason to refuse."""
+    """Free space where the workspace will be; if it is unknown, nothing is refused for it."""
     for place in folder.parents:
         with contextlib.suppress(OSError):
             return shutil.disk_usage(place).free
@@ -141,7 +133,7 @@ def _write_files(source: Source, entries: Iterable[Entry], made: Path) -> None:
         elif entry.kind == "same":
             os.link(made.joinpath(*entry.target.split("/")), path, follow_symlinks=False)
         elif entry.kind == "file":
-            # An existing file, or a link, would be one that we did not make: refused.
+            # An existing file or link would be one that we did not make: O_EXCL refuses it.
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             with os.fdopen(handle, "wb") as file, source.content(entry) as content:
                 shutil.copyfileobj(content, file)
@@ -152,12 +144,12 @@ def _write_files(source: Source, entries: Iterable[Entry], made: Path) -> None:
 
 
 def _folder_mode(entry: Entry) -> int:
-    """Who may do what, as it was; but the owner may always look in and delete. Nothing beyond the permissions."""
+    """The permissions as they were, but the owner can always read and delete. No setuid or sticky bits."""
     return entry.mode & 0o777 | 0o700
 
 
 def _own_mode(entries: Iterable[Entry]) -> int | None:
-    """That of the workspace's own folder, if the archive knows it."""
+    """The mode of the workspace's own folder, if the archive holds it."""
     return next((_folder_mode(entry) for entry in entries if not entry.path and entry.kind == "folder"), None)
 
 
@@ -168,7 +160,7 @@ def _place(made: Path, entry: Entry) -> Path:
 
 
 def _correct_name(path: Path, name: str) -> None:
-    """The metadata of a workspace under another name says so; otherwise it stays byte for byte."""
+    """Write the workspace's name into its metadata if it changed; otherwise the file stays byte for byte."""
     try:
         document = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError, RecursionError):
@@ -182,7 +174,7 @@ def _opened(archive: Archive) -> Iterator[Source]:
     if archive.is_folder:
         if archive.problem:
             raise ArchiveProblem(archive.problem, f"Take what you need from it by hand: {archive.path}")
-        yield FolderReader(archive)
+        yield FolderReader(archive.path)
         return
-    with tar_archive.opened(archive.path) as reader:
+    with archive_readers.opened(archive.path) as reader:
         yield reader

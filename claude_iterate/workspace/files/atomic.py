@@ -13,7 +13,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from claude_iterate.system import locks
 
@@ -21,34 +21,27 @@ _TEMPORARY = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
 _ATTEMPTS = 3
 
 
-class Replacement(NamedTuple):
-    """The file that is being written, and its temporary path."""
-
-    file: IO[bytes]
-    path: Path
-
-
 @contextlib.contextmanager
-def replacing(path: Path, private: bool = False) -> Iterator[Replacement]:
-    """Yields a file to write. Afterwards it replaces `path`; after an error `path` is unchanged and nothing is left.
+def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
+    """Yields a file to write, whose `name` is temporary. Afterwards it replaces `path`; after an error nothing is left.
 
     A symlink is followed. The mode of an existing file is kept, unless the file is to be private.
     """
     target = Path(os.path.realpath(path))
     remove_abandoned(target.parent, target.name)
-    handle, temporary = _locked_file(target)
+    file = _locked_file(target)
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield Replacement(file, Path(temporary))
+        with file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
             if not private:
-                os.chmod(temporary, _mode_for(target))
-            os.replace(temporary, target)
+                os.chmod(file.name, _mode_for(target))
+            os.replace(file.name, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError) and error.filename in {None, temporary}:
+            os.unlink(file.name)
+        if isinstance(error, OSError) and error.filename in {None, file.name}:
             error.filename = str(target)  # a full disk names no file, and the temporary name means nothing to users
         raise
     sync_folder(target.parent)
@@ -56,8 +49,8 @@ def replacing(path: Path, private: bool = False) -> Iterator[Replacement]:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Replace the file."""
-    with replacing(path) as replacement:
-        replacement.file.write(data)
+    with replacing(path) as file:
+        file.write(data)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -93,9 +86,9 @@ def _temporary_files(folder: Path, targets: tuple[str, ...]) -> list[Path]:
 def _with_free_lock(path: Path, remove: bool = False) -> bool:
     """True for a regular file that no writer has locked. It is removed under the lock, before a writer can take it."""
     with contextlib.suppress(OSError):
-        if os.path.islink(path) or not os.path.isfile(path):
+        if not os.path.isfile(path):
             return False
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
         try:
             if not locks.try_lock(handle):
                 return False
@@ -107,21 +100,23 @@ def _with_free_lock(path: Path, remove: bool = False) -> bool:
     return False
 
 
-def _locked_file(target: Path) -> tuple[int, str]:
+def _locked_file(target: Path) -> IO[bytes]:
     """A new temporary file with a lock on it.
 
     Between making and locking it another process may take it for abandoned: then we make another one. Where files
     cannot be locked (some network disks), no process takes it for abandoned, and we go on without.
     """
     for attempt in range(_ATTEMPTS):
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-        locked = locks.try_lock(handle)
-        if (locked and os.fstat(handle).st_nlink) or attempt == _ATTEMPTS - 1:
+        file = tempfile.NamedTemporaryFile(
+            "wb", prefix=f".{target.name}.", suffix=".tmp", dir=target.parent, delete=False
+        )
+        locked = locks.try_lock(file.fileno())
+        if (locked and os.fstat(file.fileno()).st_nlink) or attempt == _ATTEMPTS - 1:
             break
-        os.close(handle)
+        file.close()
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
-    return handle, temporary
+            os.unlink(file.name)
+    return file
 
 
 def _mode_for(target: Path) -> int:

@@ -20,18 +20,18 @@ from claude_iterate.workspace.files.foreign import NOT_A_FOLDER, is_folder
 
 
 @contextlib.contextmanager
-def appearing(folder: Path, replace: bool = False, mode: int | None = None) -> Iterator[Path]:
-    """Yields a folder to fill; when that went well, it stands at `folder`. An OSError leaves nothing behind."""
+def new_folder(folder: Path, replace: bool = False, mode: int | None = None) -> Iterator[Path]:
+    """Yields a folder to fill; afterwards it becomes `folder`. After an error nothing is left of it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         yield made
-        # mkdtemp makes private folders; ours is as open as the one it stands in, unless it is said how open.
+        # mkdtemp makes private folders; ours gets the mode of its parent, unless the caller gives one.
         made.chmod(folder.parent.stat().st_mode & 0o777 if mode is None else mode)
         if replace and os.path.lexists(folder):
             _exchange(made, folder)
         else:
-            # Onto a folder that somebody made meanwhile this fails, because what we make is never empty.
+            # This fails if another process made the folder meanwhile, because what we make is never empty.
             made.rename(folder)
     finally:
         shutil.rmtree(made, ignore_errors=True)
@@ -58,15 +58,15 @@ def _in_the_way(path: Path) -> Path | None:
 
 
 def remove(path: Path) -> None:
-    """Delete a file or folder: out of sight in one step, then away. No list ever shows half of it."""
-    # Renamed within its folder: a read-only folder may not be moved into another one.
-    here, doomed = path, _aside(path)
+    """Delete a file or folder. It is renamed first, so that no list ever shows half of it."""
+    # Renamed within its parent: a read-only folder cannot be moved into another one.
+    here, hidden = path, _hidden(path)
     try:
         if path.is_symlink() or not path.is_dir():
             path.unlink()
             return
-        here = path.rename(doomed)
-        shutil.rmtree(doomed)
+        here = path.rename(hidden)
+        shutil.rmtree(hidden)
     except OSError as error:
         raise WorkspaceProblem(
             f"{here} could not be deleted: {error.strerror}.",
@@ -75,7 +75,7 @@ def remove(path: Path) -> None:
 
 
 def _exchange(made: Path, folder: Path) -> None:
-    old = folder.rename(_aside(folder))
+    old = folder.rename(_hidden(folder))
     try:
         made.rename(folder)
     except OSError:
@@ -87,5 +87,5 @@ def _exchange(made: Path, folder: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _aside(path: Path) -> Path:
+def _hidden(path: Path) -> Path:
     return path.with_name(f".{path.name}.deleted.{os.getpid()}")

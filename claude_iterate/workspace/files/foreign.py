@@ -18,12 +18,21 @@ NOT_A_FOLDER = "a link or a file, not a folder"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
+class Fingerprint(NamedTuple):
+    """Equal fingerprints mean that the file was not written in between, not even with the same content."""
+
+    inode: int
+    modified: int
+    size: int
+    content: bytes
+
+
 class Found(NamedTuple):
-    """The first bytes of a regular file, whether they are all of it, and what the system says of the file."""
+    """The first bytes of a regular file, whether they are all of it, and its fingerprint."""
 
     data: bytes
     whole: bool
-    about: os.stat_result
+    fingerprint: Fingerprint
 
 
 def read(path: Path, most: int = MOST) -> bytes | None:
@@ -48,10 +57,11 @@ def look(path: Path, most: int = MOST) -> Found:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
             raise _irregular(path)
-        data = _taken(handle, most + 1)
+        data = _read_up_to(handle, most + 1)
     finally:
         os.close(handle)
-    return Found(data[:most], len(data) <= most, about)
+    seen = Fingerprint(about.st_ino, about.st_mtime_ns, about.st_size, data)
+    return Found(data[:most], len(data) <= most, seen)
 
 
 def is_folder(path: Path) -> bool | None:
@@ -73,7 +83,7 @@ def _irregular(path: Path) -> OSError:
     return OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
-def _taken(handle: int, most: int) -> bytes:
+def _read_up_to(handle: int, most: int) -> bytes:
     """Up to this many bytes; a file that grows while it is read ends there too."""
     parts: list[bytes] = []
     left = most

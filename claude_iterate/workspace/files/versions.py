@@ -1,4 +1,4 @@
-"""A file as it is at one moment, to tell afterwards whether somebody wrote it since: an old one proves nothing."""
+"""A file at one moment, to see afterwards whether it was written since: an old file proves nothing."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from claude_iterate.workspace.files import foreign
 
 
 class Snapshot(NamedTuple):
-    """The content, None when there is no file, and the marks by which a rewrite shows even if the text is the same."""
+    """The content, None when there is no file, and the fingerprint, which shows a rewrite with the same text too."""
 
     data: bytes | None
-    marks: tuple[int, int, int] | None = None
+    fingerprint: foreign.Fingerprint | None = None
 
     def is_newer_than(self, before: Snapshot) -> bool:
         """True when the file is there and was written since."""
-        return self.data is not None and self.marks != before.marks
+        return self.data is not None and self.fingerprint != before.fingerprint
 
 
 def look(path: Path) -> Snapshot:
@@ -32,5 +32,4 @@ def look(path: Path) -> Snapshot:
         ) from None
     if not found.whole:
         raise WorkspaceProblem(f"{path} is larger than {foreign.MOST >> 20} MiB.", "Move it away, or shorten it.")
-    about = found.about
-    return Snapshot(found.data, (about.st_ino, about.st_mtime_ns, about.st_size))
+    return Snapshot(found.data, found.fingerprint)

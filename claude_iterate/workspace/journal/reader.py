@@ -66,13 +66,16 @@ def documents(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lam
 
 def last_run(layout: Layout, purposes: Collection[str] = ()) -> tuple[str, RunState] | None:
     """The newest run that has begun, folded; of these purposes, if any are named. An empty journal does not count."""
+    run = next(newest(layout, purposes), None)
+    return (run, fold(milestones(layout.journal(run)))) if run is not None else None
+
+
+def newest(layout: Layout, purposes: Collection[str] = ()) -> Iterator[str]:
+    """The runs that have begun, newest first; of these purposes, if any are named."""
     for run in reversed(layout.run_ids()):
-        path = layout.journal(run)
-        if path.is_file():
-            state = fold(milestones(path))
-            if state.started is not None and (not purposes or state.started.purpose in purposes):
-                return run, state
-    return None
+        started = beginning(layout.journal(run))
+        if started is not None and (not purposes or started.purpose in purposes):
+            yield run
 
 
 class _Place(msgspec.Struct):

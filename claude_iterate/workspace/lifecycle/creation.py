@@ -1,6 +1,6 @@
-"""Makes a workspace and mends a damaged one.
+"""Makes a workspace and repairs a damaged one.
 
-A new one is made beside its place and renamed there, so that nobody ever sees half of it.
+A new workspace is made beside its place and renamed, so that no command ever sees half of it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Notes and remaining steps. The agent keeps this file up to date while it works.
 
 
 def make(layout: Layout, mode: str, settings: Mapping[str, Any], instructions: bytes | None = None) -> None:
-    """Make a new workspace, with instructions if there are any yet."""
+    """Make a new workspace, with its instructions if there are any."""
     try:
-        with folders.appearing(layout.folder) as made:
+        with folders.new_folder(layout.folder) as made:
             _fill(Layout(layout.root, made), _document(layout.name, mode, settings), instructions)
     except OSError as error:
         raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
 
 
-def mend(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
+def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
     """Repair what is missing or damaged; keep every file, and what the metadata still says."""
     try:
         document = metadata.read(layout.metadata).document
@@ -42,7 +42,7 @@ def mend(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
             _keep_damaged(layout)
     whole = (_document(layout.name, "loop", {}) | document if document else rebuilt(layout)) | {"name": layout.name}
     if document and "format" not in document:
-        del whole["format"]  # it stays a file of the original: there a default value sets nothing
+        del whole["format"]  # it stays a file of the original, in which a default value sets nothing
     if mode is not None:
         whole["mode"] = mode
     own = whole.get("config")

@@ -1,6 +1,6 @@
-"""A dry run is a rehearsal: what it wrote is put back to how it was before the first real run.
+"""What a dry run wrote is undone before the next real run.
 
-The fake works in the workspace as Claude would; real work must not find its ticked boxes and its claim.
+The fake Claude works in the workspace as Claude would; a real run must not find its ticked boxes and its claim.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def _content(path: Path) -> bytes | None:
 
 
 def _folder(layout: Layout) -> Path:
-    return layout.runs / ".before-rehearsal"
+    return layout.runs / ".before-rehearsal"  # the name that earlier versions wrote
 
 
 def begin(layout: Layout) -> None:
-    """Before a dry run: keep how things are, unless an earlier rehearsal did."""
+    """Before a dry run: keep the files as they are, unless an earlier dry run did."""
     kept = _folder(layout)
     if kept.exists():
         (kept / _ENDED).unlink(missing_ok=True)
@@ -40,7 +40,7 @@ def begin(layout: Layout) -> None:
 
 
 def end(layout: Layout) -> None:
-    """After a dry run: remember what it left, to tell it from what a person writes later."""
+    """After a dry run: remember what it left, to distinguish that from what the user writes later."""
     for name in _KEPT:
         if (layout.folder / name).is_file():
             shutil.copy2(layout.folder / name, _folder(layout) / (name + _LEFT))
@@ -48,13 +48,13 @@ def end(layout: Layout) -> None:
 
 
 def clear_away(layout: Layout) -> bool:
-    """Before a real run: put back what the rehearsal found; True when there was one. A person's edits stay."""
+    """Before a real run: restore what the dry run found; True when there was one. The user's edits stay."""
     kept = _folder(layout)
     if not kept.is_dir():
         return False
     ended = (kept / _ENDED).exists()
     for name in _KEPT:
-        # One that was killed could not say what it left; then all of it is the rehearsal's.
+        # A dry run that was killed could not record what it left; then everything counts as its work.
         if ended and _content(layout.folder / name) != _content(kept / (name + _LEFT)):
             continue
         if (kept / name).exists():

@@ -1,4 +1,4 @@
-"""A project and its workspaces: find, make, look up, reset. A workspace appears whole or not at all."""
+"""A project and its workspaces: find, make, look up, reset. A workspace is made whole or not at all."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from claude_iterate.workspace.settings_files import settings_reader
 
 @dataclass(frozen=True)
 class Project:
-    """A project root and what its settings say. Settings are read on first use, so that `config` can mend them."""
+    """A project root and its settings. Settings are read on first use, so that `config` can fix them."""
 
     root: Path
     environ: Mapping[str, str]
     flags: Layer | None = None
-    """What the command line says for all commands; a command's own flags are stronger."""
+    """The global flags of the command line; a command's own flags are stronger."""
 
     @classmethod
     def find(cls, cwd: Path, environ: Mapping[str, str], flags: Layer | None = None) -> Project:
@@ -62,7 +62,7 @@ class Project:
         return self._within(said) if said else settings_reader.user_folder(self.environ).absolute() / "templates"
 
     def workspaces(self) -> list[str]:
-        """The names there are, sorted. A folder whose name no command would accept is none of ours."""
+        """The names of all workspaces, sorted. A folder with a name that no command accepts is left out."""
         try:
             return named_folders(self.workspaces_folder)
         except OSError as error:
@@ -70,7 +70,7 @@ class Project:
             raise WorkspaceProblem(f"The workspaces cannot be listed: {why}.", hint) from None
 
     def exists(self, name: str) -> bool:
-        """True when there is a folder of this name, damaged or not."""
+        """True when there is a workspace of this name, damaged or not."""
         return os.path.isdir(self.workspaces_folder / names.checked(name))  # noqa: PTH112 - Path.is_dir may raise
 
     def layout(self, name: str) -> Layout:
@@ -89,13 +89,13 @@ class Project:
         force: bool = False,
         instructions: bytes | None = None,
     ) -> Layout:
-        """Make a workspace. `settings` are accepted values by dotted key; `force` mends one that is there."""
+        """Make a workspace. `settings` are accepted values by dotted key; `force` repairs one that is there."""
         layout = Layout(self.root, self.workspaces_folder / names.checked(name))
         if not os.path.lexists(layout.folder):
             creation.make(layout, mode or "loop", settings or {}, instructions)
         elif force and layout.folder.is_dir():
             with run_lock.hold(layout.lock, name, "init"):
-                creation.mend(layout, mode, settings or {})
+                creation.repair(layout, mode, settings or {})
         elif layout.metadata.exists():
             raise WorkspaceProblem(
                 f"Workspace already exists: {name}",
@@ -103,7 +103,7 @@ class Project:
             )
         else:
             raise WorkspaceProblem(
-                f"{layout.folder} exists but is no workspace.",
+                f"{layout.folder} exists but is not a workspace.",
                 f"Make it one, keeping what is in it: claude-iterate init {name} --force"
                 if layout.folder.is_dir()
                 else "Move it away, or choose another name.",
@@ -116,7 +116,7 @@ class Project:
         return resolve([*layers, *(layer for layer in (self.flags, flags) if layer is not None)])
 
     def reset(self, layout: Layout) -> list[str]:
-        """Counters to 0, a stale claim out of the way; says what was done. Refused while running."""
+        """Set counters to 0 and remove a stale claim; returns what was done. Refused while running."""
         return summary.reset(layout)
 
     def _within(self, text: str) -> Path:

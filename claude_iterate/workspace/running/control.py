@@ -1,10 +1,10 @@
-"""Requests to a running loop: small files that one process writes whole and the runner takes away.
+"""Requests to a running loop: small files that a command writes whole and the runner removes.
 
-A request names the run it is for, so that no clock has to tell old ones from new ones. Before the runner takes it away,
-it lays its answer beside it: only the runner knows what the request means now, and it knows it at once.
+A request names the run it is for, so that old requests are recognised without a clock. Before the runner removes it, it
+writes an answer beside it: only the runner knows what the request means at that moment.
 
-Anybody can put anything into this folder. What is named like a request and is none is removed and told; what has
-another name is somebody's file and stays. Nothing of it ever stops the runner.
+The folder may hold anything. A file that is named like a request and is not one is removed with a warning; a file with
+another name stays, with a warning. Nothing in the folder can stop the runner.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _NAME = rf"[0-9]{{20}}-(?:{'|'.join(VERBS)})-[0-9a-f]{{6}}\.json"
 _REQUEST = re.compile(_NAME)
 _ANSWER = re.compile(rf"\.{_NAME}\.answer")
 _LARGEST = 64 * 1024
-_TOLD_ONE_BY_ONE = 3
+_MOST_WARNINGS = 3
 
 
 class Request(NamedTuple):
-    """What somebody wants of the run."""
+    """What the user wants the run to do."""
 
     verb: str
     now: bool = False
 
 
 def post(layout: Layout, run: str, verb: str, now: bool = False) -> str:
-    """Ask something of a run; the name of the request."""
+    """Write a request; returns its name."""
     identity = f"{time.time_ns():020d}-{verb}-{os.urandom(3).hex()}.json"
     try:
         foreign.make_folder(layout.control)
@@ -50,12 +50,12 @@ def post(layout: Layout, run: str, verb: str, now: bool = False) -> str:
 
 
 def answered(layout: Layout, identity: str) -> bool:
-    """True once the runner has taken the request, or somebody has withdrawn it."""
+    """True when the runner has taken the request, or a command has withdrawn it."""
     return not os.path.lexists(layout.control / identity)
 
 
 def answer(layout: Layout, identity: str) -> str:
-    """What the runner said to a request that it has taken; nothing when it could not write that down. Asked once."""
+    """The runner's answer to a request that it has taken; empty when it could not write one. It is removed."""
     path = layout.control / _answer_name(identity)
     said = foreign.read(path, _LARGEST) or b""
     with contextlib.suppress(OSError):
@@ -64,7 +64,7 @@ def answer(layout: Layout, identity: str) -> str:
 
 
 def withdraw(layout: Layout, identity: str) -> bool:
-    """Take a request back that nobody has answered; False when somebody has."""
+    """Withdraw a request; False when the runner has already taken it."""
     try:
         (layout.control / identity).unlink()
     except OSError:
@@ -72,36 +72,36 @@ def withdraw(layout: Layout, identity: str) -> bool:
     return True
 
 
-class Letterbox:
+class RequestFolder:
     """The runner's side: takes the requests for one run out of the folder."""
 
     def __init__(self, layout: Layout, run: str) -> None:
         self._folder = layout.control
         self._run = run
-        self._left: set[str] = set()
-        self._barred = False
-        self._forget_old_answers()
+        self._ignored: set[str] = set()
+        self._warned = False
+        self._remove_old_answers()
 
     def take(self, reply: Callable[[Request], str]) -> Iterator[Request | str]:
-        """What has come since the last time: requests, oldest first, each answered with `reply` just before it is
-        handed out, then warnings. Cheap when there is nothing, so that it can be asked often."""
+        """What came since the last call: requests, oldest first, each answered with `reply` just before it is yielded,
+        then warnings. Cheap when there is nothing, so that it can be called often."""
         warnings: list[str] = []
         for name in self._names():
-            # A name that begins with a dot is a request in the making, or an answer.
-            if name in self._left or name.startswith("."):
+            # A name that begins with a dot is an unfinished request, or an answer.
+            if name in self._ignored or name.startswith("."):
                 continue
-            found = self._accept(self._folder / name, reply) if _REQUEST.fullmatch(name) else self._leave(name)
+            found = self._accept(self._folder / name, reply) if _REQUEST.fullmatch(name) else self._ignore(name)
             if isinstance(found, Request):
                 yield found
             else:
                 warnings.append(f"Ignored {ascii(name)[1:-1][:100]} in control/: {found}.")
-        if foreign.is_folder(self._folder) is False and not self._barred:
-            self._barred = True
+        if foreign.is_folder(self._folder) is False and not self._warned:
+            self._warned = True
             warnings.append(f"Requests cannot reach this run: control/ is {foreign.NOT_A_FOLDER}.")
         yield from _few(warnings)
 
     def _names(self) -> list[str]:
-        """What lies in the folder, sorted; nothing when it leads elsewhere."""
+        """The names in the folder, sorted; none when it is a link."""
         if not foreign.is_folder(self._folder):
             return []
         try:
@@ -110,31 +110,31 @@ class Letterbox:
         except OSError:
             return []
 
-    def _leave(self, name: str) -> str:
-        """Somebody's file, whatever it is: it stays, and is told once."""
-        self._left.add(name)
-        return "it is no request, and stays where it is"
+    def _ignore(self, name: str) -> str:
+        """A file that is not ours stays, and is reported once."""
+        self._ignored.add(name)
+        return "it is not a request, and stays where it is"
 
     def _accept(self, path: Path, reply: Callable[[Request], str]) -> Request | str:
-        """The request, answered and taken away; or why there is none."""
+        """The request, answered and removed; or why it is not one."""
         found = self._read(path)
         said = path.with_name(_answer_name(path.name))
         if isinstance(found, Request):
-            # Without an answer the request counts all the same. Never through a link, hence "x".
+            # The request counts even if the answer cannot be written. "x": never through a link.
             with contextlib.suppress(OSError), said.open("x", encoding="utf-8") as file:
                 file.write(reply(found))
         try:
             path.unlink()
         except OSError as error:
-            # It would be done again and again: so it is not done at all.
-            self._left.add(path.name)
+            # It would be carried out again and again, so it is not carried out at all.
+            self._ignored.add(path.name)
             with contextlib.suppress(OSError):
                 said.unlink()
             return f"it cannot be removed: {error.strerror}"
         return found
 
     def _read(self, path: Path) -> Request | str:
-        """The request, or why it is none."""
+        """The request, or why it is not one."""
         document: Any = None
         with contextlib.suppress(OSError, ValueError, RecursionError):
             if not path.is_file() or path.is_symlink():
@@ -145,15 +145,15 @@ class Letterbox:
                 return "it is too large for a request"
             document = json.loads(data)
         if not isinstance(document, dict):
-            return "it is no request"
+            return "it is not a request"
         if document.get("verb") not in VERBS:
             return "it asks for something unknown"
         if document.get("run") != self._run:
             return "it was meant for another run"
         return Request(document["verb"], document.get("now") is True)
 
-    def _forget_old_answers(self) -> None:
-        """Nobody waits any more for what an earlier run answered: whoever asked went away before."""
+    def _remove_old_answers(self) -> None:
+        """Remove answers of earlier runs that no command fetched."""
         for name in self._names():
             if _ANSWER.fullmatch(name):
                 with contextlib.suppress(OSError):
@@ -165,7 +165,7 @@ def _answer_name(identity: str) -> str:
 
 
 def _few(warnings: list[str]) -> list[str]:
-    """A thousand of them are told in one line."""
-    if len(warnings) <= _TOLD_ONE_BY_ONE:
+    """The first warnings, and the number of the others."""
+    if len(warnings) <= _MOST_WARNINGS:
         return warnings
-    return [*warnings[:_TOLD_ONE_BY_ONE], f"Ignored {len(warnings) - _TOLD_ONE_BY_ONE} more files in control/."]
+    return [*warnings[:_MOST_WARNINGS], f"Ignored {len(warnings) - _MOST_WARNINGS} more files in control/."]

@@ -1,7 +1,7 @@
 """Whether the process that wrote a journal still lives.
 
-A free lock alone does not tell: who copies a workspace copies the journal of a run, but not the lock that its runner
-holds. Only what a dead runner started is ended, and only the standing of a dead one is taken over.
+A free lock is not enough to know that: a copy of a workspace has the journal of a run, but not the lock that its runner
+holds. Only what a dead runner started is ended, and only the state of a dead runner is taken over.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from claude_iterate.workspace.running import run_lock
 LIVES, DEAD, UNKNOWN = "lives", "dead", "unknown"
 
 
-def fate(layout: Layout, run: str) -> str:
+def of_runner(layout: Layout, run: str) -> str:
     """LIVES, DEAD, or UNKNOWN: it ran on another machine, in another container or before the machine was restarted."""
     started = reader.beginning(layout.journal(run))
     if started is not None:
-        return _fate(started.pid, started.host, started.birth)
-    named = run_lock.named(layout.lock)  # one that was killed before its first entry is named there
-    return _fate(named.get("pid"), named.get("host"), named.get("birth")) if named.get("run") == run else UNKNOWN
+        return _liveness(started.pid, started.host, started.birth)
+    named = run_lock.named(layout.lock)  # names a runner that was killed before its first entry
+    return _liveness(named.get("pid"), named.get("host"), named.get("birth")) if named.get("run") == run else UNKNOWN
 
 
 def pid_of(layout: Layout, run: str) -> int:
-    """The runner's number, for people; 0 when nobody knows."""
+    """The runner's pid, for users; 0 when it is unknown."""
     started = reader.beginning(layout.journal(run))
     return started.pid if started is not None else 0
 
 
-def _fate(pid: Any, host: Any, birth: Any) -> str:
+def _liveness(pid: Any, host: Any, identity: Any) -> str:
     if not isinstance(pid, int):
         return UNKNOWN
     here = host == socket.gethostname()
-    if not isinstance(birth, str) or not birth:
-        # Written by an older version. A number that is in use may be another process's by now.
+    if not isinstance(identity, str) or not identity:
+        # Written by an older version. A pid that is in use may be another process by now.
         return DEAD if here and not processes.is_alive(pid) else UNKNOWN
-    counted_by = _counted_by(birth)
-    if counted_by != _counted_by(processes.start_identity(os.getpid())) or not (counted_by or here):
+    namespace = _namespace(identity)
+    if namespace != _namespace(processes.start_identity(os.getpid())) or not (namespace or here):
         return UNKNOWN
-    return LIVES if processes.is_alive(pid) and processes.start_identity(pid) == birth else DEAD
+    return LIVES if processes.is_alive(pid) and processes.start_identity(pid) == identity else DEAD
 
 
-def _counted_by(birth: str) -> str:
-    return birth.partition("/")[0]
+def _namespace(identity: str) -> str:
+    return identity.partition("/")[0]

@@ -1,7 +1,7 @@
-"""Notes: messages from a person that reach the next iteration's prompt once.
+"""Notes: messages from the user that reach the next iteration's prompt once.
 
-A note is pending as long as it lies in `notes/`. It goes to `notes/delivered/` when the iteration that had it in its
-prompt has been done: a crash in between delivers it again rather than never.
+A note is pending while it is in `notes/`. It moves to `notes/delivered/` when the iteration that had it in its prompt
+is done: after a crash in between it is delivered again, rather than never.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from claude_iterate.workspace.files import atomic, folders, foreign
 from claude_iterate.workspace.layout import Layout
 
 LARGEST = 1024 * 1024
-"""Of one note, and of all notes in one prompt; those that do not fit wait for the next one."""
+"""Bytes of one note, and of all notes in one prompt; notes that do not fit wait for the next prompt."""
 _DELIVERED = "delivered"
 
 
 class Note(NamedTuple):
-    """One note that waits."""
+    """One pending note."""
 
     name: str
     text: str
 
 
 def add(layout: Layout, text: str) -> str:
-    """Leave a note; its name. An empty or huge one is refused."""
+    """Write a note; returns its name. An empty or huge one is refused."""
     data = text.strip().encode("utf-8", "replace")
     if not data:
         raise UsageProblem("The note is empty.", f"Say something: claude-iterate note {layout.name} 'Use tabs.'")
@@ -52,7 +52,7 @@ def add(layout: Layout, text: str) -> str:
 
 
 def trouble(layout: Layout) -> str:
-    """Why no note can be read; nothing when all is well. Notes that cannot be put away would come again and again."""
+    """Why no note can be read, else empty. Notes that cannot be moved would be delivered again and again."""
     for folder in (layout.notes, layout.notes / _DELIVERED):
         if foreign.is_folder(folder) is False:
             return f"{folder.relative_to(layout.folder)}/ is {foreign.NOT_A_FOLDER}"
@@ -60,7 +60,7 @@ def trouble(layout: Layout) -> str:
 
 
 def pending(layout: Layout) -> list[Note]:
-    """The notes for the next prompt, oldest first. What cannot be read, or is no plain file, is passed over."""
+    """The notes for the next prompt, oldest first. What cannot be read, or is not a plain file, is skipped."""
     if trouble(layout):
         return []
     try:
@@ -80,10 +80,10 @@ def pending(layout: Layout) -> list[Note]:
 
 
 def delivered(layout: Layout, names: Iterable[str]) -> None:
-    """These have reached their iteration. One that cannot be put away is delivered again."""
+    """Move the notes that reached their iteration. One that cannot be moved is delivered again."""
     for name in names:
         with contextlib.suppress(OSError):
-            # Neither of them may lead out of the workspace: what lies there is not ours to move or to replace.
+            # Neither folder may lead out of the workspace: we must not move or replace files elsewhere.
             foreign.make_folder(layout.notes)
             foreign.make_folder(layout.notes / _DELIVERED)
             (layout.notes / name).rename(layout.notes / _DELIVERED / name)
@@ -94,7 +94,7 @@ def _is_note(entry: os.DirEntry[str]) -> bool:
 
 
 def _text(path: Path) -> str:
-    """The note, whoever wrote it; one that is larger than `add` would have allowed is cut."""
+    """The text of the note; one that is larger than `add` allows is cut."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)

@@ -1,4 +1,4 @@
-"""One run per workspace: a kernel lock, so a crash frees it; the file tells who holds it."""
+"""One run per workspace: a kernel lock, which a crash frees, on a file that names its holder."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import locks, processes
 from claude_iterate.workspace.files.folders import unwritable_workspace
 
-_ASKING = 0.5
+_RETRY_FOR = 0.5
 
 
 class Held:
-    """The lock in our hands. Its file tells others what it is held for."""
+    """The lock while we hold it. Its file says what it is held for."""
 
     def __init__(self, handle: int, purpose: str) -> None:
         self._handle = handle
         self._me = {"pid": os.getpid(), "host": socket.gethostname(), "birth": processes.start_identity(os.getpid())}
-        self._me["started"] = _now()
-        self.tell(purpose)
+        self._me["started"] = formats.moment(time.time())
+        self.record(purpose)
 
-    def tell(self, run: str) -> None:
-        """Write down what the lock is held for: the id of a run, or a word such as `reset`."""
-        # Shortened afterwards: the room that the file has cannot be lost to others, however full the disk is.
+    def record(self, run: str) -> None:
+        """Write into the file what the lock is held for: the id of a run, or a word such as `reset`."""
+        # Truncated after the write: the file keeps its blocks, so this works on a full disk too.
         os.ftruncate(self._handle, os.pwrite(self._handle, json.dumps(self._me | {"run": run}).encode(), 0))
 
 
@@ -42,7 +42,7 @@ def hold(path: Path, name: str, purpose: str) -> Iterator[Held]:
     except OSError as error:
         raise unwritable_workspace(name, path.parent, error) from None
     try:
-        if not _taken(handle, path):
+        if not _acquired(handle, path):
             raise _busy(path, name)
         try:
             held = Held(handle, purpose)
@@ -51,7 +51,7 @@ def hold(path: Path, name: str, purpose: str) -> Iterator[Held]:
         try:
             yield held
         finally:
-            # An empty file says that nobody was killed here; one with a name in it makes `doctor` look closer.
+            # An empty file means that the holder ended well; `doctor` examines a file that names one.
             with contextlib.suppress(OSError):
                 os.ftruncate(handle, 0)
     finally:
@@ -65,7 +65,8 @@ def refuse_if_held(path: Path, name: str) -> None:
 
 
 def holder(path: Path) -> dict[str, Any] | None:
-    """Who runs this workspace now; None when nobody does. Others who only look are not in the way, nor are we."""
+    """Who runs this workspace now; None when it is not running. Takes the lock shared for an instant, so that readers
+    do not block each other."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:
@@ -78,20 +79,20 @@ def holder(path: Path) -> dict[str, Any] | None:
         os.close(handle)
 
 
-def _taken(handle: int, path: Path) -> bool:
-    """Take the lock. Somebody who only asks `holder` shares it for an instant: he is waited for, and so is the name of
-    whoever has it to himself."""
-    deadline = time.monotonic() + _ASKING
+def _acquired(handle: int, path: Path) -> bool:
+    """Take the lock. Retry briefly while a reader holds it shared, or until the exclusive holder has written its
+    name."""
+    deadline = time.monotonic() + _RETRY_FOR
     while not locks.try_lock(handle):
         pid = named(path).get("pid")
         has_a_name = isinstance(pid, int) and processes.is_alive(pid)
-        if (has_a_name and not _only_looked_at(handle)) or time.monotonic() > deadline:
+        if (has_a_name and not _held_by_readers(handle)) or time.monotonic() > deadline:
             return False
         time.sleep(0.01)
     return True
 
 
-def _only_looked_at(handle: int) -> bool:
+def _held_by_readers(handle: int) -> bool:
     if not locks.try_lock(handle, shared=True):
         return False
     locks.unlock(handle)
@@ -99,7 +100,7 @@ def _only_looked_at(handle: int) -> bool:
 
 
 def named(path: Path) -> dict[str, Any]:
-    """Whom the file names: who has the lock, or had it when he was killed."""
+    """The holder that the file names; it may have been killed since."""
     with contextlib.suppress(OSError, ValueError):
         found = json.loads(path.read_bytes())
         if isinstance(found, dict):
@@ -114,7 +115,3 @@ def _busy(path: Path, name: str) -> WorkspaceProblem:
         f" on {who.get('host', 'this host')}, started {who.get('started', 'a moment ago')}.",
         f"Wait for it, or end it: claude-iterate stop {name}. See: claude-iterate show {name}",
     )
-
-
-def _now() -> str:
-    return formats.moment(time.time())

@@ -1,6 +1,6 @@
-"""Reads `.status.json` and tells whether the agent wrote it in this iteration.
+"""Reads `.status.json`, with a fingerprint by which the caller sees whether Claude wrote it in this iteration.
 
-Freshness is judged by what the file is (inode, time, size, content), never by what it claims.
+Only the fingerprint counts for that, never what the report says of itself.
 """
 
 from __future__ import annotations
@@ -13,24 +13,15 @@ from claude_iterate.core.reports.status import LARGEST, Reading
 from claude_iterate.workspace.files import foreign
 
 
-class Print(NamedTuple):
-    """A file's fingerprint; equal prints mean that nobody wrote it in between."""
-
-    inode: int
-    modified: int
-    size: int
-    content: bytes
-
-
 class Seen(NamedTuple):
     """One look at the file."""
 
     reading: Reading | None
-    fingerprint: Print | None
+    fingerprint: foreign.Fingerprint | None
 
 
 def look(path: Path) -> Seen:
-    """Read the file now. No file: no reading. Anything that is no readable regular file: a reading with a problem."""
+    """Read the file now. No file: no reading. Anything but a readable regular file: a reading with a problem."""
     try:
         # One byte more than a report may have: enough for the reader to see that it is too large.
         found = foreign.look(path, LARGEST + 1)
@@ -38,6 +29,4 @@ def look(path: Path) -> Seen:
         return Seen(None, None)
     except OSError as error:
         return Seen(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
-    about = found.about
-    seen = Print(about.st_ino, about.st_mtime_ns, about.st_size, found.data)
-    return Seen(status.parse(found.data), seen)
+    return Seen(status.parse(found.data), found.fingerprint)

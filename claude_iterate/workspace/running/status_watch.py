@@ -1,6 +1,6 @@
-"""Tells when `.status.json` may have changed. It says only "look"; reading and judging are done elsewhere.
+"""Notices when `.status.json` may have changed. It does not read the file.
 
-The folder is watched, not the file: a file that is not there yet, or is replaced, cannot be watched.
+The folder is watched, not the file: a file that does not exist yet, or is replaced, cannot be watched.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class StatusWatch:
         self._failed = failed
         self._observer: Any = None
         self._closed = threading.Event()
-        # Importing watchdog takes longer than starting Claude; it need not hold up the first iteration.
+        # Importing watchdog takes longer than starting Claude; the first iteration must not wait for it.
         self._thread = threading.Thread(target=self._start, daemon=True, name="status-watch")
         self._thread.start()
 
@@ -59,14 +59,14 @@ class StatusWatch:
                 if wanted in {event.src_path, event.dest_path}:
                     touched()
 
-        # On Linux the end of a write is an event of its own. Asking for that alone spares us an event for every
-        # block that the log, in the same folder, is written by.
+        # On Linux the end of a write is a separate event. Watching only that one avoids an event for every block of
+        # the log, which is in the same folder.
         kinds: list[type[FileSystemEvent]] = [FileCreatedEvent, FileMovedEvent]
         kinds.append(FileClosedEvent if LINUX else FileModifiedEvent)
         observer = Observer()
         observer.schedule(Listener(), str(self._path.parent), recursive=False, event_filter=kinds)
         observer.start()
         self._observer = observer
-        # A change between the run's first look and now was not seen.
+        # A change between the run's first read and now was not noticed.
         if not self._closed.is_set():
             touched()

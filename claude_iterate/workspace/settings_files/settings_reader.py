@@ -19,12 +19,12 @@ from claude_iterate.workspace.layout import PROJECT_FILES
 from claude_iterate.workspace.metadata import Metadata
 
 USER_FILES = ("config.toml", "config.json")
-_ENDLESS = "a number with thousands of digits"
-"""What Python refuses to read with a plain ValueError."""
+_TOO_LONG = "a number with thousands of digits"
+"""For these Python raises a plain ValueError."""
 
 
 def layers(root: Path, environ: Mapping[str, str], metadata: Metadata | None = None) -> list[Layer]:
-    """The layers there are, weakest first: user, project, workspace, environment."""
+    """The existing layers, weakest first: user, project, workspace, environment."""
     found = [file_layer("user", user_file(environ)), file_layer("project", project_file(root))]
     if metadata is not None:
         found.append(workspace_layer(metadata))
@@ -110,13 +110,13 @@ def _parsed_json(path: Path, text: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
-        raise _torn(path, error.lineno, "JSON", error.msg) from None
+        raise _invalid(path, error.lineno, "JSON", error.msg) from None
     except ValueError:
-        raise _torn(path, 1, "JSON", _ENDLESS) from None
+        raise _invalid(path, 1, "JSON", _TOO_LONG) from None
     except RecursionError:
-        raise _torn(path, 1, "JSON", "too deeply nested") from None
+        raise _invalid(path, 1, "JSON", "too deeply nested") from None
     if not isinstance(document, dict):
-        raise _torn(path, 1, "JSON", "an object `{...}` is expected")
+        raise _invalid(path, 1, "JSON", "an object `{...}` is expected")
     return document
 
 
@@ -130,15 +130,15 @@ def _parsed_toml(path: Path, text: str) -> dict[str, Any]:
         said = str(error)
         at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", said)
         line = int(at[1]) if at and at[1] else text.count("\n") + 1
-        raise _torn(path, line, "TOML", said[: at.start()] if at else said) from None
+        raise _invalid(path, line, "TOML", said[: at.start()] if at else said) from None
     except ValueError:
-        raise _torn(path, 1, "TOML", _ENDLESS) from None
+        raise _invalid(path, 1, "TOML", _TOO_LONG) from None
     except RecursionError:
-        raise _torn(path, 1, "TOML", "too deeply nested") from None
+        raise _invalid(path, 1, "TOML", "too deeply nested") from None
 
 
-def _torn(path: Path, line: int, language: str, said: str) -> SettingsProblem:
+def _invalid(path: Path, line: int, language: str, said: str) -> SettingsProblem:
     return SettingsProblem(
         f"{path}, line {line}: not valid {language}: {said[:1].lower() + said[1:]}.",
-        "Fix that line, or move the file away and start over with: claude-iterate config KEY VALUE",
+        "Fix that line, or move the file away and start again with: claude-iterate config KEY VALUE",
     )

@@ -1,4 +1,4 @@
-"""Saves a workspace's instructions and settings as a template. Secrets are not carried, and that is said."""
+"""Saves a workspace's instructions and settings as a template. Secrets are left out, and the user is told which."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KEPT = ("description", "version", "tags", "estimatedIterations", "author", "cre
 
 @dataclass(frozen=True)
 class About:
-    """What a person says of a template; None is what was not said."""
+    """What the user says about a template; None for what was not given."""
 
     description: str | None = None
     tags: list[str] | None = None
@@ -37,7 +37,7 @@ class About:
 
 
 def save(layout: Layout, folder: Path, about: About, force: bool = False) -> list[str]:
-    """Make the template `folder`, whole or not at all; says which settings were not carried."""
+    """Make the template `folder`, whole or not at all; returns the names of the settings that were left out."""
     if not layout.instructions.is_file():
         raise TemplateProblem(f"Instructions not found. Run setup first: claude-iterate setup {layout.name}")
     if os.path.lexists(folder) and not force:
@@ -48,7 +48,7 @@ def save(layout: Layout, folder: Path, about: About, force: bool = False) -> lis
     carried, left_out = without_secrets(settings_reader.workspace_layer(found).values)
     try:
         document = _document(folder, found.mode, carried, about)
-        with folders.appearing(folder, replace=force) as made:
+        with folders.new_folder(folder, replace=force) as made:
             atomic.write_bytes(made / template_files.INSTRUCTIONS, layout.instructions.read_bytes())
             atomic.write_json(made / template_files.ABOUT, document)
             if document.get("description"):
@@ -60,7 +60,7 @@ def save(layout: Layout, folder: Path, about: About, force: bool = False) -> lis
 
 
 def without_secrets(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The settings that may be passed on, and the names of what was taken out."""
+    """The settings without secrets, and the names of what was left out."""
     carried: dict[str, Any] = {}
     left_out: list[str] = []
     known = Redactor({})
@@ -95,7 +95,7 @@ def _looks(known: Redactor, value: Any) -> bool:
 
 
 def _public_address(address: str) -> str | None:
-    """The address without user, password and query; None where nothing of use remains."""
+    """The address without user, password and query; None when the rest is useless."""
     try:
         parts = urlsplit(address)
         host = parts.hostname or ""
@@ -107,7 +107,7 @@ def _public_address(address: str) -> str | None:
 
 
 def _document(folder: Path, mode: str, carried: dict[str, Any], about: About) -> dict[str, Any]:
-    """What the original wrote too, in its words, and all settings. A replaced template keeps what is not said anew."""
+    """The original's keys, and all settings. A replaced template keeps the descriptions that are not given again."""
     before = template_files.read(folder, "").document if folder.is_dir() else {}
     document: dict[str, Any] = {"name": folder.name, "version": "1.0.0", "tags": [], "created": creation.now()}
     document |= {key: before[key] for key in _KEPT if key in before}

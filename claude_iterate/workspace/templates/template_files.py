@@ -1,7 +1,7 @@
-"""Templates: instructions and settings to begin a workspace with, of the project or of the user.
+"""Templates: instructions and settings for new workspaces, of the project or of the user.
 
-A template is a folder with INSTRUCTIONS.md and `.template.json`. Those that the original made are read as they are;
-using one never changes it.
+A template is a folder with INSTRUCTIONS.md and `.template.json`. Those of the original are read as they are; using a
+template never changes it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Template:
 
     @property
     def settings(self) -> Layer:
-        """What it sets; a key or value that is no setting is a SettingsProblem."""
+        """What it sets; an unknown key or a bad value is a SettingsProblem."""
         own = self.document.get("config")
         if not isinstance(own, dict):
             # The original kept two settings beside the rest, and wrote its defaults there, which set nothing.
@@ -80,18 +80,18 @@ class Template:
             said = str(error.strerror)
         raise TemplateProblem(
             f"The template {self.name!r} has no instructions that can be read: {path}: {said}.",
-            "Write that file, or save the template anew: claude-iterate template save WORKSPACE "
+            "Write that file, or save the template again: claude-iterate template save WORKSPACE "
             f"{self.name} --force{' --global' if self.scope == 'global' else ''}",
         )
 
 
 def templates(project: Project) -> list[Template]:
-    """All there are: the project's, then the user's, each by name."""
+    """All templates: the project's, then the user's, each by name."""
     return [read(folder / name, scope) for scope, folder in folders(project).items() for name in _names_in(folder)]
 
 
 def folders(project: Project) -> dict[str, Path]:
-    """Where templates live, by scope, in the order in which they are looked for."""
+    """The folders of templates by scope, in the order of the search."""
     both = {"project": project.templates_folder, "global": project.global_templates_folder}
     return both if both["project"] != both["global"] else {"project": both["project"]}
 
@@ -116,7 +116,7 @@ def find(project: Project, name: str, scope: str | None = None) -> Template:
 def use(project: Project, template: Template, workspace: str) -> Layout:
     """Make a workspace from the template; everything in it is checked before anything is made."""
     if template.problem:
-        raise TemplateProblem(template.problem, f"Mend that file, or move it away: {template.folder / ABOUT}")
+        raise TemplateProblem(template.problem, f"Fix that file, or move it away: {template.folder / ABOUT}")
     if template.mode not in MODES:
         raise TemplateProblem(
             f"{template.folder / ABOUT}: there is no mode {template.mode!r}.", f"Use one of {', '.join(MODES)}."
@@ -126,7 +126,7 @@ def use(project: Project, template: Template, workspace: str) -> Layout:
 
 
 def read(folder: Path, scope: str) -> Template:
-    """The template in this folder. One without `.template.json` has no more to say than its instructions."""
+    """The template in this folder. Without `.template.json` it is nothing but its instructions."""
     path = folder / ABOUT
     try:
         document = json.loads(path.read_bytes()) if os.path.lexists(path) else {}

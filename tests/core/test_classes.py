@@ -20,6 +20,7 @@ from claude_iterate.core.events import (
     Thought,
     ToolCalled,
 )
+from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.outcomes.classes import (
     CLASSES,
     COUNTED_FAILURES,
@@ -222,3 +223,18 @@ def test_every_class_is_either_fine_or_a_failure_of_a_known_sort() -> None:
     """No class falls through the decision."""
     known = FINE | RETRIED | COUNTED_FAILURES | ENDING_FAILURES | {"interrupted", "denied"}
     assert {row.kind for row in CLASSES} == known
+
+
+def test_a_good_result_counts_when_claude_lingers_after_it() -> None:
+    """We ended it, so its exit code says nothing, with or without a report; ended for another reason it does."""
+    good = ResultReported("success", False, "fine")
+    assert classify(Evidence(good, exit_code=143, cut=CutStarted(Cause.LINGERING))).kind == "ok"
+    assert classify(Evidence(good, exit_code=143)).kind == "crash"
+
+
+def test_a_rejection_that_names_a_window_is_a_limit() -> None:
+    """With or without its reset; one that names neither is a passing throttle."""
+    failed = ResultReported("success", True, "Request rejected")
+    assert classify(Evidence(failed, 1, rejected=LimitReported("rejected", "five_hour"))).kind == "usage_limit"
+    assert classify(Evidence(failed, 1, rejected=LimitReported("rejected", "", 9.0))).kind == "usage_limit"
+    assert classify(Evidence(failed, 1, rejected=LimitReported("rejected"))).kind != "usage_limit"

@@ -44,16 +44,16 @@ def began(layout: Layout, pid: int, birth: str, host: str = HOST) -> None:
 def test_the_same_process_lives_until_it_is_dead(layout: Layout, somebody: subprocess.Popen[bytes]) -> None:
     """One that nobody has reaped yet is dead, too. Its host's name may change meanwhile."""
     began(layout, somebody.pid, processes.start_identity(somebody.pid), "renamed" if processes.LINUX else HOST)
-    assert liveness.fate(layout, RUN) == liveness.LIVES
+    assert liveness.of_runner(layout, RUN) == liveness.LIVES
     somebody.kill()
     os.waitid(os.P_PID, somebody.pid, os.WEXITED | os.WNOWAIT)
-    assert liveness.fate(layout, RUN) == liveness.DEAD
+    assert liveness.of_runner(layout, RUN) == liveness.DEAD
 
 
 def test_a_number_that_another_process_has_by_now_is_a_dead_runners(layout: Layout) -> None:
     """Number and birth together name a process."""
     began(layout, os.getpid(), processes.start_identity(1))
-    assert liveness.fate(layout, RUN) == liveness.DEAD
+    assert liveness.of_runner(layout, RUN) == liveness.DEAD
 
 
 @pytest.mark.skipif(not processes.LINUX, reason="there pids are told apart by the host's name")
@@ -61,7 +61,7 @@ def test_a_number_that_another_process_has_by_now_is_a_dead_runners(layout: Layo
 def test_what_was_counted_elsewhere_tells_nothing(layout: Layout, elsewhere: str) -> None:
     """Another machine, container or start of this machine."""
     began(layout, os.getpid(), elsewhere)
-    assert liveness.fate(layout, RUN) == liveness.UNKNOWN
+    assert liveness.of_runner(layout, RUN) == liveness.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_what_was_counted_elsewhere_tells_nothing(layout: Layout, elsewhere: str
 def test_a_journal_without_a_birth(layout: Layout, pid: int, host: str, fate: str) -> None:
     """Of an older version: a number that nobody has here is certain; one that somebody has may be another's."""
     began(layout, pid, "", host)
-    assert liveness.fate(layout, RUN) == fate
+    assert liveness.of_runner(layout, RUN) == fate
 
 
 def test_one_that_was_killed_before_its_first_entry_is_named_in_the_lock(layout: Layout) -> None:
     """Where nobody is named, nothing is known."""
-    assert liveness.fate(layout, RUN) == liveness.UNKNOWN
+    assert liveness.of_runner(layout, RUN) == liveness.UNKNOWN
     layout.lock.write_text(json.dumps({"pid": 4194303, "host": HOST, "run": RUN}))
-    assert liveness.fate(layout, RUN) == liveness.DEAD
+    assert liveness.of_runner(layout, RUN) == liveness.DEAD
     layout.lock.write_text(json.dumps({"pid": "x", "host": [], "run": RUN, "birth": 3}))
-    assert liveness.fate(layout, RUN) == liveness.UNKNOWN
+    assert liveness.of_runner(layout, RUN) == liveness.UNKNOWN

@@ -14,8 +14,8 @@ import pytest
 from claude_iterate.selftest.faults.fault_table import FAULTS
 from claude_iterate.selftest.harness.fault import Fault
 from claude_iterate.selftest.harness.fault_runner import run_fault
+from claude_iterate.selftest.harness.scripted_project import until
 from claude_iterate.system import processes
-from tests.e2e.conftest import until
 
 ROOT = Path(__file__).parents[2]
 WRONG = """

@@ -1,24 +1,87 @@
-"""Reads a compressed archive. A cut, damaged or hostile file is an ArchiveProblem, never a crash or a full memory."""
+"""Reads archives: compressed ones, and folders as the original made them. Nothing is written here.
+
+A cut, damaged or hostile file is an ArchiveProblem, never a crash or a full memory.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import gzip
 import json
+import os
+import stat
 import tarfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace.archives.archive_entries import MANIFEST, Entry, parts, refused
 
 _LARGEST_READ = 1 << 20
-_GLANCE_ENTRIES = 16
+_FIRST_ENTRIES = 16
 _LARGEST_DOCUMENT = 1 << 20
 _FAULTS = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError, OverflowError, IndexError)
-"""What tarfile and gzip raise for bad bytes. OSErrors proper are told apart: they are the disk's."""
+"""What tarfile and gzip raise for bad bytes. An OSError is not among them: it comes from the disk."""
+_KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
+
+
+class Source(Protocol):
+    """Where entries and their bytes come from: a compressed archive or a folder."""
+
+    def entries(self) -> Iterator[Entry]: ...
+    def content(self, entry: Entry) -> IO[bytes]: ...
+
+
+def document(source: Source, entry: Entry) -> dict[str, Any]:
+    """A file of an archive that should be a JSON object; empty when it is not, or is far too large."""
+    if entry.size > _LARGEST_DOCUMENT:
+        return {}
+    with contextlib.suppress(ValueError, RecursionError), source.content(entry) as content:
+        found = json.loads(content.read(_LARGEST_DOCUMENT))
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+class FolderReader:
+    """An archive of the original: the workspace copied into a folder, with a manifest beside its files."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def entries(self) -> Iterator[Entry]:
+        """The folder itself, and everything below it; links are not followed."""
+        yield Entry((), "folder", mode=self._path.stat().st_mode & 0o777)
+        waiting: list[tuple[str, ...]] = [()]
+        while waiting:
+            above = waiting.pop()
+            with os.scandir(self._path.joinpath(*above)) as found:
+                for item in found:
+                    entry = self._entry((*above, item.name), item)
+                    if entry.kind == "folder":
+                        waiting.append(entry.path)
+                    yield entry
+
+    def content(self, entry: Entry) -> IO[bytes]:
+        """The bytes of a file."""
+        return os.fdopen(os.open(entry.source, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+
+    def _entry(self, path: tuple[str, ...], item: os.DirEntry[str]) -> Entry:
+        about = item.stat(follow_symlinks=False)
+        kind = _KINDS.get(stat.S_IFMT(about.st_mode))
+        if kind is None:
+            raise refused(self._path.name, f"something that is neither file, folder nor link: {'/'.join(path)}")
+        return Entry(
+            path,
+            kind,
+            about.st_size if kind == "file" else 0,
+            about.st_mode & 0o777,
+            about.st_mtime,
+            str(Path(item.path).readlink()) if kind == "link" else "",
+            Path(item.path),
+        )
 
 
 class Bounded:
@@ -28,7 +91,7 @@ class Bounded:
         self._file = file
 
     def read(self, size: int = -1) -> bytes:
-        """Like a file's; only as much as somebody honest would ask for."""
+        """Like a file's, up to a size that no honest header asks for."""
         if not 0 <= size <= _LARGEST_READ:
             raise tarfile.ReadError("an absurd header")
         return self._file.read(size)
@@ -43,7 +106,7 @@ class Bounded:
 
 
 class TarReader:
-    """One open archive."""
+    """An open compressed archive."""
 
     def __init__(self, path: Path, file: IO[bytes], tar: tarfile.TarFile) -> None:
         self.path = path
@@ -56,7 +119,7 @@ class TarReader:
         """Everything in it, in its order, to the very end of the file."""
         for member in self._members():
             yield self._entry(member)
-        # tarfile takes a damaged header for the end; and the checksum is known only to who reads that far.
+        # tarfile takes a damaged header for the end, and gzip checks the checksum only at the very end.
         while rest := self._file.read(_LARGEST_READ):
             if rest.strip(b"\0"):
                 raise tarfile.ReadError("more data after the end")
@@ -68,23 +131,13 @@ class TarReader:
             raise refused(self.path.name, f"no content for {entry.name}")
         return found
 
-    def document(self, entry: Entry) -> dict[str, Any]:
-        """A file in it that should be a JSON object; empty when it is none."""
-        if entry.size > _LARGEST_DOCUMENT:
-            return {}
-        with contextlib.suppress(ValueError, RecursionError):
-            found = json.loads(self.content(entry).read(_LARGEST_DOCUMENT))
-            if isinstance(found, dict):
-                return found
-        return {}
-
-    def glance(self) -> dict[str, Any]:
+    def manifest(self) -> dict[str, Any]:
         """The manifest, if it stands near the beginning: a list must not unpack everything to print a line."""
         for count, member in enumerate(self._members()):
             entry = self._entry(member)
             if entry.path == (MANIFEST,) and entry.kind == "file":
-                return self.document(entry)
-            if count > _GLANCE_ENTRIES or member.offset + max(0, member.size) > _LARGEST_READ:
+                return document(self, entry)
+            if count > _FIRST_ENTRIES or member.offset + max(0, member.size) > _LARGEST_READ:
                 break
         return {}
 
@@ -120,17 +173,17 @@ class TarReader:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[TarReader]:
-    """The archive, open for reading. Whatever is wrong with its bytes becomes an ArchiveProblem."""
+    """A compressed archive, open for reading. Anything wrong with its bytes becomes an ArchiveProblem."""
     try:
-        # A pipe or a device of that name would keep us waiting for ever.
+        # Opening a pipe or a device of that name could wait without end.
         if not path.is_file():
-            raise ArchiveProblem(f"{path} is no file.", "See what there is: claude-iterate archive list")
+            raise ArchiveProblem(f"{path} is not a file.", "See what there is: claude-iterate archive list")
         with path.open("rb") as raw, gzip.GzipFile(fileobj=raw) as file:
             bounded: Any = Bounded(file)  # type: ignore[arg-type]
             with tarfile.open(fileobj=bounded, mode="r:") as tar:
                 yield TarReader(path, file, tar)  # type: ignore[arg-type]
     except _FAULTS as fault:
         raise ArchiveProblem(
-            f"{path} is damaged or no archive: {str(fault) or type(fault).__name__}.",
+            f"{path} is damaged or not an archive: {str(fault) or type(fault).__name__}.",
             "It cannot be restored. Is there another one? claude-iterate archive list",
         ) from None
