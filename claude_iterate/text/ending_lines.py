@@ -10,7 +10,7 @@ from claude_iterate.text.line_blocks import first_and_rest, indented
 
 WHAT = {
     "blocked": "Claude is blocked and needs you",
-    "verification_failed": "The work is not proven",
+    "verification_failed": "Not done",
     "agent_failed": "Claude failed",
     "budget": "The budget is spent",
     "duration": "Time limit reached",

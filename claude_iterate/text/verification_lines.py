@@ -48,4 +48,4 @@ def review_finished(event: ReviewFinished) -> list[str]:
 
 def verification_finished(event: VerificationFinished) -> list[str]:
     """What it came to."""
-    return ["✓ The claim of completion holds."] if event.passed else ["✗ The claim of completion does not hold."]
+    return ["✓ Verification passed." if event.passed else "✗ Verification failed."]

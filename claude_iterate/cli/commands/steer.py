@@ -27,13 +27,6 @@ _SAYINGS = {
     "over": "The run ended before it could answer.",
     "silent": "No answer from process {pid} yet; it will find the request. If it is suspended, continue it: fg",
 }
-_UNCHANGED = {
-    "Already paused.": "{name} is already paused.",
-    "It was not paused.": "{name} was not paused.",
-    "Nothing is waited for.": "{name} is not waiting, so there is nothing to retry.",
-    "Nothing is waited for: a claim is being verified.": "{name} is not waiting: a claim is being verified.",
-}
-"""Answers of a run for which the request changes nothing: they get no tick."""
 _HELP = {
     "pause": "Let the running iteration of NAME finish, then hold until `resume`.",
     "resume": "Let a paused run of NAME go on.",
@@ -69,6 +62,7 @@ commands = {verb: _command(verb, text) for verb, text in _HELP.items()}
 
 def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: bool) -> int:
     """Ask, wait for the answer, print it."""
+    from claude_iterate.core.state.requests import UNCHANGED
     from claude_iterate.workspace.running import control
 
     layout = invocation.project.layout(name)
@@ -80,11 +74,10 @@ def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: boo
     came = _await_answer(layout, running, identity)
     done = came == "answered"
     said = output.printable(control.answer(layout, identity)) if done else ""
-    unchanged = said in _UNCHANGED
-    words = (_UNCHANGED[said].format(name=name) if unchanged else said) or _SAYINGS[came].format(pid=running.pid)
+    words = said or _SAYINGS[came].format(pid=running.pid)
     if as_json:
         output.document({"name": name, "run": running.run, "verb": verb, "answered": done, "message": words})
-    elif unchanged:
+    elif said in UNCHANGED:
         output.result(words)
     elif done:
         output.done(words)

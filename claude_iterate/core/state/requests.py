@@ -45,6 +45,15 @@ def claim_is_open(state: RunState) -> bool:
     return state.last_status is not None and state.last_status.complete and state.proof is None
 
 
+_PAUSED = "Already paused."
+_NOT_PAUSED = "The run was not paused."
+_NOTHING_TO_SKIP = "There is no iteration to skip: a claim is being verified."
+_NOTHING_TO_RETRY = "There is nothing to retry: a claim is being verified."
+_NOT_WAITING = "The run is not waiting, so there is nothing to retry."
+UNCHANGED = frozenset({_PAUSED, _NOT_PAUSED, _NOTHING_TO_SKIP, _NOTHING_TO_RETRY, _NOT_WAITING})
+"""Answers to requests that change nothing."""
+
+
 def answer(verb: Verb, state: RunState, now: bool = False, attended: bool = False) -> str:
     """What a request means for a run, in one line; the state is the one before the request. In an `attended` run no
     iteration begins before the user has said so."""
@@ -88,7 +97,7 @@ def _pause(state: RunState) -> str:
     if _verifying(state):
         return "It pauses after the verification, unless the claim holds."
     if state.paused:
-        return "Already paused." if state.call is None else "It pauses after this iteration (already asked for)."
+        return _PAUSED if state.call is None else "It pauses after this iteration (already asked for)."
     if state.call is not None:
         return "It pauses after this iteration."
     if state.wait is not None:
@@ -98,7 +107,7 @@ def _pause(state: RunState) -> str:
 
 def _resume(state: RunState) -> str:
     if not state.paused:
-        return "The run was not paused."
+        return _NOT_PAUSED
     if _verifying(state):
         return "It does not pause after the verification."
     if state.wait is not None:
@@ -111,7 +120,7 @@ def _skip(state: RunState) -> str:
     if number := _iteration(state):
         return f"Iteration {number} is ended now.{held}"
     if _verifying(state):
-        return "There is no iteration to skip: a claim is being verified."
+        return _NOTHING_TO_SKIP
     if state.wait is not None:
         return f"The wait is over.{held}"
     return f"There is no iteration to skip.{held}" if held else "The next iteration begins now."
@@ -127,7 +136,7 @@ def _retry(state: RunState) -> str:
     if state.wait is not None:
         return "The wait is over." + (" The run stays paused." if state.paused else " It tries again now.")
     if _verifying(state):
-        return "There is nothing to retry: a claim is being verified."
+        return _NOTHING_TO_RETRY
     if state.call is not None or state.paused:
-        return "The run is not waiting, so there is nothing to retry."
+        return _NOT_WAITING
     return "The next iteration begins now."
