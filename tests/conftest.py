@@ -11,7 +11,7 @@ from tests.receiver import Receiver
 
 
 def pytest_configure() -> None:
-    """Whoever runs the tests with `nohup` or in the background must not make the programs under test deaf."""
+    """Tests that run with `nohup` or in the background must not make the programs under test ignore signals."""
     signals.restore_signals_for_children()
 
 
