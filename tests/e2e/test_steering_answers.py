@@ -1,10 +1,9 @@
-"""Whoever steers a run is told what really happens, and at once, whatever the run is at."""
+"""A user who steers a run learns what really happens, whatever the run is at."""
 
 from __future__ import annotations
 
 import json
 import signal
-import time
 from typing import Any
 
 import pytest
@@ -30,25 +29,22 @@ def test_nothing_is_promised_while_a_check_runs(loop: Any, verb: str) -> None:
     assert outcomes(loop) == [(1, "ok")]
 
 
-def test_a_huge_journal_delays_no_answer(loop: Any) -> None:
-    """100 MB are not read to learn what the run knows; the answer is right all the same."""
+def test_the_journal_is_not_read_for_an_answer(loop: Any) -> None:
+    """However long it is: the answer comes from the run itself, which did not write the pause that stands there."""
     loop.make()
     loop.script(PATIENT, DONE)
     process = running(loop)
     (path,) = loop.workspace.glob("runs/*/events.ndjson")
-    words = {"seq": 5, "at": 1.0, "elapsed": 1.0, "event": {"event": "Said", "text": "x" * 900}}
+    pause = {"seq": 5, "at": 1.0, "elapsed": 1.0, "event": {"event": "Requested", "verb": "pause"}}
     with path.open("a") as journal:
-        journal.write((json.dumps(words, separators=(",", ":")) + "\n") * 100_000)
-    say(loop, "resume")  # so that nothing is measured that only the first command pays
-    began = time.monotonic()
+        journal.write(json.dumps(pause, separators=(",", ":")) + "\n")
+    assert "The run was not paused." in say(loop, "resume")
     assert "It pauses after this iteration." in say(loop, "pause")
-    taken = time.monotonic() - began
     assert "already asked for" in say(loop, "pause")
     assert "does not pause" in say(loop, "resume")
     assert list((loop.workspace / "control").iterdir()) == []
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
-    assert taken < 1.0
 
 
 def test_a_control_folder_that_leads_elsewhere_is_left_alone(loop: Any) -> None:
