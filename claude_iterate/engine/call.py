@@ -15,6 +15,7 @@ from claude_iterate.agent.processes.recording import Recording
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event
 from claude_iterate.core.outcomes.evidence import Evidence
+from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.call_state import Call, busy_with
@@ -57,8 +58,9 @@ class AgentCall:
     def _command(self, system: str, file: Path | None, session: str | None) -> discovery.Command:
         plan = self._plan
         claude = plan.settings.claude
-        budget = plan.budget(self._recorder.state.total_cost_usd)
-        argv = command_line.arguments(claude, system, file, plan.skip_permissions, budget, session)
+        facts = plan.facts(self._recorder.elapsed(), self._recorder.wall())
+        spendable = budget(self._recorder.state, facts)
+        argv = command_line.arguments(claude, system, file, plan.skip_permissions, spendable, session)
         environment = run_environment(plan.environ, claude, plan.run, plan.layout.folder)
         return discovery.prepare(argv, environment, plan.layout.root)
 

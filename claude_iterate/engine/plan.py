@@ -82,12 +82,3 @@ class Plan:
             workspace_gone=workspace_gone,
             unrecorded=unrecorded,
         )
-
-    def budget(self, spent: float) -> float | None:
-        """What the next iteration may cost."""
-        limits = self.settings.limits
-        bounds = [limits.max_cost_per_iteration_usd]
-        if limits.max_cost_usd is not None:
-            bounds.append(limits.max_cost_usd - spent)
-        known = [bound for bound in bounds if bound is not None]
-        return min(known) if known else None

@@ -16,14 +16,14 @@ from claude_iterate.errors import AgentProblem
 
 
 class Spoilt(io.RawIOBase):
-    """A recording that cannot be written, in a way that nobody foresaw."""
+    """A recording that cannot be written, with an unexpected error."""
 
     def write(self, data: Any) -> int:
         raise RuntimeError("unforeseen")
 
 
 def test_a_thread_that_fails_tells_the_end(tmp_path: Path) -> None:
-    """Claude is ended, why is told on its stderr, and whoever waits for the exit does not wait for ever."""
+    """Claude is ended, its stderr says why, and the exit is posted."""
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
     argv = [sys.executable, "-c", "import sys, time; print('x', flush=True); time.sleep(60)"]
     process = ChildProcess(argv, os.environ, tmp_path, b"", Spoilt(), said.put)  # type: ignore[arg-type]

@@ -80,7 +80,7 @@ def test_a_dismissed_guardian_leaves_in_peace() -> None:
 
 
 def test_it_cannot_be_found_by_our_name() -> None:
-    """Whoever kills everything named like us, or all Pythons, does not hit it."""
+    """A `pkill` by our name, or of all Pythons, does not hit it."""
     guardian = Guardian("run-6", os.environ)
     words = processes.describe(guardian.pid)
     guardian.dismiss()

@@ -17,7 +17,7 @@ def test_up_to_its_size_it_is_whole(tmp_path, pieces):
 
 
 def test_beyond_it_is_cut_once_and_says_so(tmp_path):
-    """The rest is taken and forgotten: whoever prints must not be held up."""
+    """The rest is dropped: the process that prints it must not wait."""
     with Recording(str(tmp_path / "raw"), 10) as file:
         for piece in (b"01234567", b"89abc", b"def", b"ghi"):
             assert file.write(piece) == len(piece)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 import time
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from claude_iterate.core.events import (
     CheckFinished,
@@ -93,6 +96,28 @@ def test_the_evidence_of_an_older_run_is_found(typed: Any, project: Project) -> 
     del about["verification"]["lastVerificationRun"]
     layout.metadata.write_text(json.dumps(about))
     assert typed("show", "w", "--json").document["proof"]["run"] == "000001-x"
+
+
+def test_older_journals_are_not_read(typed: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`show` opens as many journals after fifty runs as after five."""
+    layout = project.create("w")
+    opened: list[str] = []
+    really = Path.open
+
+    def counting(path: Path, *how: Any, **more: Any) -> Any:
+        opened.append(path.name)
+        return really(path, *how, **more)
+
+    monkeypatch.setattr(Path, "open", counting)
+    counts = []
+    for number in range(1, 51):
+        run = f"{number:06d}-x"
+        write(layout, run, [RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",)), RunFinished("stopped")])
+        if number in {5, 50}:
+            opened.clear()
+            assert typed("show", "w").code == 0
+            counts.append(opened.count("events.ndjson"))
+    assert counts[0] == counts[1] > 0
 
 
 def test_a_proof_of_a_dry_run_is_marked(typed: Any, project: Project) -> None:

@@ -24,6 +24,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.rules.between import BETWEEN_RULES, decide
+from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import RUNNING_RULES, decide_running
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, StartWait, Verdict, Verify, Wait
@@ -233,3 +234,12 @@ def test_an_iteration_that_is_done_again_is_not_idle_twice() -> None:
 def test_verdicts_differ_by_kind() -> None:
     """To ask is not to begin, though both name a number."""
     assert len({Begin(1), Ask(1), Verify(1)}) == 3
+
+
+def test_a_call_may_spend_what_is_left_or_its_cap() -> None:
+    """Whichever is less; without either, any amount."""
+    spent = RunState(cost_usd=3.0)
+    assert budget(spent, facts(0)) is None
+    assert budget(spent, facts(0, max_cost_usd=5.0)) == 2.0
+    assert budget(spent, facts(0, max_cost_usd=5.0, max_cost_per_iteration_usd=0.5)) == 0.5
+    assert budget(spent, facts(0, max_cost_per_iteration_usd=4.0)) == 4.0

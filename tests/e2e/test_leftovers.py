@@ -1,4 +1,4 @@
-"""What carries a run's mark and is nobody's child of ours, as a server that starts programs on a tool's behalf has."""
+"""What a run leaves: processes that are not its children but carry its id, and half-written files."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_every_dollar_is_counted_once_over_a_kill_and_what_comes_between(loop: A
     killed = [{"init": {}}, {"result": {"total_cost_usd": 0.02}}, {"hang": True}]
     loop.script([*GOING_ON[:2], {"result": {"total_cost_usd": 0.01}}], killed, REVIEW, REVIEW, REVIEW, WORK)
     process = loop.start("run", "my-task")
-    until(lambda: len(loop.events("ResultReported")) == 2)
+    until(lambda: len(loop.events("ResultReported")) == 2)  # recorded, not only printed
     process.kill()
     process.wait()
     loop.gone()

@@ -121,7 +121,7 @@ def test_keeps_what_people_wrote_in_the_todo_file(fake):
 
 
 def test_a_list_finished_by_an_earlier_run_starts_over(fake):
-    """All boxes ticked and `complete` reported by another run: the next run begins anew; the same run does not."""
+    """All boxes ticked and `complete` reported by another run: the next run starts again; the same run does not."""
     fake.instructions("- a\n- b\n")
     for run, expected in [("r1", 1), ("r1", 2), ("r1", 2), ("r2", 1)]:
         fake.env["CLAUDE_ITERATE_RUN"] = run

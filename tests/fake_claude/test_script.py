@@ -196,7 +196,7 @@ def test_work_is_a_step_like_any_other(fake):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_grandchild_outlives_the_call(fake):
-    """It lives on in a session of its own, holds stdout if told so, and can be unmarked."""
+    """It lives on in a session of its own, holds stdout if the step says so, and can be without the run's id."""
     fake.env["CLAUDE_ITERATE_RUN"] = "run-1"
     child = {"seconds": 300, "own_session": True, "hold_stdout": True, "pidfile": "pid"}
     fake.script([{"grandchild": child}], [{"grandchild": {"pidfile": "pid-2", "clear_environment": True}}])

@@ -37,9 +37,9 @@ def test_everything_is_inside(project: Project, tmp_path: Path) -> None:
         members = {member.name: member for member in opened.getmembers()}
         manifest = opened.extractfile("w/.archived.json")
         assert manifest is not None
-        told = json.load(manifest)
-    assert told["originalName"] == "w"
-    assert told["archiveName"] == path.name
+        written = json.load(manifest)
+    assert written["originalName"] == "w"
+    assert written["archiveName"] == path.name
     assert list(members)[1] == "w/.archived.json"
     assert members["w/working/link"].issym()
     assert members["w/working/dangling"].issym()
@@ -58,7 +58,7 @@ def test_two_in_one_second_are_two(project: Project) -> None:
     assert all(path.is_file() for path in paths)
 
 
-def test_what_has_no_content_is_told(project: Project) -> None:
+def test_what_has_no_content_is_reported(project: Project) -> None:
     """A pipe and a socket are left out, by name; they could not be restored."""
     layout = project.create("w")
     os.mkfifo(layout.working / "pipe")

@@ -82,6 +82,24 @@ def test_what_a_living_writer_uses_is_left_alone(layout: Layout, writer: Writer)
     assert layout.metadata.read_text() == "new"
 
 
+_BUSY = """
+import sys
+from pathlib import Path
+from claude_iterate.workspace.files import atomic
+for number in range(300):
+    atomic.write_text(Path(sys.argv[1]) / "file", str(number))
+    atomic.remove_abandoned(Path(sys.argv[1]))
+"""
+
+
+def test_writers_and_removers_at_the_same_time_do_not_hurt_each_other(tmp_path: Path) -> None:
+    """Not even between making a temporary file and locking it: all end well, and nothing is left."""
+    command = [sys.executable, "-c", _BUSY, str(tmp_path)]
+    busy = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(4)]
+    assert [process.communicate()[1] for process in busy] == [b""] * 4
+    assert os.listdir(tmp_path) == ["file"]
+
+
 def test_a_write_removes_only_what_belongs_to_its_own_file(tmp_path: Path) -> None:
     """The folder may be the user's, with temporary files of other programs."""
     names = [".theirs.abcd1234.tmp", ".file.abcd1234", ".file.ABCD1234.tmp", ".file.tmp"]

@@ -1,4 +1,4 @@
-"""Requests travel as files. Whatever else lies in their folder is told, and harmless; somebody's files stay."""
+"""Requests are files. Anything else in their folder is reported and harmless; other files stay."""
 
 from __future__ import annotations
 
@@ -128,14 +128,14 @@ def test_junk_is_removed_and_told(layout: Layout, data: bytes, why: str) -> None
 
 
 def test_now_must_be_true_and_nothing_like_it(layout: Layout) -> None:
-    """A word in its place is no urgency."""
+    """A text in its place does not make it urgent."""
     layout.control.mkdir()
     (layout.control / NAME).write_bytes(good(now="false"))
     assert taken(RequestFolder(layout, "r"))[0] == [Request("stop", False)]
 
 
 def test_pipes_links_and_folders_are_not_opened(layout: Layout) -> None:
-    """A pipe would hold the runner for ever; a link leads who knows where. A folder stays, and is told once."""
+    """A pipe would block the runner; a link may lead anywhere. A folder stays, and is reported once."""
     layout.control.mkdir()
     secret = layout.folder / "secret"
     secret.write_bytes(good())
@@ -154,7 +154,7 @@ def test_pipes_links_and_folders_are_not_opened(layout: Layout) -> None:
 
 @pytest.mark.parametrize("name", ["thesis.doc", "0.json", NAME + ".bak", "x" + NAME, NAME.upper(), "notes-stop-1.json"])
 def test_what_is_not_named_like_a_request_stays(layout: Layout, name: str) -> None:
-    """It is somebody's file, whatever is in it: told once, never read as a request, never removed."""
+    """It is not ours: it is reported once, never read as a request, never removed."""
     layout.control.mkdir()
     (layout.control / name).write_bytes(good())
     box = RequestFolder(layout, "r")
@@ -167,7 +167,7 @@ def test_what_is_not_named_like_a_request_stays(layout: Layout, name: str) -> No
 
 
 def test_a_folder_that_leads_elsewhere_is_not_touched(layout: Layout, tmp_path: Path) -> None:
-    """Not even files named like ours are taken out of it; one warning, and whoever asks is told."""
+    """Not even files named like ours are taken; one warning, and the command that asks fails with a message."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     for name in (NAME, "thesis.doc", f".{NAME}.answer"):
@@ -197,7 +197,7 @@ def test_many_are_told_in_few_words(layout: Layout) -> None:
 
 
 def test_a_folder_that_is_none_is_no_reason_to_fail(layout: Layout) -> None:
-    """The runner finds nothing and says so once; whoever asks is told."""
+    """The runner finds nothing and says so once; the command that asks fails with a message."""
     layout.control.write_text("in the way")
     box = RequestFolder(layout, "r")
     assert len(taken(box)[1]) == 1

@@ -14,10 +14,10 @@ from claude_iterate.workspace.journal.writer import JournalWriter
 
 
 class Disk:
-    """Notes what the system is told to do, in order, and lets it be done."""
+    """Records what the system is asked to do, in order, and lets it be done."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.told: list[tuple[str, str, int]] = []
+        self.asked: list[tuple[str, str, int]] = []
         for name in ("fsync", "fdatasync"):
             if hasattr(os, name):
                 monkeypatch.setattr(os, name, self._noting_sync(getattr(os, name)))
@@ -33,7 +33,7 @@ class Disk:
 
     def _note(self, what: str, path: Any) -> None:
         size = os.path.getsize(path) if what == "sync" and os.path.isfile(path) else 0
-        self.told.append((what, str(path), size))
+        self.asked.append((what, str(path), size))
 
 
 @pytest.fixture
@@ -46,14 +46,14 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 def test_a_file_is_synced_whole_before_it_takes_its_name(tmp_path: Path, disk: Disk) -> None:
     """Else a loss of power could leave an empty file under the right name; the folder follows."""
     atomic.write_bytes(tmp_path / "file", b"12345")
-    (first, temporary, size), second, third = disk.told
+    (first, temporary, size), second, third = disk.asked
     assert (first, Path(temporary).parent, size) == ("sync", tmp_path, 5)
     assert (second, third) == (("replace", str(tmp_path / "file"), 0), ("sync", str(tmp_path), 0))
 
 
 def synced(disk: Disk, path: Path) -> list[int]:
     """How large the file was each time it was synced."""
-    return [size for what, name, size in disk.told if what == "sync" and name == str(path)]
+    return [size for what, name, size in disk.asked if what == "sync" and name == str(path)]
 
 
 def test_the_journal_is_synced_after_a_milestone_and_only_then(tmp_path: Path, disk: Disk) -> None:
@@ -71,7 +71,7 @@ def test_the_journal_is_synced_after_a_milestone_and_only_then(tmp_path: Path, d
 
 
 def test_the_end_of_the_journal_is_synced(tmp_path: Path, disk: Disk) -> None:
-    """Whoever closes it need not have waited before."""
+    """Closing it is enough."""
     path = tmp_path / "r" / "events.ndjson"
     writer = JournalWriter(path, pytest.fail)
     writer.append(Entry(1, 0, 0, IterationStarted(1)))

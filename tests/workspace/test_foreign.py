@@ -13,7 +13,7 @@ from claude_iterate.workspace.files import foreign, versions
 
 
 def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
-    """As many bytes as allowed are read, one more is none; `look` gives the beginning and says so."""
+    """A file of the allowed size is read, a larger one is not; `look` returns the beginning and says so."""
     path = tmp_path / "report"
     path.write_bytes(b"12345")
     assert foreign.read(path, 5) == b"12345"
@@ -56,7 +56,7 @@ def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_neither_hangs_nor_swells(tmp_path: Path) -> None:
-    """A pipe and a file without end in the place of a report are told, not waited for."""
+    """A pipe and an endless file in the place of a report are errors at once."""
     os.mkfifo(tmp_path / "pipe")
     with (tmp_path / "large").open("wb") as file:
         file.truncate(1 << 40)

@@ -78,7 +78,7 @@ def test_the_standing_is_that_of_the_killed_run(layout: Layout) -> None:
 
 
 def test_what_came_between_is_counted_and_changes_nothing_else(layout: Layout) -> None:
-    """Two verifications and a rehearsal: only their money is added, and the rehearsal has none."""
+    """Two verifications and a dry run: only their money is added, and the dry run has none."""
     before = inherit(layout).resumed
     played(layout, *verified(), purpose="verify")
     played(layout, *done(1), RunFinished("max_iterations"), dry_run=True)
@@ -103,18 +103,18 @@ def test_a_reset_ends_it_also_when_something_came_after(project: Project, layout
     assert (found.resumed, found.carried.iterations, found.carried.cost_usd) == (None, 0, pytest.approx(11.375))
 
 
-@pytest.mark.parametrize(("passed", "told"), [(False, "red"), (True, "")])
-def test_the_last_proof_says_what_the_next_iteration_is_told(layout: Layout, passed: bool, told: str) -> None:
+@pytest.mark.parametrize(("passed", "findings"), [(False, "red"), (True, "")])
+def test_the_last_proof_says_what_the_next_iteration_is_told(layout: Layout, passed: bool, findings: str) -> None:
     """Also one that a person asked for after the kill."""
     played(layout, *verified(passed, "red" if not passed else ""), purpose="verify")
     found = inherit(layout).resumed
     assert found is not None
-    assert found.findings == told
+    assert found.findings == findings
 
 
 @pytest.mark.parametrize(("purpose", "kept"), [("verify", True), ("edit", False), ("setup", False)])
 def test_a_claim_does_not_outlive_the_instructions_it_was_made_for(project: Project, purpose: str, kept: bool) -> None:
-    """Whoever writes them anew wants something else; a claim that was only judged may be judged again."""
+    """Rewritten instructions want something else; a claim that was only judged may be judged again."""
     layout = project.create("claimed")
     played(layout, *done(1, complete=True))
     played(
@@ -129,14 +129,14 @@ def test_a_claim_does_not_outlive_the_instructions_it_was_made_for(project: Proj
     assert ((found.last_status is not None), found.iterations) == (kept, 1)
 
 
-def test_a_rehearsal_takes_nothing_over_from_a_real_run(layout: Layout) -> None:
-    """Nor a real run from a rehearsal; but a killed rehearsal goes on with the next."""
+def test_a_dry_takes_nothing_over_from_a_real_run(layout: Layout) -> None:
+    """Nor a real run from a dry run; but a killed dry run goes on with the next."""
     assert inherit(layout, dry_run=True).resumed is None
-    rehearsal = played(layout, *done(1), dry_run=True)
-    resumed, rehearsed = inherit(layout).resumed, inherit(layout, dry_run=True).resumed
+    dry = played(layout, *done(1), dry_run=True)
+    resumed, continued = inherit(layout).resumed, inherit(layout, dry_run=True).resumed
     assert resumed is not None
-    assert rehearsed is not None
-    assert (resumed.run, rehearsed.run) == ("000001-x", rehearsal)
+    assert continued is not None
+    assert (resumed.run, continued.run) == ("000001-x", dry)
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"seq":9,"at":17', b"\0" * 4096, b'\n[]\nnull\n{"elapsed":"x"}\n'])

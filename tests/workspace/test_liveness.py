@@ -28,7 +28,7 @@ def layout(tmp_path: Path) -> Layout:
 
 
 @pytest.fixture
-def somebody() -> Iterator[subprocess.Popen[bytes]]:
+def runner() -> Iterator[subprocess.Popen[bytes]]:
     """A living process."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         yield process
@@ -41,12 +41,12 @@ def began(layout: Layout, pid: int, birth: str, host: str = HOST) -> None:
     writer.close()
 
 
-def test_the_same_process_lives_until_it_is_dead(layout: Layout, somebody: subprocess.Popen[bytes]) -> None:
-    """One that nobody has reaped yet is dead, too. Its host's name may change meanwhile."""
-    began(layout, somebody.pid, processes.start_identity(somebody.pid), "renamed" if processes.LINUX else HOST)
+def test_the_same_process_lives_until_it_is_dead(layout: Layout, runner: subprocess.Popen[bytes]) -> None:
+    """One that is not reaped yet is dead, too. Its host's name may change meanwhile."""
+    began(layout, runner.pid, processes.start_identity(runner.pid), "renamed" if processes.LINUX else HOST)
     assert liveness.of_runner(layout, RUN) == liveness.LIVES
-    somebody.kill()
-    os.waitid(os.P_PID, somebody.pid, os.WEXITED | os.WNOWAIT)
+    runner.kill()
+    os.waitid(os.P_PID, runner.pid, os.WEXITED | os.WNOWAIT)
     assert liveness.of_runner(layout, RUN) == liveness.DEAD
 
 
@@ -56,7 +56,7 @@ def test_a_number_that_another_process_has_by_now_is_a_dead_runners(layout: Layo
     assert liveness.of_runner(layout, RUN) == liveness.DEAD
 
 
-@pytest.mark.skipif(not processes.LINUX, reason="there pids are told apart by the host's name")
+@pytest.mark.skipif(not processes.LINUX, reason="there pids are distinguished by the name of the host")
 @pytest.mark.parametrize("elsewhere", ["another-start.4026531836/77", "/77"])
 def test_what_was_counted_elsewhere_tells_nothing(layout: Layout, elsewhere: str) -> None:
     """Another machine, container or start of this machine."""
@@ -65,17 +65,17 @@ def test_what_was_counted_elsewhere_tells_nothing(layout: Layout, elsewhere: str
 
 
 @pytest.mark.parametrize(
-    ("pid", "host", "fate"),
+    ("pid", "host", "expected"),
     [(4194303, HOST, liveness.DEAD), (4194303, "elsewhere", liveness.UNKNOWN), (1, HOST, liveness.UNKNOWN)],
 )
-def test_a_journal_without_a_birth(layout: Layout, pid: int, host: str, fate: str) -> None:
-    """Of an older version: a number that nobody has here is certain; one that somebody has may be another's."""
+def test_a_journal_without_a_start_identity(layout: Layout, pid: int, host: str, expected: str) -> None:
+    """Of an older version: a pid that is not in use here is certain; one that is in use may be another process."""
     began(layout, pid, "", host)
-    assert liveness.of_runner(layout, RUN) == fate
+    assert liveness.of_runner(layout, RUN) == expected
 
 
 def test_one_that_was_killed_before_its_first_entry_is_named_in_the_lock(layout: Layout) -> None:
-    """Where nobody is named, nothing is known."""
+    """Without a name nothing is known."""
     assert liveness.of_runner(layout, RUN) == liveness.UNKNOWN
     layout.lock.write_text(json.dumps({"pid": 4194303, "host": HOST, "run": RUN}))
     assert liveness.of_runner(layout, RUN) == liveness.DEAD

@@ -75,7 +75,7 @@ def test_what_others_put_there_does_no_harm(layout: Layout) -> None:
 
 @pytest.mark.parametrize("linked", ["notes", "notes/delivered"])
 def test_a_folder_that_leads_elsewhere_is_not_touched(layout: Layout, tmp_path: Path, linked: str) -> None:
-    """Nothing there is read, moved or replaced, and nothing goes there; whoever leaves a note is told."""
+    """Nothing there is read, moved or replaced, and nothing goes there; `note` fails with a message."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "thesis.md").write_text("precious")

@@ -23,7 +23,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def test_new_workspace_holds_only_what_was_given(project: Project) -> None:
-    """Settings that nobody gave are not written down, so that user and project settings reach the workspace."""
+    """Settings that the user did not give are not written, so that user and project settings reach the workspace."""
     layout = project.create("w", "iterative", {"delay": 0.0, "notify.events": ("all",)})
     document = json.loads(layout.metadata.read_text())
     assert document["config"] == {"delay": 0, "notify": {"events": ["all"]}}
@@ -88,7 +88,7 @@ def test_read_only_folder_is_told(project: Project) -> None:
 
 
 def test_unwritable_place_is_told_even_to_root(project: Project, tmp_path: Path) -> None:
-    """A file where a folder should be cannot be written by anybody."""
+    """A file where a folder should be cannot be written, not even by root."""
     (tmp_path / "claude-iterate").write_text("")
     with pytest.raises(WorkspaceProblem, match="cannot be written"):
         project.create("w")

@@ -181,7 +181,7 @@ def test_a_place_that_is_taken_stays_as_it_is(project: Project) -> None:
 
 
 def pack(project: Project, *members: dict[str, Any]) -> str:
-    """An archive as somebody with bad intentions, or a bad program, would make it."""
+    """An archive as an attacker, or a bad program, would make it."""
     project.archive_folder.mkdir(parents=True, exist_ok=True)
     with tarfile.open(project.archive_folder / "bad.tar.gz", "w:gz") as tar:
         for given in ({"name": "w/.archived.json", "data": b"{}"}, *members):
@@ -242,9 +242,9 @@ def test_links_outside_only_when_asked_for(project: Project, tmp_path: Path) -> 
     layout = project.create("w")
     (layout.working / "link").symlink_to(outside)
     name = archive_creation.save(layout, project.archive_folder).path.name
-    with pytest.raises(ArchiveProblem, match="leads outside: working/link") as told:
+    with pytest.raises(ArchiveProblem, match="leads outside: working/link") as raised:
         restored(project, name, "other")
-    assert "--outside-links" in told.value.hint
+    assert "--outside-links" in raised.value.hint
     assert os.readlink(restored(project, name, "other", outside_links=True) / "working" / "link") == str(outside)
     assert outside.read_text() == "mine"
 

@@ -49,7 +49,7 @@ def test_a_second_holder_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
 
 
 def test_those_who_look_are_not_taken_for_holders(tmp_path: Path) -> None:
-    """Neither by others who look nor by whoever wants the lock, even if its file names a living process."""
+    """Neither other readers nor a process that wants the lock, even if its file names a living process."""
     path = tmp_path / ".lock"
     path.write_text('{"pid": 1}')
     looking = os.open(path, os.O_RDONLY)

@@ -77,7 +77,7 @@ def test_torn_file_names_file_and_line(tmp_path: Path, name: str, content: bytes
 
 
 def test_two_files_in_one_scope_are_an_error(tmp_path: Path) -> None:
-    """Nobody has to guess which of two files counts."""
+    """The user does not have to guess which of two files counts."""
     (tmp_path / ".claude-iterate.toml").touch()
     (tmp_path / ".claude-iterate.json").write_text("{}")
     with pytest.raises(SettingsProblem, match="two settings files"):

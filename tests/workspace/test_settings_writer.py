@@ -139,7 +139,7 @@ def test_damaged_metadata_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_lists_grow_and_shrink(toml: Path) -> None:
-    """--add puts a word in once, --remove takes it out, a word that is not there is told."""
+    """--add puts a word in once, --remove takes it out, a word that is not there is an error."""
     assert settings_writer.add(toml, "claude.args", "--debug") == ["--debug"]
     assert settings_writer.add(toml, "claude.args", "--debug") == ["--debug"]
     assert settings_writer.add(toml, "claude.args", "a,b") == ["--debug", "a,b"]

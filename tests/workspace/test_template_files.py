@@ -101,7 +101,7 @@ def test_the_file_is_in_the_originals_words(project: Project) -> None:
     ],
 )
 def test_secrets_stay_at_home(key: str, value: Any, kept: Any) -> None:
-    """What is not carried is named; what is carried is no secret."""
+    """What is left out is named; what is carried is not a secret."""
     carried, left_out = template_creation.without_secrets({key: value, "delay": 0.0})
     assert carried == ({"delay": 0.0} if kept is None else {key: kept, "delay": 0.0})
     assert [name.partition(" ")[0] for name in left_out] == ([] if kept == value else [key])

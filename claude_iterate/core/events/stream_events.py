@@ -76,6 +76,25 @@ class ToolCalled(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     parent: str = ""
 
 
+_TELLING = (
+    "command",
+    "file_path",
+    "notebook_path",
+    "pattern",
+    "path",
+    "url",
+    "description",
+    "query",
+    "subject",
+    "skill",
+)
+
+
+def telling(values: dict[str, Any]) -> tuple[str, str]:
+    """The key and the value of a tool's input that say best what the call is about; two empty texts if none does."""
+    return next(((key, value) for key in _TELLING if (value := values.get(key)) and isinstance(value, str)), ("", ""))
+
+
 class ToolAnswered(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A tool's result. `name` is the tool's, found by the id; `facts` is Claude Code's structured result."""
 

@@ -66,6 +66,13 @@ def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
     return None
 
 
+def budget(state: RunState, facts: Facts) -> float | None:
+    """What the next call may cost: the cap of an iteration, or what the workspace has left; None: any amount."""
+    most, cap = facts.limits.max_cost_usd, facts.limits.max_cost_per_iteration_usd
+    bounds = [cap, None if most is None else most - state.total_cost_usd]
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
 def time_is_up(state: RunState, facts: Facts) -> Verdict | None:
     """The run took `limits.max_duration` or more: **duration**."""
     most = facts.limits.max_duration

@@ -22,6 +22,7 @@ from claude_iterate.core.events import (
     ToolAnswered,
     ToolCalled,
 )
+from claude_iterate.core.events.stream_events import telling
 from claude_iterate.core.formats import duration, one_line, shortened
 
 STDERR_KEPT = 4000
@@ -120,11 +121,8 @@ def busy_with(call: Call, elapsed: float) -> str:
     return "waiting for the API's answer" if call.session and call.result is None else ""
 
 
-_TELLING = ("command", "file_path", "path", "url", "pattern", "description")
-
-
 def _tool(event: ToolCalled) -> str:
-    about = next((event.input[key] for key in _TELLING if isinstance(event.input.get(key), str)), "")
+    about = telling(event.input)[1]
     return f"{event.name} `{_clipped(about)}`" if about else event.name
 
 

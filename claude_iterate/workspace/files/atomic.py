@@ -18,7 +18,6 @@ from typing import IO, Any
 from claude_iterate.system import locks
 
 _TEMPORARY = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
-_ATTEMPTS = 3
 
 
 @contextlib.contextmanager
@@ -104,19 +103,17 @@ def _locked_file(target: Path) -> IO[bytes]:
     """A new temporary file with a lock on it.
 
     Between making and locking it another process may take it for abandoned: then we make another one. Where files
-    cannot be locked (some network disks), no process takes it for abandoned, and we go on without.
+    cannot be locked (some network disks), no process takes it for abandoned, and we go on without a lock.
     """
-    for attempt in range(_ATTEMPTS):
-        file = tempfile.NamedTemporaryFile(
-            "wb", prefix=f".{target.name}.", suffix=".tmp", dir=target.parent, delete=False
-        )
+    while True:
+        prefix = f".{target.name}."
+        file = tempfile.NamedTemporaryFile("wb", prefix=prefix, suffix=".tmp", dir=target.parent, delete=False)
         locked = locks.try_lock(file.fileno())
-        if (locked and os.fstat(file.fileno()).st_nlink) or attempt == _ATTEMPTS - 1:
-            break
+        if locked is None or (locked and os.fstat(file.fileno()).st_nlink):
+            return file
         file.close()
         with contextlib.suppress(OSError):
             os.unlink(file.name)
-    return file
 
 
 def _mode_for(target: Path) -> int:

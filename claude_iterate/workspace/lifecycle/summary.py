@@ -142,10 +142,9 @@ def reset(layout: Layout) -> list[str]:
         document = about.document
         document |= {"status": "in_progress", "totalIterations": 0, "setupIterations": 0, "executionIterations": 0}
         document.pop("run", None)
-
-        last = reader.last_run(layout)
+        last = next(reader.newest(layout), None)
         if last is not None:
-            document[metadata.RESET_AFTER] = last[0]
+            document[metadata.RESET_AFTER] = last
         done = ["counters set to 0"]
         try:
             metadata.write(layout.metadata, about)
