@@ -19,7 +19,7 @@ import msgspec
 from claude_iterate import errors
 from claude_iterate.cli import boundary
 from claude_iterate.cli.application import ALIASES, COMMANDS, application
-from claude_iterate.cli.group import Group, aliases
+from claude_iterate.cli.group import Group
 from claude_iterate.core import events
 from claude_iterate.core.events import vocabulary
 from claude_iterate.core.events.reasons import ENDINGS
@@ -75,7 +75,8 @@ def _members(name: str, group: click.Group) -> list[str]:
     for member, command in group.commands.items():
         lines += [f"### {name} {member}", "", code(_usage(f"{name} {member}", command)), ""]
         lines += _prose(command.help or "")
-        others = aliases(member) if isinstance(group, Group) else []
+        names = group.aliases if isinstance(group, Group) else {}
+        others = [alias for alias, name_of in names.items() if name_of == member]
         if others:
             lines += [f"Also: {', '.join(code(alias) for alias in others)}.", ""]
         lines += _options(command)

@@ -6,7 +6,6 @@ returns is the exit code (None: 0).
 
 from __future__ import annotations
 
-import difflib
 import os
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from claude_iterate import __version__
+from claude_iterate.cli.group import Group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem
 
@@ -58,14 +58,16 @@ COMMANDS = (
 ALIASES = {"ls": "list", "tpl": "template"}
 
 
-class CommandTable(click.Group):
+class CommandTable(Group):
     """A group that looks its commands up in COMMANDS and imports only the one that is called."""
+
+    aliases = ALIASES
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return [row.name for row in COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        wanted = ALIASES.get(cmd_name, cmd_name)
+        wanted = self.aliases.get(cmd_name, cmd_name)
         for row in COMMANDS:
             if row.name == wanted:
                 module = import_module(f"claude_iterate.cli.commands.{row.module}")
@@ -73,17 +75,8 @@ class CommandTable(click.Group):
                 return command
         return None
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        known = [*(row.name for row in COMMANDS), *ALIASES]
-        if args[0] in known or args[0].startswith("-"):
-            return super().resolve_command(ctx, args)
-        close = difflib.get_close_matches(args[0], known, n=1, cutoff=0.5)
-        meant = f" Did you mean '{close[0]}'?" if close else ""
-        if args[0] == "help":
-            meant = " Did you mean 'claude-iterate --help'?"
-        raise click.UsageError(f"No such command '{args[0]}'.{meant}", ctx)
+    def advice(self, word: str) -> str:
+        return " Did you mean 'claude-iterate --help'?" if word == "help" else ""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

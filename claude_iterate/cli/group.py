@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 import click
 
-_ALIASES = {"ls": "list", "rm": "delete"}
-
 
 class Group(click.Group):
-    """Knows `ls` and `rm`, and what may have been meant by a word it does not know."""
+    """Knows short names, and suggests a command for a word that it does not know."""
+
+    aliases: ClassVar[Mapping[str, str]] = {"ls": "list", "rm": "delete"}
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return super().get_command(ctx, _ALIASES.get(cmd_name, cmd_name))
+        return super().get_command(ctx, self.aliases.get(cmd_name, cmd_name))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if self.get_command(ctx, args[0]) is not None or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        close = difflib.get_close_matches(args[0], [*self.commands, *_ALIASES], n=1, cutoff=0.5)
-        meant = f" Did you mean '{close[0]}'?" if close else f" There are: {', '.join(self.commands)}."
+        close = difflib.get_close_matches(args[0], [*self.list_commands(ctx), *self.aliases], n=1, cutoff=0.5)
+        meant = f" Did you mean '{close[0]}'?" if close else self.advice(args[0])
         raise click.UsageError(f"No such command '{args[0]}'.{meant}", ctx)
 
+    def advice(self, _word: str) -> str:
+        """What to say when no command is similar."""
+        return f" There are: {', '.join(self.commands)}."
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(self.commands)  # in the order in which one needs them, not by letter
+        return list(self.commands)  # in the order in which they are needed, not by letter
 
 
 def group(name: str, sentence: str, commands: Iterable[click.Command]) -> click.Group:
@@ -38,11 +43,6 @@ def group(name: str, sentence: str, commands: Iterable[click.Command]) -> click.
         invoke_without_command=True,
         help=sentence,
     )
-
-
-def aliases(command: str) -> list[str]:
-    """The short names of a command within a group."""
-    return [alias for alias, name in _ALIASES.items() if name == command]
 
 
 @click.pass_context

@@ -22,7 +22,7 @@ def checked(name: str, what: str = "workspace") -> str:
         article = "an" if what.startswith("a") else "a"
         raise UsageProblem(
             f"{shortened(name, 60)!r} cannot be the name of {article} {what}.",
-            "Use up to 100 letters, digits, '.', '_' and '-', beginning with a letter or digit.",
+            "Use up to 100 letters a-z, digits, '.', '_' and '-', beginning with a letter or digit.",
         )
     return name
 

@@ -33,7 +33,7 @@ def shortened(number: int) -> str:
     return f"{number / 1000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.1f}M"
 
 
-def covered(key: str, value: Any) -> Any:
+def masked_setting(key: str, value: Any) -> Any:
     """The value with secrets replaced by `***`."""
     if key == "notify.url" and isinstance(value, str):
         # User and password before the host, the query, and the end of a long path: there services put their tokens.
@@ -46,15 +46,15 @@ def covered(key: str, value: Any) -> Any:
         return dict.fromkeys(value, COVER)
     if key == "claude.env" and isinstance(value, dict):
         value = {name: COVER if is_secret_name(name) else text for name, text in value.items()}
-    return shapeless(value)
+    return masked_value(value)
 
 
-def shapeless(value: Any) -> Any:
+def masked_value(value: Any) -> Any:
     """The value of any setting with everything that looks like a secret replaced by `***`."""
     if isinstance(value, str):
         return masked(value, COVER)
     if isinstance(value, list | tuple):
-        return [shapeless(item) for item in value]
+        return [masked_value(item) for item in value]
     if isinstance(value, dict):
-        return {name: shapeless(item) for name, item in value.items()}
+        return {name: masked_value(item) for name, item in value.items()}
     return value

@@ -17,7 +17,7 @@ from claude_iterate.views import evidence_view, run_view
 from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.listing_view import condition
 from claude_iterate.views.run_view import Recorded, RunView
-from claude_iterate.views.setting_values import covered, plain
+from claude_iterate.views.setting_values import masked_setting, plain
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
@@ -128,7 +128,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
 def changed_settings(resolved: Resolved) -> tuple[SettingView, ...]:
     """What differs from the defaults, and where it comes from."""
     return tuple(
-        SettingView(key, plain(covered(key, value_of(resolved.settings, key))), _origin(resolved, key))
+        SettingView(key, plain(masked_setting(key, value_of(resolved.settings, key))), _origin(resolved, key))
         for key in catalogue()
         if value_of(resolved.settings, key) != catalogue()[key].default
     )

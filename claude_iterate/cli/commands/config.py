@@ -14,7 +14,7 @@ from claude_iterate.cli.options import json_option
 from claude_iterate.core.settings.declared import is_group, snake
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
-from claude_iterate.views.setting_values import as_text, covered, shapeless
+from claude_iterate.views.setting_values import as_text, masked_setting, masked_value
 from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader, settings_writer
 from claude_iterate.workspace.settings_files.settings_writer import setting_named
@@ -58,7 +58,8 @@ def command(
       claude-iterate config claude.allowed_tools --add 'Bash(npm test:*)' --workspace my-task
       claude-iterate config --keys
     """
-    changes = [name for name, given in _changes(value, add, remove, unset) if given]
+    given = {"VALUE": value is not None, "--add": add is not None, "--remove": remove is not None, "--unset": unset}
+    changes = [name for name, is_given in given.items() if is_given]
     _check(key, changes, listing or keys, user, workspace)
     if key is None:
         resolved = _resolved(invocation, user, workspace)
@@ -67,15 +68,6 @@ def command(
         _read(_resolved(invocation, user, workspace), key, origin, as_json)
     else:
         _change(invocation, key, (value, add, remove), user, workspace, as_json)
-
-
-def _changes(value: str | None, add: str | None, remove: str | None, unset: bool) -> list[tuple[str, bool]]:
-    return [
-        ("VALUE", value is not None),
-        ("--add", add is not None),
-        ("--remove", remove is not None),
-        ("--unset", unset),
-    ]
 
 
 def _check(key: str | None, changes: list[str], overview: bool, user: bool, workspace: str | None) -> None:
@@ -104,7 +96,7 @@ def _resolved(invocation: Invocation, user: bool, workspace: str | None) -> Reso
 
 def _read(resolved: Resolved, key: str, origin: bool, as_json: bool) -> None:
     if is_group(key):
-        config_list.values(resolved, setting_prefix(key), origin, as_json)
+        config_list.values(resolved, snake(key) + ".", origin, as_json)
         return
     setting = setting_named(key)
     found = config_list.entry(resolved, setting, cover=False)
@@ -114,11 +106,6 @@ def _read(resolved: Resolved, key: str, origin: bool, as_json: bool) -> None:
         output.note(f"`{setting.key}` is not set. {setting.sentence}")
     else:
         output.result(as_text(found["value"]) + (f"  ({config_list.source(found)})" if origin else ""))
-
-
-def setting_prefix(group: str) -> str:
-    """The prefix of the settings in a group, however it is spelled."""
-    return snake(group) + "."
 
 
 def _change(
@@ -142,13 +129,11 @@ def _change(
         path = settings_writer.user_target(environ) if user else settings_writer.project_target(root)
         now, removed = _written(path, setting.key, *words)
     if as_json:
-        output.document({"key": setting.key, "value": shapeless(now), "scope": kind, "place": str(path)})
+        output.document({"key": setting.key, "value": masked_value(now), "scope": kind, "place": str(path)})
     else:
         _tell(setting.key, path, now, removed, _after(invocation, user, workspace))
     if setting.key == "claude.args" and any(_DANGEROUS in (word or "") for word in words[:2]):
-        output.warn(
-            f"{_DANGEROUS} turns permission checks off: Claude can run any command. Only for disposable sandboxes."
-        )
+        output.warn(f"{_DANGEROUS} turns permission checks off: Claude can run any command. Use it in sandboxes only.")
     _warn_if_overridden(_after(invocation, False, workspace), setting.key, kind)
 
 
@@ -173,7 +158,7 @@ def _after(invocation: Invocation, user: bool, workspace: str | None) -> Resolve
 
 def _tell(key: str, path: Path, now: Any, removed: bool, after: Resolved | None) -> None:
     if now is not None:
-        output.done(f"{key} = {as_text(covered(key, now))}  ({path})")
+        output.done(f"{key} = {as_text(masked_setting(key, now))}  ({path})")
     elif not removed:
         output.result(f"{key} was not set in {path}")
     else:

@@ -1,4 +1,4 @@
-"""Prints settings: their values, or all there is to know of each. Secrets are covered in lists."""
+"""Prints settings: their values, or all there is to know of each. Secrets are masked in lists."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 from claude_iterate.cli import output
 from claude_iterate.core.settings.declared import Setting, catalogue
 from claude_iterate.core.settings.layers import Resolved
-from claude_iterate.views.setting_values import as_text, covered, plain, shapeless
+from claude_iterate.views.setting_values import as_text, masked_setting, masked_value, plain
 from claude_iterate.views.workspace_view import value_of
 
 
 def entry(resolved: Resolved, setting: Setting, cover: bool = True) -> dict[str, Any]:
-    """One effective value and its source. Uncovered is what was asked for by name; keys in it are masked even so."""
+    """One effective value and its source. With `cover` secrets are masked by their key, always by their form."""
     value = value_of(resolved.settings, setting.key)
     origin = resolved.origin(setting.key)
-    shown = covered(setting.key, value) if cover else shapeless(value)
+    shown = masked_setting(setting.key, value) if cover else masked_value(value)
     return {"key": setting.key, "value": plain(shown), "source": origin.kind, "place": origin.place or None}
 
 

@@ -13,7 +13,7 @@ from claude_iterate.cli.output import printable
 from claude_iterate.core.formats import counted
 from claude_iterate.errors import SettingsProblem
 from claude_iterate.text.line_blocks import head
-from claude_iterate.views.setting_values import as_text, covered, plain
+from claude_iterate.views.setting_values import as_text, masked_setting, plain
 from claude_iterate.workspace.templates import template_files
 
 _SHOWN_LINES = 10
@@ -63,9 +63,9 @@ def show(invocation: Invocation, template: str, as_json: bool) -> None:
 
 
 def settings_of(template: template_files.Template) -> dict[str, Any]:
-    """What the template sets, as JSON has it; what looks secret is covered."""
+    """What the template sets, as JSON has it; what looks secret is masked."""
     values = template.settings.values
-    return {key: plain(covered(key, value)) for key, value in values.items()}
+    return {key: plain(masked_setting(key, value)) for key, value in values.items()}
 
 
 def lines(settings: dict[str, Any]) -> list[str]:

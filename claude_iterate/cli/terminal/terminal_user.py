@@ -11,28 +11,19 @@ from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.cli.terminal import attended, keys, permission_question
 from claude_iterate.engine.plan import Plan
-from claude_iterate.operations.permissions import Permissions
 
 
 class TerminalUser:
     """Implements `operations.user.User`."""
 
+    warn = staticmethod(output.warn)
+    note = staticmethod(output.note)
+    choose_permissions = staticmethod(permission_question.ask)
+
     @property
     def can_answer(self) -> bool:
         """Both the question and the answer need a terminal."""
         return on_terminal()
-
-    def warn(self, text: str) -> None:
-        """On standard error, with a sign."""
-        output.warn(text)
-
-    def note(self, text: str) -> None:
-        """On standard error."""
-        output.note(text)
-
-    def choose_permissions(self) -> Permissions:
-        """Ask on the terminal."""
-        return permission_question.ask()
 
     @contextlib.contextmanager
     def steers(self, plan: Plan) -> Iterator[Plan]:
