@@ -1,7 +1,7 @@
-"""Kills the runner with SIGKILL at random instants, resumes it, and looks whether anything was lost or counted twice.
+"""Kills the runner with SIGKILL at random moments, runs it again, and checks that nothing is lost or counted twice.
 
-Every round is a project of its own, decided by the seed alone as far as the machine allows. Exit code 1: a promise was
-broken; the round's folder is kept.
+Every round has its own project and depends only on the seed, as far as the machine allows. Exit code 1: a promise was
+broken, and the folder of the round is kept.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ import chaos_checks
 import chaos_shapes
 from chaos_shapes import Shape
 
-from claude_iterate.selftest.harness.fault_project import Scene, TooSlow
+from claude_iterate.selftest.harness.fault import FaultProject
+from claude_iterate.selftest.harness.scripted_project import TooSlow
 from claude_iterate.workspace.running import control
 
 LATEST = 1.2
-"""Seconds after which a run is killed at the latest."""
+"""A run is killed after at most this many seconds."""
 KILLS = (1, 1, 1, 2, 2, 3)
 AT_WORK = 0.3
-"""How often the instant counts from the run's first word instead of from the start of the process."""
+"""How often the moment counts from the start of the run instead of the start of the process."""
 AIMED = 0.5
-"""How often it counts from an event of the round's shape, so that no phase is left out."""
+"""How often it counts from an event that the shape of the round names, so that every phase is covered."""
 SHORTLY = 0.3
 PATIENCE = 2.0
 TRIES = 20
@@ -55,13 +56,13 @@ class Round:
     problems: list[str] = field(default_factory=list)
 
 
-def play(number: int, seed: int, folder: Path) -> Round:
-    """One round. It is played again if its run came to the end before it could be killed."""
+def run_round(number: int, seed: int, folder: Path) -> Round:
+    """One round. It is repeated if its run ended before it could be killed."""
     for attempt in range(TRIES):
         this = _attempt(number, random.Random(f"{seed}-{number}-{attempt}"), folder)
         if this.kills or this.problems:
             return this
-    this.problems.append(f"it was {TRIES} times faster than the kill")
+    this.problems.append(f"the run ended {TRIES} times before it could be killed")
     return this
 
 
@@ -69,90 +70,91 @@ def _attempt(number: int, chance: random.Random, folder: Path) -> Round:
     """Kills, then a run to the end, then the checks."""
     this = Round(number, chaos_shapes.by_chance(chance))
     settings = {"stop.failures": 0, "timeouts.result_grace": "3s", **this.shape.settings}
-    scene = Scene(folder, settings, "- one\n- two\n", "loop")
-    scene.script(this.shape.calls)
+    project = FaultProject(folder, settings)
+    project.make()
+    project.script(*this.shape.calls)
     try:
         for _ in range(chance.choice(KILLS)):
-            _kill(scene, this, chance)
-        _complete(scene, this, chance)
-        story = chaos_checks.Story(scene, this.shape, this.kills, this.died_last)
-        this.iterations = len(story.done)
-        this.problems += chaos_checks.broken(story)
+            _kill(project, this, chance)
+        _complete(project, this, chance)
+        records = chaos_checks.Records(project, this.shape, this.kills, this.died_last)
+        this.iterations = len(records.done)
+        this.problems += chaos_checks.broken(records)
     except (TooSlow, ValueError, LookupError, OSError) as error:
         this.problems.append(repr(error))
     finally:
-        scene.close()
+        project.close()
     if not this.problems:
         shutil.rmtree(folder, ignore_errors=True)
     return this
 
 
-def _start(scene: Scene, this: Round) -> subprocess.Popen[bytes]:
+def _start(project: FaultProject, this: Round) -> subprocess.Popen[bytes]:
     this.runs += 1
     this.died_last = False
-    return scene.start(*this.shape.flags)
+    return project.start_run(*this.shape.flags)
 
 
-def _comes(scene: Scene, process: subprocess.Popen[bytes], kind: str, before: int) -> None:
-    """Wait for one more event of this kind, or for the end of the run. A paused run may never come to either."""
+def _comes(project: FaultProject, process: subprocess.Popen[bytes], kind: str, before: int) -> None:
+    """Wait for one more event of this kind, or for the end of the run. A paused run may reach neither."""
     with contextlib.suppress(TooSlow):
-        scene.until(lambda: len(scene.events(kind)) > before or process.poll() is not None, kind, PATIENCE)
+        project.until(lambda: len(project.events(kind)) > before or process.poll() is not None, kind, PATIENCE)
 
 
-def _kill(scene: Scene, this: Round, chance: random.Random) -> None:
-    """Start and kill; nothing more if it ended before, or had come to its end."""
-    if scene.events("RunFinished"):
+def _kill(project: FaultProject, this: Round, chance: random.Random) -> None:
+    """Start a run and kill it, unless the task or the run ends first."""
+    if project.events("RunFinished"):
         return
     mark = chance.choice(this.shape.marks)
-    begun, seen = len(scene.events("RunStarted")), len(scene.events(mark))
-    process = _start(scene, this)
+    begun, seen = len(project.events("RunStarted")), len(project.events(mark))
+    process = _start(project, this)
     aim, latest = chance.random(), LATEST
     if aim < AT_WORK + AIMED:
-        _comes(scene, process, "RunStarted", begun)
+        _comes(project, process, "RunStarted", begun)
     if chance.random() < 0.7:
-        _request(scene, this, process, chance)
+        _request(project, this, process, chance)
     if aim < AIMED:
-        _comes(scene, process, mark, seen)
+        _comes(project, process, mark, seen)
         latest = LATEST if mark == "WaitStarted" else SHORTLY
-    # The random instant is the point: this is no synchronisation.
+    # This is not synchronisation: the random moment is the point.
     time.sleep(chance.uniform(0, latest))
     if process.poll() is None:
         process.kill()
         process.wait()
         this.died_last = True
         this.kills += 1
-        this.moments[chaos_checks.last_event(scene)] += 1
+        this.moments[chaos_checks.last_event(project)] += 1
     if chance.random() < 0.5:
-        scene.until(lambda: not scene.processes(), "the end of all processes after kill -9", 10.0)
+        project.gone()
 
 
-def _request(scene: Scene, this: Round, process: subprocess.Popen[bytes], chance: random.Random) -> None:
-    """Ask for what the shape wants, at some instant of a run that has begun."""
-    runs = scene.layout.run_ids()
+def _request(project: FaultProject, this: Round, process: subprocess.Popen[bytes], chance: random.Random) -> None:
+    """Send the request of the shape at a random moment of a run that has begun."""
+    runs = project.layout.run_ids()
     if not this.shape.request or not runs or process.poll() is not None:
         return
     if this.shape.request == "retry":
-        _comes(scene, process, "WaitStarted", len(scene.events("WaitEnded")))
+        _comes(project, process, "WaitStarted", len(project.events("WaitEnded")))
     else:
         time.sleep(chance.uniform(0, SHORTLY))
     if process.poll() is None:
-        control.post(scene.layout, runs[-1], this.shape.request)
+        control.post(project.layout, runs[-1], this.shape.request)
 
 
-def _complete(scene: Scene, this: Round, chance: random.Random) -> None:
-    """A last run that is left alone, but for a request and for `resume`."""
-    if scene.events("RunFinished"):
+def _complete(project: FaultProject, this: Round, chance: random.Random) -> None:
+    """A last run that is not killed; it only gets a request and `resume`."""
+    if project.events("RunFinished"):
         return
-    begun, asked = len(scene.events("RunStarted")), len(scene.events("Requested"))
-    process = _start(scene, this)
+    begun, asked = len(project.events("RunStarted")), len(project.events("Requested"))
+    process = _start(project, this)
     if this.shape.request:
-        _comes(scene, process, "RunStarted", begun)
-        _request(scene, this, process, chance)
+        _comes(project, process, "RunStarted", begun)
+        _request(project, this, process, chance)
     if this.shape.request == "pause":
-        _comes(scene, process, "Requested", asked)
+        _comes(project, process, "Requested", asked)
         time.sleep(chance.uniform(0, SHORTLY))
-        control.post(scene.layout, scene.layout.run_ids()[-1], "resume")
-    done = scene.finish(process)
+        control.post(project.layout, project.layout.run_ids()[-1], "resume")
+    done = project.finish(process)
     if done.code != 0:
         this.problems.append(f"the last run ended with {done.code}: {done.err[-300:]}")
 
@@ -160,16 +162,16 @@ def _complete(scene: Scene, this: Round, chance: random.Random) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench/chaos", description=__doc__)
     parser.add_argument("--count", type=int, default=300, metavar="N", help="rounds (default: 300)")
-    parser.add_argument("--seed", type=int, default=None, metavar="S", help="decides the instants (default: by chance)")
-    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 2, metavar="J", help="rounds at a time")
+    parser.add_argument("--seed", type=int, default=None, metavar="S", help="decides the moments (default: random)")
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 2, metavar="J", help="parallel rounds")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1_000_000)
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-chaos-"))
     began = time.monotonic()
     rounds: list[Round] = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        plays = [pool.submit(play, number, seed, folder / str(number)) for number in range(1, options.count + 1)]
-        for finished in as_completed(plays):
+        running = [pool.submit(run_round, number, seed, folder / str(number)) for number in range(1, options.count + 1)]
+        for finished in as_completed(running):
             rounds.append(finished.result())
             if rounds[-1].problems:
                 one = rounds[-1]
@@ -186,7 +188,7 @@ def _summary(rounds: list[Round], seed: int, folder: Path, seconds: float) -> in
     )
     shapes = collections.Counter(one.shape.name for one in rounds)
     print(f"kinds of rounds: {', '.join(f'{kind} {count}' for kind, count in shapes.most_common())}")
-    print(f"the last word before death: {', '.join(f'{kind} {count}' for kind, count in moments.most_common())}")
+    print(f"last event before the kill: {', '.join(f'{kind} {count}' for kind, count in moments.most_common())}")
     if broken:
         print(f"{len(broken)} rounds broke a promise; see {folder}: {' '.join(str(one.number) for one in broken)}")
         return 1

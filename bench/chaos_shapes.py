@@ -1,6 +1,6 @@
-"""What the rounds of `bench/chaos` are like: plain work, claims that are checked, limits, reviews, pauses.
+"""The shapes of rounds of `bench/chaos`: plain work, claims that are checked, limits, reviews, pauses.
 
-Scripts count calls, not iterations: a call that was killed is used up, and the next one does the iteration again.
+Scripts count calls, not iterations: a killed call is used up, and the next one repeats the iteration.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 Step = dict[str, Any]
 CALLS = 40
-"""More than any round makes."""
-_MENDED = "test -e claude-iterate/workspaces/fault/mended"
+"""More than any round needs."""
+_FIXED = "test -e claude-iterate/workspaces/my-task/fixed"
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Shape:
     ends: str = "completed"
     marks: tuple[str, ...] = ("IterationFinished",)
     request: str = ""
-    """What somebody asks for in the middle: pause or retry."""
+    """A request during the run: pause or retry."""
 
 
 def by_chance(chance: random.Random) -> Shape:
@@ -38,7 +38,7 @@ def by_chance(chance: random.Random) -> Shape:
 
 
 def prices(shape: Shape) -> dict[int, float]:
-    """What each call costs, where the script tells; by the number of the call."""
+    """What each call costs according to the script, by the number of the call."""
     return {
         number: step["result"]["total_cost_usd"]
         for number, steps in enumerate(shape.calls, 1)
@@ -56,7 +56,7 @@ def _plain(chance: random.Random) -> Shape:
 
 
 def _paused(chance: random.Random) -> Shape:
-    """The same, with somebody who says `pause`."""
+    """The same, with a request to pause."""
     plain = _plain(chance)
     settings = {"delay": 0.1}
     marks = ("Requested", "IterationFinished")
@@ -64,15 +64,15 @@ def _paused(chance: random.Random) -> Shape:
 
 
 def _checked(chance: random.Random) -> Shape:
-    """Claims that are checked: red until some call has mended it, then green."""
-    mended = chance.randint(4, 6)
+    """Claims that are checked: the check fails until a call has fixed the work."""
+    fixed_at = chance.randint(4, 6)
     calls = []
     for number in range(1, CALLS + 1):
-        steps: list[Step] = [{"touch": "mended"}] if number >= mended else []
-        calls.append(_call(chance, number, *steps, complete=number >= mended or chance.random() < 0.5))
+        steps: list[Step] = [{"touch": "fixed"}] if number >= fixed_at else []
+        calls.append(_call(chance, number, *steps, complete=number >= fixed_at or chance.random() < 0.5))
     settings = {
         "delay": 0.2,
-        "verification.checks": [f"sleep 0.05; {_MENDED}"],
+        "verification.checks": [f"sleep 0.05; {_FIXED}"],
         "verification.max_attempts": 10,
     }
     marks = ("VerificationStarted", "CheckFinished", "VerificationFinished", "IterationFinished")
@@ -80,7 +80,7 @@ def _checked(chance: random.Random) -> Shape:
 
 
 def _limited(chance: random.Random) -> Shape:
-    """Usage limits of a second or two: longer than a run needs to start again."""
+    """Usage limits of a second or two: longer than a run needs to start."""
     iterations = chance.randint(3, 4)
     calls = [
         _limit(number) if number == 2 or chance.random() < 0.1 else _call(chance, number)
@@ -92,14 +92,14 @@ def _limited(chance: random.Random) -> Shape:
 
 
 def _reviewed(chance: random.Random) -> Shape:
-    """Claims that are checked and then reviewed; a limit may strike an iteration or a review."""
+    """Claims that are checked and then reviewed; an iteration or a review may meet a limit."""
     limit = chance.choice((0, 3, 4, 5))
     calls = []
     for number in range(1, CALLS + 1):
-        # The built-in fake works off the items and holds the reviews; what it says it cost, it cost.
-        steps: list[Step] = [{"touch": "mended"}] if number >= 3 else []
+        # The built-in fake does the items and the reviews, and reports their cost.
+        steps: list[Step] = [{"touch": "fixed"}] if number >= 3 else []
         calls.append(_limit(number) if number == limit else [{"sleep": chance.uniform(0, 0.1)}, *steps, {"work": True}])
-    settings = {"delay": 0.1, "verification.checks": [_MENDED], "verification.max_attempts": 10}
+    settings = {"delay": 0.1, "verification.checks": [_FIXED], "verification.max_attempts": 10}
     marks = ("ReviewStarted", "ReviewFinished", "VerificationStarted", "VerificationFinished", "WaitStarted")
     return Shape("reviewed", calls, ("--verify",), settings, marks=marks)
 
@@ -108,7 +108,7 @@ _SHAPES: tuple[Callable[[random.Random], Shape], ...] = (_plain, _paused, _check
 
 
 def _any_call(chance: random.Random, number: int) -> list[Step]:
-    """A short call; some crash, some leave a process behind, some linger after the result."""
+    """A short call; some crash, some leave a process behind, some exit late."""
     left: list[Step] = []
     if chance.random() < 0.15:
         left.append({"grandchild": {"seconds": 120, "own_session": chance.random() < 0.5}})

@@ -1,6 +1,6 @@
-"""Ten thousand short iterations in one run: memory, file descriptors and threads of the runner, every second.
+"""Runs ten thousand short iterations and samples memory, file descriptors and threads of the runner every second.
 
-The exit code is 1 when the run fails, or when one of them grows with the number of iterations.
+The exit code is 1 if the run fails, or if one of them grows with the number of iterations.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from statistics import median
 from typing import NamedTuple
 
 import loop
-from project import CLI, NAME, Bench
+from project import NAME, Bench
 
 SETTLED = 4
-"""The first part of this many fills caches; growth counts from there."""
+"""The first of this many parts fills caches; growth counts from there."""
 ALLOWED = {"memory_mb": 4.0, "descriptors": 10, "threads": 3}
-"""How much the second half may have more than the first, by their medians: as many as come and go in an iteration."""
+"""How much the median of the second half may exceed that of the first: what comes and goes in an iteration."""
 
 
 class Sample(NamedTuple):
@@ -34,7 +34,7 @@ class Sample(NamedTuple):
 
 
 def look(pid: int, began: float) -> Sample | None:
-    """What /proc tells; None when the process is gone."""
+    """One sample from /proc; None if the process has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
         about = dict(line.split(":", 1) for line in lines if ":" in line)
@@ -47,7 +47,7 @@ def look(pid: int, began: float) -> Sample | None:
 
 
 def watch(process: subprocess.Popen[bytes], began: float, pause: float, runs: Path) -> list[Sample]:
-    """A sample now and then, from the first iteration until it ends."""
+    """Samples at regular intervals, from the first iteration to the end."""
     samples: list[Sample] = []
     while True:
         try:
@@ -67,29 +67,24 @@ def main() -> int:
         bench = Bench(Path(folder), quick=False)
         project = bench.project([bench.script("short-fake", loop.FAKE)])
         began = time.monotonic()
-        process = subprocess.Popen(
-            [*CLI, "run", NAME, "--no-delay", "-m", str(options.count), "-q"],
-            cwd=project,
-            env=bench.environ,
-            stdin=subprocess.DEVNULL,
-        )
-        samples = watch(process, began, min(1.0, options.count / 2000), bench.workspace(project) / "runs")
+        process = project.start("run", NAME, "--no-delay", "-m", str(options.count), "-q", stdout=None, stderr=None)
+        samples = watch(process, began, min(1.0, options.count / 2000), project.workspace / "runs")
         took = time.monotonic() - began
-        (journal,) = bench.workspace(project).glob("runs/*/events.ndjson")
+        (journal,) = project.workspace.glob("runs/*/events.ndjson")
         finished = journal.read_bytes().count(b'"event":"IterationFinished"')
-        written = sum(path.stat().st_size for path in bench.workspace(project).rglob("*") if path.is_file())
+        written = sum(path.stat().st_size for path in project.workspace.rglob("*") if path.is_file())
     each = 1000 * took / max(1, finished)
     print(f"{finished} iterations in {took:.1f} s ({each:.1f} ms each), exit {process.returncode}")
     print(f"{len(samples)} samples; {written / 1e6:.1f} MB written")
     if process.returncode != 0 or finished != options.count:
-        print("the run did not come to its end")
+        print("the run did not finish")
         return 1
     return _report(samples)
 
 
 def _report(samples: list[Sample]) -> int:
     if not samples:
-        print("too short to look at")
+        print("too short for a sample")
         return 0
     settled = samples[len(samples) // SETTLED :]
     half = len(settled) // 2

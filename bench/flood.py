@@ -1,4 +1,4 @@
-"""(b) One iteration with very much output: the runner's CPU and memory, what it writes, and that nothing is lost."""
+"""(b) One iteration with very much output: CPU and memory of the runner, what it writes, and that nothing is lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import loop
 import mix
-from project import NAME, Bench
+from project import NAME, Bench, call
 from table import Row
 
 HERE = Path(__file__).resolve().parent
@@ -70,15 +70,14 @@ def _run(bench: Bench, stream: Path, texts: int) -> Run:
     project, figures = bench.project([fake]), bench.folder / "figures.json"
     launcher = (sys.executable, str(HERE / "in_process.py"), str(figures))
     try:
-        bench.call(project, "run", NAME, "-m", "1", program=launcher)
+        call(project, "run", NAME, "-m", "1", program=launcher)
         used = json.loads(figures.read_text())
-        workspace = bench.workspace(project)
-        (log,) = workspace.glob("iterate-*.log")
-        (journal,) = workspace.glob("runs/*/events.ndjson")
+        (log,) = project.layout.logs()
+        (journal,) = project.workspace.glob("runs/*/events.ndjson")
         written = (log.stat().st_size + journal.stat().st_size) / stream.stat().st_size
         return Run(used["cpu"], used["peak_kb"] / 1024, written, _disorder(log, texts))
     finally:
-        shutil.rmtree(project)
+        shutil.rmtree(project.folder)
 
 
 def _disorder(log: Path, texts: int) -> int:

@@ -1,4 +1,4 @@
-"""(d) From a line that Claude writes to that line on the verbose console, and the same through a bare pipe."""
+"""(d) The delay from a line that Claude prints to that line on the verbose console, compared with a bare pipe."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 from statistics import quantiles
 
-from project import CLI, NAME, Bench
+from project import COMMAND_LINE, NAME, Bench, ScriptedProject
 from table import Row
 
 FAKE = """
@@ -36,8 +35,8 @@ def measure(bench: Bench) -> list[Row]:
     script = bench.script("ticking-fake.py", FAKE.format(count=count))
     command = (sys.executable, str(script))
     project = bench.project(command)
-    bare = _percentiles(_delays(bench, project, command, count, "stdout"))
-    ours = _percentiles(_delays(bench, project, (*CLI, "run", NAME, "-m", "1", "-v"), count, "stderr"))
+    bare = _percentiles(_delays(project, command, count, "stdout"))
+    ours = _percentiles(_delays(project, (*COMMAND_LINE, "run", NAME, "-m", "1", "-v"), count, "stderr"))
     return [
         Row("d.p50", f"delay of {count} lines to the console, median", ours[0], "ms"),
         Row("d.p99", "the same, 99th percentile", ours[1], "ms", 50),
@@ -50,10 +49,10 @@ def _percentiles(delays: list[float]) -> tuple[float, float]:
     return cuts[49], cuts[98]
 
 
-def _delays(bench: Bench, project: Path, command: tuple[str, ...], count: int, stream: str) -> list[float]:
+def _delays(project: ScriptedProject, command: tuple[str, ...], count: int, stream: str) -> list[float]:
     """Milliseconds for each line, in order."""
     pipes = {name: subprocess.PIPE if name == stream else subprocess.DEVNULL for name in ("stdout", "stderr")}
-    process = subprocess.Popen(command, cwd=project, env=bench.environ, stdin=subprocess.DEVNULL, **pipes)
+    process = subprocess.Popen(command, cwd=project.root, env=project.env, stdin=subprocess.DEVNULL, **pipes)
     pipe = getattr(process, stream)
     delays: list[float] = []
     rest = b""

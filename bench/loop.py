@@ -1,4 +1,4 @@
-"""(a) What the runner adds to many short iterations, against a bare shell loop over the same calls."""
+"""(a) What the runner adds to many short iterations, compared with a shell loop that makes the same calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from statistics import median
 
-from project import NAME, Bench, timed
+from project import NAME, Bench, call, timed
 from table import Row
 
 ANSWER = r"""printf '%s\n' \
@@ -29,16 +29,16 @@ FAKE = fake(ANSWER)
 def measure(bench: Bench) -> list[Row]:
     many = 5 if bench.quick else 200
     program = bench.script("short-fake", FAKE)
-    shell = _shell_loop(bench, program)
+    shell, env = _shell_loop(bench, program), bench.project([program]).env
     ours: list[float] = []
     ours_once: list[float] = []
     bare: list[float] = []
     bare_once: list[float] = []
     for _ in range(bench.rounds(5)):
         ours.append(_runner(bench, program, many))
-        bare.append(timed(lambda: subprocess.run([shell, str(many)], env=bench.environ, check=True)))
+        bare.append(timed(lambda: subprocess.run([shell, str(many)], env=env, check=True)))
         ours_once.append(_runner(bench, program, 1))
-        bare_once.append(timed(lambda: subprocess.run([shell, "1"], env=bench.environ, check=True)))
+        bare_once.append(timed(lambda: subprocess.run([shell, "1"], env=env, check=True)))
     whole, once = median(ours), median(ours_once)
     rest, bare_rest = (whole - once) / (many - 1), (median(bare) - median(bare_once)) / (many - 1)
     call = median(bare) / many
@@ -56,17 +56,17 @@ def measure(bench: Bench) -> list[Row]:
 def _runner(bench: Bench, program: Path, iterations: int) -> float:
     project = bench.project([program])
     try:
-        took = timed(lambda: bench.call(project, "run", NAME, "--no-delay", "-m", str(iterations), "-q"))
-        kept = list(bench.workspace(project).glob("runs/*/raw/*.ndjson"))
+        took = timed(lambda: call(project, "run", NAME, "--no-delay", "-m", str(iterations), "-q"))
+        kept = list(project.workspace.glob("runs/*/raw/*.ndjson"))
         if len(kept) != iterations:
             raise RuntimeError(f"{len(kept)} iterations instead of {iterations}")
         return took
     finally:
-        shutil.rmtree(project)
+        shutil.rmtree(project.folder)
 
 
 def _shell_loop(bench: Bench, program: Path) -> Path:
-    """The loop anyone would write: the very arguments and prompt that the runner gives, output to a file."""
+    """The simplest loop: the same arguments and prompt as the runner, output to a file."""
     argv, prompt = bench.folder / "argv", bench.folder / "prompt"
     note = f"for word; do printf '%s\\0' \"$word\"; done > {shlex.quote(str(argv))}\ncat > {shlex.quote(str(prompt))}"
     _runner(bench, bench.script("noting-fake", fake(ANSWER, note)), 1)

@@ -59,7 +59,7 @@ def _template(document: dict[str, Any]) -> bytes:
     missing = max(0, SIZE - len(_encoded(document)))
     filler = (_WORDS * (missing // len(_WORDS) + 1))[:missing]
     if not _fill(document, filler):
-        document["request_id"] = filler  # a field that nobody reads
+        document["request_id"] = filler  # a field that the runner ignores
     return _encoded(document)
 
 

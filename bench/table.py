@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """One figure. `target` is the most it may be; None: it is told for information."""
+    """One figure. `target` is the highest accepted value; None: for information only."""
 
     id: str
     what: str

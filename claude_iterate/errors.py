@@ -1,8 +1,14 @@
-"""Expected errors: what happened, what to do next, and the exit code. Rendered in one place, `cli.main`."""
+"""Expected errors: what happened, what to do next, and the exit code. Shown in one place, `cli.boundary`."""
+
+from __future__ import annotations
+
+import errno
+
+RAISE_FILE_LIMIT = "Raise the limit where it is set, for example: ulimit -f unlimited"
 
 
 class ExpectedError(Exception):
-    """Something a user can mend. Shown as one line of what and one line of what to do, never a traceback."""
+    """Something a user can fix. Shown as one line of what happened and one line of what to do, never a traceback."""
 
     exit_code = 1
 
@@ -19,7 +25,7 @@ class UsageProblem(ExpectedError):
 
 
 class SettingsProblem(ExpectedError):
-    """A settings file, variable or flag holds what it must not hold."""
+    """A settings file, variable or flag has a value that is not allowed."""
 
 
 class WorkspaceProblem(ExpectedError):
@@ -36,3 +42,8 @@ class TemplateProblem(ExpectedError):
 
 class AgentProblem(ExpectedError):
     """Claude cannot be started."""
+
+
+def advice(error: OSError, of: str) -> str:
+    """What to do when something cannot be written; `of` says where, or is empty."""
+    return RAISE_FILE_LIMIT if error.errno == errno.EFBIG else f"Check the permissions and free space{of}"

@@ -1,6 +1,6 @@
 """Find and render prompts: Jinja2 templates, the nearest folder first, the shipped ones last.
 
-A user's text is a value, never template source, so whatever stands in it arrives byte for byte.
+The text of a user is a value, never template source, so it arrives byte for byte.
 """
 
 from __future__ import annotations
@@ -16,28 +16,6 @@ from claude_iterate.errors import ExpectedError
 
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
-
-ITERATION_VARIABLES: Mapping[str, str] = {
-    "project_root": "absolute path of the project, where Claude starts",
-    "workspace_path": "absolute path of the workspace",
-    "workspace_name": "its name",
-    "mode": "loop, iterative, ...",
-    "iteration": "number of this iteration, from 1",
-    "max_iterations": "most iterations this run may take, 0 for no limit",
-    "instructions": "the text of INSTRUCTIONS.md",
-    "status_instructions": "how to report; rendered when it is missing or empty",
-    "previous_status": "the last report in one line, or empty",
-    "previous_summary": "what the last iteration said of itself, or empty",
-    "failures": "the last failed check, review or error, or empty",
-    "notes": "messages from a person: a text or a list of texts",
-    "commands": "the project's test, build and lint commands: a mapping",
-    "now": "date and time",
-    "status_file": "absolute path of .status.json",
-    "todo_file": "absolute path of TODO.md",
-    "agents_text": "standing rules to append to the system prompt, or empty",
-}
-"""What a template of an iteration may use. All must be given, save `status_instructions`."""
-
 
 _EXPRESSION_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What an expression in a template can raise, besides Jinja2's own errors."""
@@ -64,6 +42,7 @@ class Prompts:
         """The prompt `name` with these values; an ExpectedError names file and line of what is wrong with it."""
         from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError
 
+        values = {**values, "mode": self._mode}
         try:
             return self._environment.get_template(name).render(values)
         except TemplateSyntaxError as problem:
@@ -106,15 +85,15 @@ class Prompts:
 
     @functools.cached_property
     def _environment(self) -> SandboxedEnvironment:
-        # Imported here because `--help` must not pay for it. Sandboxed because a prompt can come with a
-        # workspace that somebody else made, and a text to fill in has no business calling Python.
+        # Imported here because `--help` must not pay for it. Sandboxed because a prompt can come with a workspace
+        # from someone else, and a template must not be able to call Python.
         from jinja2 import FunctionLoader, StrictUndefined
         from jinja2.sandbox import SandboxedEnvironment
 
         return SandboxedEnvironment(
             loader=FunctionLoader(self._load),
             undefined=StrictUndefined,
-            autoescape=False,  # a prompt is no web page: escaping would change the user's text
+            autoescape=False,  # a prompt is not a web page: escaping would change the user's text
             keep_trailing_newline=True,
             trim_blocks=True,
             lstrip_blocks=True,
@@ -129,7 +108,7 @@ class Prompts:
             stamp = _stamp(path)  # before reading: an edit in between is seen next time
             source = path.read_bytes().decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as problem:
-            hint = "Mend it, or remove it to use the shipped one."
+            hint = "Fix it, or remove it to use the shipped one."
             raise ExpectedError(f"Cannot read the prompt {path}: {problem}.", hint) from problem
         return source, str(path), lambda: _is_current(self._locate(name), path, stamp)
 
@@ -168,5 +147,5 @@ def _complaint(file: str, line: int, problem: Exception, values: Mapping[str, ob
     known = ", ".join(sorted(values)) or "none"
     return ExpectedError(
         f"The prompt {file}, line {line}, cannot be rendered: {str(problem) or type(problem).__name__}.",
-        f"Mend it, or remove it to use the shipped one. Variables it can use: {known}.",
+        f"Fix it, or remove it to use the shipped one. Variables it can use: {known}.",
     )

@@ -5,6 +5,7 @@ Run `python docs/generate.py` after a change; `--check` writes nothing and fails
 
 from __future__ import annotations
 
+import inspect
 import sys
 import typing
 from collections.abc import Callable, Iterable
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import json_forms
 import msgspec
 
 from claude_iterate import errors
@@ -19,13 +21,14 @@ from claude_iterate.cli import boundary
 from claude_iterate.cli.application import ALIASES, COMMANDS, application
 from claude_iterate.cli.group import Group, aliases
 from claude_iterate.core import events
+from claude_iterate.core.events import vocabulary
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
 from claude_iterate.core.reports import status
-from claude_iterate.core.rules.between import BETWEEN_RULES
-from claude_iterate.core.rules.during import RUNNING_RULES
+from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, STARTING_RULES
+from claude_iterate.core.rules.during import CHECK_RULES, RUNNING_RULES
+from claude_iterate.core.rules.signals_and_requests import REQUEST_RULES, signal_came
 from claude_iterate.core.settings.declared import Setting, catalogue
-from claude_iterate.core.settings.kinds import Duration
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTICE = "<!-- Made from the code by docs/generate.py. Change the code, then run it again. -->"
@@ -89,9 +92,9 @@ def _usage(name: str, command: click.Command) -> str:
 
 
 def _prose(text: str) -> list[str]:
-    """Help text: paragraphs, and those that click must not wrap as they are."""
+    """Help text: paragraphs, and as they are those that click must not wrap."""
     lines: list[str] = []
-    for paragraph in text.split("\n\n"):
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
         if paragraph.startswith("\b\n"):
             lines += ["```text", *paragraph.removeprefix("\b\n").split("\n"), "```", ""]
         else:
@@ -100,7 +103,9 @@ def _prose(text: str) -> list[str]:
 
 
 def _options(command: click.Command) -> list[str]:
-    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    options = [
+        parameter for parameter in command.params if isinstance(parameter, click.Option) and not parameter.hidden
+    ]
     rows = [
         (", ".join(code(f"{flag}{_metavar(option)}") for flag in option.opts), option.help or "") for option in options
     ]
@@ -116,11 +121,10 @@ def _metavar(option: click.Option) -> str:
 
 
 def all_settings() -> list[str]:
-    """Every setting, group by group, and the other names it goes by."""
+    """Every setting, group by group, and its other names."""
     lines = ["# Settings", ""]
     lines += ["Later layers win, key by key: default, user file, project file, workspace, environment, flag.", ""]
     lines += ["A duration is a number of seconds or a text such as `90s`, `5m` or `1h30m`.", ""]
-    lines += ["Settings marked *planned* are read and checked, but nothing uses them yet.", ""]
     for group in dict.fromkeys(key.rpartition(".")[0] for key in catalogue()):
         members = [setting for key, setting in catalogue().items() if key.rpartition(".")[0] == group]
         lines += [f"## {group or 'General'}", ""]
@@ -131,15 +135,14 @@ def all_settings() -> list[str]:
 
 
 def _setting_row(setting: Setting) -> tuple[str, ...]:
-    planned = " *(planned)*" if setting.planned else ""
-    return code(setting.key), setting.kind.expected, _default(setting), setting.sentence + planned
+    return code(setting.key), setting.kind.expected, _default(setting), setting.sentence
 
 
 def _default(setting: Setting) -> str:
     value = setting.default
     if value is None:
         return "not set"
-    if isinstance(setting.kind, Duration):
+    if setting.kind.form == "duration":
         for unit, seconds in (("h", 3600), ("m", 60)):
             if value and value % seconds == 0:
                 return code(f"{value / seconds:.0f}{unit}")
@@ -165,7 +168,13 @@ def all_events() -> list[str]:
         lines += [f"## {title}", ""]
         for kind in kinds:
             lines += _struct(kind)
-    return lines
+    lines += ["## Words", "", "A journal of another version may hold others.", ""]
+    rows = [(code(kind.__name__), sentence(kind.__doc__), ", ".join(map(code, kind))) for kind in _vocabularies()]
+    return lines + table(("Type", "Says", "Words"), rows)
+
+
+def _vocabularies() -> list[type[vocabulary.Word]]:
+    return [vocabulary.Kind, vocabulary.Cause, vocabulary.Verb, vocabulary.Why, vocabulary.Purpose]
 
 
 def _struct(kind: Any) -> list[str]:
@@ -185,7 +194,7 @@ def _field(name: str, defaults: dict[str, Any]) -> str:
 
 
 def exit_codes() -> list[str]:
-    """The table of endings, and the codes of errors before or beside a run."""
+    """The table of endings, and the codes of errors outside a run."""
     lines = [
         "# Exit codes",
         "",
@@ -194,7 +203,7 @@ def exit_codes() -> list[str]:
     lines += ['`exit_codes = "detailed"` chooses the other column.', ""]
     rows = ((code(why), str(end.simple), str(end.detailed), end.meaning) for why, end in ENDINGS.items())
     lines += table(("Reason", "Simple", "Detailed", "Meaning"), rows)
-    lines += ["## Errors", "", "These hold for every command. The message is on standard error.", ""]
+    lines += ["## Errors", "", "These apply to every command. The message is on standard error.", ""]
     kinds = [
         kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.ExpectedError)
     ]
@@ -202,22 +211,30 @@ def exit_codes() -> list[str]:
     rows_of_errors += [
         (str(boundary.BUG), "A bug in claude-iterate. The message names the crash report."),
         (str(boundary.INTERRUPTED), "Ctrl-C outside a run."),
-        (str(boundary.BROKEN_PIPE), "The program that read our output went away."),
+        (str(boundary.BROKEN_PIPE), "The program that read the output is gone."),
     ]
     return lines + table(("Code", "Meaning"), rows_of_errors)
 
 
 def rules() -> list[str]:
     """The rules of the decision, in order."""
-    lines = ["# Rules", "", "## Between two iterations", "", "The first rule that has an opinion wins.", ""]
+    lines = ["# Rules", "", "## Between two iterations", "", "The first rule that applies decides.", ""]
     lines += table(("", "Rule", "Says"), _rule_rows(BETWEEN_RULES))
     lines += [
         "## While Claude works",
         "",
-        "Each rule names the moment at which it would end Claude; the earliest wins.",
+        "Each rule names the moment at which it would end Claude; the earliest moment decides.",
         "",
     ]
-    return lines + table(("", "Rule", "Ends Claude when"), _rule_rows(RUNNING_RULES))
+    lines += table(("", "Rule", "Ends Claude when"), _rule_rows(RUNNING_RULES))
+    lines += ["## Before something begins", "", "Asked before an iteration, a proof or a one-off call.", ""]
+    lines += table(("", "Rule", "Says"), _rule_rows(STARTING_RULES))
+    lines += ["## In a proof", "", "Between its checks and its review the first rule that has an opinion ends it.", ""]
+    lines += table(("", "Rule", "Says"), _rule_rows(PROOF_RULES))
+    lines += ["While a check works, each rule names the moment at which it would end it; the earliest wins.", ""]
+    lines += table(("", "Rule", "Ends the check when"), _rule_rows(CHECK_RULES))
+    lines += ["## When the user steers", ""]
+    return lines + table(("", "Rule", "Says"), _rule_rows((signal_came, *REQUEST_RULES)))
 
 
 def _rule_rows(found: Iterable[Callable[..., Any]]) -> Iterable[tuple[str, ...]]:
@@ -229,7 +246,7 @@ def outcomes() -> list[str]:
     lines = [
         "# Outcomes",
         "",
-        "How one call of Claude ended. The classes are tried from top to bottom; the first that fits is",
+        "How one call of Claude ended. The classes are tried from top to bottom; the first that matches is",
     ]
     lines += [
         "the outcome. Only Claude's own result, exit code and error channels count, never what the model wrote.",
@@ -245,10 +262,10 @@ def _effect(kind: str) -> str:
     if kind in ENDING_FAILURES:
         return "the run ends"
     if kind in COUNTED_FAILURES:
-        return "the run goes on until `stop.failures` of these came in a row"
+        return "the run continues until `stop.failures` of these came in a row"
     if kind in RETRIED:
-        return "the same iteration is done again"
-    return "the run ends" if kind == "interrupted" else "the run goes on"
+        return "the same iteration is repeated"
+    return "the run ends" if kind == "interrupted" else "the run continues"
 
 
 PAGES: dict[str, Callable[[], list[str]]] = {
@@ -258,6 +275,7 @@ PAGES: dict[str, Callable[[], list[str]]] = {
     "exit-codes": exit_codes,
     "rules": rules,
     "outcomes": outcomes,
+    "json": json_forms.page,
 }
 
 
@@ -266,14 +284,19 @@ def render(name: str) -> str:
     return "\n".join([NOTICE, "", *PAGES[name]()]).rstrip("\n") + "\n"
 
 
+def texts() -> dict[Path, str]:
+    """Every file in docs/reference."""
+    pages = {REFERENCE / f"{name}.md": render(name) for name in PAGES}
+    return pages | {REFERENCE / "json-schema.json": json_forms.schema_text()}
+
+
 def out_of_date() -> list[Path]:
-    """The pages that differ from the code."""
-    paths = {REFERENCE / f"{name}.md": render(name) for name in PAGES}
-    return [path for path, text in paths.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    """The files that differ from the code."""
+    return [path for path, text in texts().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages, or with `--check` tell which ones would change."""
+    """Write the pages, or with `--check` name those that would change."""
     stale = out_of_date()
     if arguments == ["--check"]:
         for path in stale:
@@ -281,7 +304,7 @@ def main(arguments: list[str]) -> int:
         return 1 if stale else 0
     REFERENCE.mkdir(exist_ok=True)
     for path in stale:
-        path.write_text(render(path.stem), encoding="utf-8")
+        path.write_text(texts()[path], encoding="utf-8")
         sys.stdout.write(f"Wrote {path}\n")
     return 0
 

@@ -1,18 +1,21 @@
-"""The fixture `receiver`: somebody who gets notifications."""
+"""The fixture `receiver`: a real receiver of notifications."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
+from claude_iterate.selftest.harness.webhook_receiver import Receiver
 from claude_iterate.system import signals
-from tests.receiver import Receiver
 
 
 def pytest_configure() -> None:
-    """Tests that run with `nohup` or in the background must not make the programs under test ignore signals."""
+    """Under `nohup` or in the background, the programs under test must still receive signals."""
     signals.restore_signals_for_children()
+    hypothesis.settings.register_profile("any machine", deadline=None)  # how long an example takes is not a property
+    hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture

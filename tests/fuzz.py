@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from tests import fuzz_targets  # noqa: E402
 
 SLOWEST = 5.0
-"""Seconds of processor time: more for one case means that some input makes a reader take for ever."""
+"""Seconds of processor time: more for one case means that some input makes a reader hang."""
 MOST_TOLD = 5
 
 

@@ -26,16 +26,18 @@ from claude_iterate.core.events import (
     StatusChanged,
     Warned,
 )
-from claude_iterate.core.outcomes import usage_limits
+from claude_iterate.core.outcomes import reset_times, usage_limits
 from claude_iterate.core.outcomes.classes import classify
+from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.reports import fallbacks, review, status, validation
 from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
 from claude_iterate.core.state.handover import resumption
-from claude_iterate.core.state.run_state import fold
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold
 from claude_iterate.engine.call import evidence
-from claude_iterate.engine.clock import SystemClock
+from claude_iterate.engine.clock import SystemClock, zone
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.errors import ExpectedError, SettingsProblem
 from claude_iterate.sinks.console.console import Console
@@ -78,7 +80,7 @@ VALUES = (
     *("5m", "1h", 3, "https://x.y", {"A": "b"}),
     *(["a"], ["x{9999999999}"], ["(" * 3000 + ")" * 3000]),
 )
-"""What somebody may take for the value of a setting."""
+"""What a user may try as the value of a setting."""
 
 
 LEFT_OUT = re.compile(r"\((\d+) more such lines; the journal leaves them out\)")
@@ -108,11 +110,11 @@ class _Keeper:
         redactor = Redactor({"A_TOKEN": "swordfish-swordfish"})
         self.recorder = Recorder(SystemClock(), self._journal, self._show, redactor, troubles)
 
-    def _show(self, entry: Entry) -> None:
+    def _show(self, entry: Entry, state: RunState) -> None:
         self.count += 1
         for sink in self._sinks:
-            sink(entry)
-        notices(entry, self.recorder.state)
+            sink(entry, state)
+        notices(entry, state)
 
     def close(self) -> None:
         for sink in self._sinks:
@@ -157,15 +159,17 @@ def stream(chance: Random, folder: Path) -> None:
         events: list[Event] = [event for line in lines for event in translator.translate(line)]
         keeper.recorder.record_printed(events)
     call = keeper.recorder.state.call
-    outcome = classify(evidence(call, chance.random() < 0.5, chance.choice((0.0, 1.7e9, 4e9))))
+    outcome = classify(
+        evidence(call, wrote_report=chance.random() < 0.5, now=chance.choice((0.0, 1.7e9, 4e9)), patterns=())
+    )
     result = call.result if call else None
     keeper.recorder.record(IterationFinished(1, outcome, denials=result.denials if result else ()))
     keeper.close()
 
 
 def kept_journal(chance: Random, folder: Path) -> None:
-    """A journal that somebody damaged: whatever can be read is folded, and a run can go on from it."""
-    entries = [STARTED, IterationStarted(1), IterationFinished(1, classify(evidence(None, False)))]
+    """A damaged journal: what can be read is folded, and a run can continue from it."""
+    entries = [STARTED, IterationStarted(1), IterationFinished(1, classify(Evidence()))]
     keeper = _Keeper(folder)
     for event in entries:
         keeper.recorder.record(event)
@@ -190,20 +194,21 @@ def status_file(chance: Random, folder: Path) -> None:
         keeper = _Keeper(folder)
         keeper.recorder.record(STARTED)
         keeper.recorder.record(StatusChanged(reading.status, change or status.Change()))
-        keeper.recorder.record(IterationFinished(1, classify(evidence(None, True)), reading.status, reading.problems))
+        keeper.recorder.record(IterationFinished(1, classify(Evidence()), reading.status, reading.problems))
         keeper.close()
 
 
 def limit_words(chance: Random, _folder: Path) -> None:
     """Messages about limits, at any time and in any zone."""
     words = fuzz_inputs.text(chance, chance.choice(LIMITS))
-    zone = chance.choice((UTC, ZoneInfo("Pacific/Kiritimati"), ZoneInfo("America/St_Johns")))
+    fixed = chance.choice((UTC, ZoneInfo("Pacific/Kiritimati"), ZoneInfo("America/St_Johns")))
+    zones = chance.choice((zone, lambda _name: fixed))
     now = chance.choice((0.0, 1.0, 1.7e9, 1772323199.0, 4.1e9, 2.5e11))
     usage_limits.means_limit(words, (r"\bquota\b",))
-    moment = usage_limits.reset_in(words, now, zone)
-    assert moment is None or now - usage_limits.JUST_PASSED < moment <= now + usage_limits.LONGEST
+    moment = reset_times.reset_in(words, now, zones)
+    assert moment is None or now - reset_times.JUST_PASSED < moment <= now + reset_times.LONGEST
     odd = chance.choice((None, -1, 0, now, now + 1, now * 1000, 1e300, -1e300))
-    usage_limits.plausible(odd, now)
+    reset_times.plausible(odd, now)
 
 
 def reports(chance: Random, _folder: Path) -> None:

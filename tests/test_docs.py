@@ -21,6 +21,7 @@ from claude_iterate.core.outcomes.classes import CLASSES
 from claude_iterate.core.rules.between import BETWEEN_RULES
 from claude_iterate.core.rules.during import RUNNING_RULES
 from claude_iterate.core.settings.declared import catalogue
+from claude_iterate.views.documents import FORMS
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -36,7 +37,9 @@ def generate() -> ModuleType:
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")  # as it is when the script is called
+        specification.loader.exec_module(module)
     return module
 
 
@@ -67,10 +70,11 @@ def test_check_tells_of_a_stale_page(
         ("exit-codes", [f"| `{why}` | {end.simple} | {end.detailed} |" for why, end in ENDINGS.items()]),
         ("rules", [f"`{rule.__name__}`" for rule in (*BETWEEN_RULES, *RUNNING_RULES)]),
         ("outcomes", [f"| `{row.kind}` |" for row in CLASSES]),
+        ("json", [f"## {command}\n" for command in FORMS]),
     ],
 )
 def test_reference_is_complete(page: str, words: list[str]) -> None:
-    """Every command, setting, event, exit code, rule and outcome has its place."""
+    """Every command, setting, event, exit code, rule, outcome and JSON document has its place."""
     text = (REFERENCE / f"{page}.md").read_text(encoding="utf-8")
     assert [word for word in words if word not in text] == []
 

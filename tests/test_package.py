@@ -57,7 +57,7 @@ def test_wheel_holds_nothing_else(wheel: Path) -> None:
 
 
 def test_wheel_works_alone(wheel: Path, tmp_path: Path) -> None:
-    """With nothing but the wheel's files a rehearsal runs to its end: the prompts are found inside the package."""
+    """With nothing but the wheel's files a dry run completes: the prompts are found inside the package."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "installed")
     environment = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,15 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_iterate.errors import ExpectedError
-from claude_iterate.prompts import ITERATION_VARIABLES, Prompts, shipped_folder
+from claude_iterate.prompts import Prompts, shipped_folder
 
 MODES = ["loop", "iterative"]
-ABSENT = ["previous_status", "previous_summary", "failures", "notes", "agents_text"]
+ABSENT = ["previous_status", "failures", "notes", "agents_text"]
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "change-the-prompts.md"
 
 
 def values(**changes):
-    """Everything a template of an iteration may use."""
-    known = {name: f"<{name}>" for name in ITERATION_VARIABLES}
+    """Everything a template of an iteration may use: what the documentation names."""
+    rows = PAGE.read_text().partition("| Variable |")[2].partition("\n\n")[0]
+    names = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in rows.splitlines()[2:]))
+    known = {name: f"<{name}>" for name in names}
     known |= {
         "iteration": 3,
         "max_iterations": 50,
@@ -44,7 +48,7 @@ def test_the_nearest_folder_wins_and_the_mode_before_the_plain_name(tmp_path):
     """Folders first to last, in each `<mode>/<name>.md` before `<name>.md`, the shipped ones at the end."""
     near, far = tmp_path / "near", tmp_path / "far"
     prompts = Prompts([near, far], "loop")
-    assert prompts.find("iteration") == shipped_folder() / "loop" / "iteration.md"
+    assert prompts.find("iteration") == shipped_folder() / "iteration.md"
     for path in [far / "iteration.md", far / "loop" / "iteration.md", near / "iteration.md"]:
         write(path.parent, path.name, str(path))
         assert prompts.render("iteration", {}) == str(path)
@@ -127,8 +131,23 @@ def test_what_is_there_is_mentioned(mode, name):
     assert "only this" in prompts.system + prompts.user
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_of_the_last_report_is_said_twice(mode):
+    """The line of the last report has its summary in it."""
+    said = values(previous_status="3/4 items - moved the users", previous_summary="moved the users")
+    assert Prompts([], mode).iteration_prompts(said).user.count("moved the users") == 1
+
+
+def test_the_modes_differ_only_where_they_must(tmp_path):
+    """One shipped file serves both modes, and a file of a mode still wins over it."""
+    assert [path.name for path in shipped_folder().iterdir() if path.is_dir()] == []
+    own = write(tmp_path, "iterative/status-instructions.md", "Mine")
+    assert Prompts([tmp_path], "iterative").find("status-instructions") == own
+    assert Prompts([tmp_path], "loop").find("status-instructions") == shipped_folder() / "status-instructions.md"
+
+
 def test_status_instructions_of_the_workspace_replace_the_shipped_ones():
-    """A text given for them is used as it is, and is no template."""
+    """A text given for them is used as it is, and is not a template."""
     prompts = Prompts([], "loop").iteration_prompts(values(status_instructions="Mine {{ x }}"))
     assert prompts.user.endswith("Mine {{ x }}")
     assert '"complete"' not in prompts.user
@@ -147,8 +166,8 @@ def test_the_user_prompt_never_begins_as_a_command_or_an_option(tmp_path, text):
 @pytest.mark.parametrize(
     ("source", "line", "what"),
     [
-        ("fine\n{{ nobody }}\n", 2, "'nobody' is undefined"),
-        ("{% if nobody %}x{% endif %}", 1, "'nobody' is undefined"),
+        ("fine\n{{ unknown }}\n", 2, "'unknown' is undefined"),
+        ("{% if unknown %}x{% endif %}", 1, "'unknown' is undefined"),
         ("a\nb\n{% if %}", 3, "Expected an expression"),
         ("{{ 1 / 0 }}", 1, "division by zero"),
         ("x\n{% include 'missing-one' %}", 2, "missing-one"),
@@ -175,7 +194,7 @@ def test_a_template_that_is_not_text_is_an_expected_error(tmp_path):
 def test_a_mistake_in_an_included_prompt_is_shown_in_that_file(tmp_path):
     """Prompts may include each other by name; the blame goes to the right one."""
     write(tmp_path, "outer.md", "{% include 'inner' %}")
-    inner = write(tmp_path, "inner.md", "\n\n{{ nobody }}")
+    inner = write(tmp_path, "inner.md", "\n\n{{ unknown }}")
     with pytest.raises(ExpectedError, match="line 3") as caught:
         Prompts([tmp_path], "loop").render("outer", {})
     assert str(inner) in caught.value.message

@@ -51,7 +51,7 @@ COMMANDS = (
     Row("archive", "archive", "Put workspaces away as compressed files, and bring them back."),
     Row("config", "config", "Read and change settings."),
     Row("notify", "notify", "Try out notifications."),
-    Row("doctor", "doctor", "Check this computer and project; says how to mend what is wrong."),
+    Row("doctor", "doctor", "Check this computer and project; says how to fix what is wrong."),
     Row("selftest", "selftest", "Play every fault that a run must survive, against the real loop."),
     Row("demo", "demo", "See a whole run in a temporary project, without calling Claude."),
 )
@@ -113,9 +113,9 @@ def application(context: click.Context, /, project: str | None, no_color: bool, 
     is done or something says stop.
     """
     folder = _folder(context, project)
-    colourless = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-    context.color = False if colourless else None
-    context.obj = Invocation(folder, os.environ, not colourless, _flags(folder, **given))
+    colorless = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    context.color = False if colorless else None
+    context.obj = Invocation(folder, os.environ, not colorless, _flags(folder, **given))
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from claude_iterate import __version__
-from claude_iterate.errors import ExpectedError
-from claude_iterate.sinks.console.safe_stream import harmless, into_the_void
+from claude_iterate.errors import ExpectedError, advice
+from claude_iterate.sinks.console.safe_stream import discard, harmless
 
 BUG = 70
 INTERRUPTED = 130
@@ -29,6 +29,8 @@ _REFUSALS = {
     errno.EMFILE,
     errno.ENOMEM,
 }
+_MAKERS = {"init", "setup"}
+"""Commands whose NAME is usually a new one."""
 _GLOBAL = {"-C", "--project", "--no-color", "--no-colors", "--workspaces-dir", "--templates-dir", "--archive-dir"}
 
 
@@ -40,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _answered(arguments)
     finally:
-        _let_go_of_streams()
+        _release_streams()
 
 
 def _answered(arguments: list[str]) -> int:
@@ -50,7 +52,7 @@ def _answered(arguments: list[str]) -> int:
     except ExpectedError as problem:
         return _tell(problem.exit_code, problem.message, problem.hint)
     except click.UsageError as problem:
-        return _usage(problem)
+        return _usage(problem, arguments)
     except click.ClickException as problem:
         return _tell(1, problem.format_message(), "")
     except (KeyboardInterrupt, click.Abort):
@@ -70,7 +72,7 @@ def _run(arguments: list[str]) -> int:
 
     if "_CLAUDE_ITERATE_COMPLETE" in os.environ:
         application.main(arguments, prog_name="claude-iterate")
-    # Not click's own main(): it swallows interrupts and broken pipes in ways that differ between its versions.
+    # Not click's own main(): how it handles interrupts and broken pipes differs between its versions.
     try:
         with application.make_context("claude-iterate", arguments) as context:
             result: Any = application.invoke(context)
@@ -79,17 +81,37 @@ def _run(arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _usage(problem: click.UsageError) -> int:
+def _usage(problem: click.UsageError, arguments: list[str]) -> int:
     context = problem.ctx
     if context is not None:
         _print(context.get_usage())
-    path = context.command_path if context is not None else "claude-iterate"
+    path = context.command_path if context is not None else f"claude-iterate {_command_in(arguments)}".rstrip()
     hint = f"See: {path} --help"
+    if isinstance(problem, click.MissingParameter) and problem.param is not None and problem.param.name == "name":
+        hint = _workspaces(context) or hint
     if isinstance(problem, click.NoSuchOption) and problem.option_name in _GLOBAL and context and context.parent:
         hint = f"It goes before the command: claude-iterate {problem.option_name} ... {context.info_name}"
-        # The right one is known; what click guesses would contradict it.
+        # Click would guess another option.
         return _tell(problem.exit_code, problem.message, hint)
     return _tell(problem.exit_code, problem.format_message(), hint)
+
+
+def _command_in(arguments: list[str]) -> str:
+    """The command that was meant, where click does not say: it has no context while it reads options."""
+    from claude_iterate.cli.application import COMMANDS
+
+    known = {row.name for row in COMMANDS}
+    return next((word for word in arguments if word in known), "")
+
+
+def _workspaces(context: click.Context | None) -> str:
+    """The names that could have been given to this command."""
+    if context is None or context.obj is None or context.info_name in _MAKERS:
+        return ""
+    with contextlib.suppress(ExpectedError):
+        if names := context.obj.project.workspaces():
+            return f"Workspaces here: {', '.join(names)}"
+    return ""
 
 
 def _tell(code: int, message: str, hint: str) -> int:
@@ -100,22 +122,20 @@ def _tell(code: int, message: str, hint: str) -> int:
 
 
 def _refused(error: OSError, arguments: list[str]) -> int:
-    """A full disk or a missing permission may strike anywhere, and is nobody's bug."""
+    """A full disk or a missing permission can occur anywhere, and is not a bug."""
     if error.errno not in _REFUSALS:
         return _crashed(error, arguments)
     where = f": {error.filename}" if error.filename else ""
-    return _tell(
-        1, f"The system refuses: {error.strerror}{where}.", "Check permissions and free space, then try again."
-    )
+    return _tell(1, f"{error.strerror}{where}", f"{advice(error, '')}, then try again.")
 
 
-def _let_go_of_streams() -> None:
-    """Python flushes both once more at exit. If that fails it says so, and the exit code is its own: not with us."""
+def _release_streams() -> None:
+    """Python flushes both at exit. If that failed, Python would print a message and change the exit code."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError):
-            into_the_void(stream)
+            discard(stream)
 
 
 def _crashed(bug: Exception, arguments: list[str]) -> int:
@@ -141,15 +161,15 @@ def _crashed(bug: Exception, arguments: list[str]) -> int:
 
 
 def _print(text: str) -> None:
-    # When nobody listens any more, the exit code still tells.
+    # When stderr is closed, the exit code is still right.
     with contextlib.suppress(OSError, ValueError):
-        if sys.stderr.isatty():  # a message may quote Claude, or a file that anybody made
+        if sys.stderr.isatty():  # a message may quote Claude, or a file from outside
             text = harmless(text)
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - click may be what failed
 
 
 def _open_missing_streams() -> None:
-    """A closed standard stream becomes the void, before any file of ours takes its number."""
+    """A closed standard stream becomes /dev/null, before a file of ours gets its number."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(number)
@@ -160,7 +180,7 @@ def _open_missing_streams() -> None:
 
 
 def _never_fail_on_characters() -> None:
-    """A name with odd bytes or a poor terminal shows a `?`, never a crash."""
+    """A name with odd bytes, or a terminal without Unicode, gives a `?`, never a crash."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from claude_iterate.cli import output
-from claude_iterate.views import run_files
+from claude_iterate.views import run_view
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
 
@@ -17,14 +17,14 @@ _PAUSE = 0.2
 
 
 def follow_run(layout: Layout, run: str | None, lines: int | None, as_json: bool) -> None:
-    """Print what is there, then what comes, until nobody runs the workspace any more. A first run is waited for."""
+    """Print what is there, then what comes, until the run ends. If there is no run yet, wait for the first."""
     followed = run or _begun(layout)
-    tell = _entry_printer() if as_json else _text_printer()
+    print_new = _entry_printer() if as_json else _print_text
     path = _file(layout, followed, as_json)
     offset = _start(path, lines)
     while True:
-        over = not _is_running(layout, followed)  # asked before reading, so that the last words are not missed
-        offset += _tell_new(path, offset, tell, final=over)
+        over = not _is_running(layout, followed)  # asked before reading, so that the last lines are not missed
+        offset = print_new(path, offset, over)
         if over:
             return
         time.sleep(_PAUSE)
@@ -32,20 +32,20 @@ def follow_run(layout: Layout, run: str | None, lines: int | None, as_json: bool
 
 def _begun(layout: Layout) -> str | None:
     """The run to follow: the one under way, else the newest, else the first that begins. None: an original's log."""
-    told = False
+    noted = False
     while True:
         holder = run_lock.holder(layout.lock)
         running = str(holder.get("run", "")) if holder else ""
         if running and layout.journal(running).is_file():
             return running
-        newest = run_files.newest_run(layout)
+        newest = next(reader.newest(layout), None)
         if newest is not None and holder is None:
             return newest
         if newest is None and holder is None and layout.logs():
             return None
-        if not told:
+        if not noted:
             output.note(f"Waiting for {layout.name} to run; Ctrl-C ends this.")
-            told = True
+            noted = True
         time.sleep(_PAUSE)
 
 
@@ -54,11 +54,11 @@ def _file(layout: Layout, run: str | None, as_json: bool) -> Path:
     if as_json and run is not None:
         return layout.journal(run)
     while True:
-        path = run_files.log_of(layout, run)
+        path = run_view.log_of(layout, run)
         if path is not None:
             return path
         if run is None or not _is_running(layout, run):
-            return run_files.log_of(layout) or layout.folder / "iterate.log"
+            return run_view.log_of(layout) or layout.folder / "iterate.log"
         time.sleep(_PAUSE)
 
 
@@ -80,37 +80,36 @@ def _start(path: Path, lines: int | None) -> int:
     return offset
 
 
-def _tell_new(path: Path, offset: int, tell: Callable[[bytes], None], final: bool) -> int:
-    """Print what was added since `offset`; how many bytes that was. A missing file has added nothing yet."""
+def _print_text(path: Path, offset: int, final: bool) -> int:
+    """Print what was added since `offset`; where to go on. A missing file has added nothing yet."""
     try:
         with path.open("rb") as file:
             file.seek(offset)
             data = file.read()
     except FileNotFoundError:
-        return 0
+        return offset
     if not final:
-        data = data[: data.rfind(b"\n") + 1]  # the rest may be half a character or half an entry: it can wait
+        data = data[: data.rfind(b"\n") + 1]  # the rest may be half a character: it can wait
     if data:
-        tell(data)
+        output.part(output.foreign(data.decode("utf-8", "replace")))
         sys.stdout.flush()
-    return len(data)
+    return offset + len(data)
 
 
-def _text_printer() -> Callable[[bytes], None]:
-    return lambda data: output.part(output.foreign(data.decode("utf-8", "replace")))
-
-
-def _entry_printer() -> Callable[[bytes], None]:
+def _entry_printer() -> Callable[[Path, int, bool], int]:
     import ndjson
+
+    from claude_iterate.workspace.journal.tail import tail
 
     rows = ndjson.writer(sys.stdout, ensure_ascii=False)
 
-    def tell(data: bytes) -> None:
-        for line in data.split(b"\n"):
-            try:
-                entry = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            rows.writerow(entry)
+    def print_new(path: Path, cursor: int, _final: bool) -> int:
+        """Print the entries since `cursor`; where to go on."""
+        while (added := tail(path, cursor)).cursor != cursor:
+            for entry in added.documents:
+                rows.writerow(entry)
+            cursor = added.cursor
+            sys.stdout.flush()
+        return cursor
 
-    return tell
+    return print_new

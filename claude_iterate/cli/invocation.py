@@ -1,4 +1,4 @@
-"""What every command knows of how it was called: the folder, the environment, whether colour is welcome."""
+"""How a command was called: the folder, the environment, whether colour is wanted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Invocation:
 
     folder: Path
     environ: Mapping[str, str]
-    colour: bool
+    color: bool
     flags: Mapping[str, str] = field(default_factory=dict)
     """Settings given before the command, by dotted key."""
 
@@ -32,23 +32,28 @@ class Invocation:
     def project(self) -> Project:
         """The project that the folder belongs to."""
         # Imported here: `--help` makes an Invocation too.
-        from claude_iterate.core.settings.layers import layer_from_flags
+        from claude_iterate.core.settings.layers import layer_from_texts
         from claude_iterate.workspace.lifecycle.project import Project
 
-        project = Project.find(self.folder, self.environ, layer_from_flags(self.flags) if self.flags else None)
+        project = Project.find(self.folder, self.environ, layer_from_texts(self.flags) if self.flags else None)
         if sys.stdout.isatty() or sys.stderr.isatty():
-            _heed_colors(project)
+            _apply_colors(project)
         return project
 
 
 def on_terminal() -> bool:
-    """True when a person can be asked: both the question and the answer need a terminal."""
+    """True when the user can be asked: both the question and the answer need a terminal."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
-def _heed_colors(project: Project) -> None:
-    """The setting `colors` may take colour away; it cannot force it on what is no terminal."""
-    with contextlib.suppress(ExpectedError):  # the command itself tells of bad settings, unless it mends them
+def has_whole_terminal() -> bool:
+    """True when another program, such as Claude, can take over the terminal."""
+    return on_terminal() and sys.stdout.isatty()
+
+
+def _apply_colors(project: Project) -> None:
+    """The setting `colors` can turn colour off; it cannot turn it on where there is no terminal."""
+    with contextlib.suppress(ExpectedError):  # the command itself reports bad settings, unless it fixes them
         context = click.get_current_context(silent=True)
         if context is not None and not project.resolved.settings.colors:
             context.color = False

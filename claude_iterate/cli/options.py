@@ -11,6 +11,7 @@ from claude_iterate.core import names
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.layers import Layer
 from claude_iterate.core.settings.modes import MODES
+from claude_iterate.errors import UsageProblem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -57,9 +58,16 @@ def setting_option(key: str, *flags: str, metavar: str = "N", more: str = "") ->
     )
 
 
-def flags_layer(given: dict[str, Any]) -> Layer:
-    """The layer of what was given on the command line; None means not given."""
+def layer_from_options(given: dict[str, Any]) -> Layer:
+    """The settings that a command's options set, by dotted key; None means not given."""
     return Layer("flag", "command line", {key: value for key, value in given.items() if value is not None})
+
+
+def output_level(verbose: bool, quiet: bool) -> str | None:
+    """The setting `output` that two flags stand for."""
+    if verbose and quiet:
+        raise UsageProblem("Choose one of --verbose and --quiet.", "They exclude each other.")
+    return "verbose" if verbose else "quiet" if quiet else None
 
 
 def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from claude_iterate.sinks.console.safe_stream import harmless
+
+if TYPE_CHECKING:
+    from msgspec import Struct
 
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("✗", "red", "[x]")}
 
@@ -25,7 +28,7 @@ def part(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """A line beside the result: progress, advice. That nobody can read it changes nothing."""
+    """A line beside the result: progress, advice. When it cannot be printed, the command goes on."""
     with contextlib.suppress(OSError, ValueError):
         click.echo(text, err=True)
 
@@ -45,8 +48,15 @@ def document(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def view(form: Struct) -> None:
+    """A view as one JSON document."""
+    from claude_iterate.views.documents import document as form_of  # it knows all views: not for those who print text
+
+    document(form_of(form))
+
+
 def symbol(kind: str, stream: IO[str] | None = None) -> str:
-    """good, warning or bad as one character; colour is taken off by click where there is no terminal."""
+    """good, warning or bad as one character; click removes colour where there is no terminal."""
     sign, colour, plain = _SYMBOLS[kind]
     encoding = getattr(stream or sys.stdout, "encoding", None) or "ascii"
     try:
@@ -57,17 +67,17 @@ def symbol(kind: str, stream: IO[str] | None = None) -> str:
 
 
 def printable(text: object) -> str:
-    """Words from a file that anybody may have made, without what would steer the terminal."""
+    """Text from a file, without characters that would control the terminal."""
     return "".join(character if character.isprintable() else "�" for character in str(text))
 
 
 def foreign(text: str) -> str:
-    """Text that is not ours, for a result: as it is in a pipe or file, without what would steer a terminal on one."""
+    """Text from outside, for a result: unchanged in a pipe or file, on a terminal without what would control it."""
     return harmless(text) if is_terminal(sys.stdout) else text
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
-    """True when a person may be looking."""
+    """True when the user may be watching."""
     return stream is not None and stream.isatty()
 
 

@@ -1,6 +1,6 @@
-"""The form of an event that the journal keeps: everything that decides or counts, long texts shortened.
+"""What the journal keeps: everything that decides or counts. Long texts are shortened, floods of lines are counted.
 
-The whole of what Claude printed lies in `raw/`, so the journal can stay small; `cut` says how much is missing.
+`raw/` has all that Claude printed, so the journal can stay small; `cut` says how much is missing.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from claude_iterate.core.events import (
+    AgentExited,
     Entry,
     ErrandFinished,
+    ErrorPrinted,
     Event,
+    GarbageSeen,
     IterationStarted,
     ResultReported,
     Said,
@@ -64,3 +67,41 @@ def _value(value: Any) -> Any:
         return value
     text = repr(value)
     return value if len(text) <= VALUE else f"{text[:VALUE]}…"
+
+
+FLOODS: dict[type, int] = {GarbageSeen: 100, ErrorPrinted: 1000, AgentExited: 0}
+"""How many of a kind are kept in a call; the exit of Claude is its end."""
+
+
+class Floods:
+    """Counts what was left out since the call began."""
+
+    def __init__(self) -> None:
+        self._seen: dict[type, int] = {}
+        self._last: dict[type, Entry] = {}
+        self._bytes = 0
+
+    def thinned(self, entry: Entry) -> list[Entry]:
+        """What to keep in place of an entry of such a kind."""
+        event, kind = entry.event, type(entry.event)
+        if kind is AgentExited:
+            return [*self.rest(), entry]
+        self._seen[kind] = self._seen.get(kind, 0) + 1
+        if self._seen[kind] <= FLOODS[kind]:
+            return [entry]
+        self._last[kind] = entry
+        self._bytes += event.bytes if isinstance(event, GarbageSeen) else 0
+        return []
+
+    def rest(self) -> list[Entry]:
+        """One entry for everything of a kind that was left out, in the place of the last."""
+        summaries = [
+            Entry(last.seq, last.at, last.elapsed, self._summary(kind, self._seen[kind] - FLOODS[kind]))
+            for kind, last in self._last.items()
+        ]
+        self._seen, self._last, self._bytes = {}, {}, 0
+        return summaries
+
+    def _summary(self, kind: type, more: int) -> Event:
+        said = f"({more} more such lines; the journal leaves them out)"
+        return GarbageSeen(said, self._bytes) if kind is GarbageSeen else ErrorPrinted(said)

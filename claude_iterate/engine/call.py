@@ -14,10 +14,12 @@ from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.agent.processes.recording import Recording
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event
-from claude_iterate.core.outcomes.classes import Evidence
+from claude_iterate.core.outcomes.evidence import Evidence
+from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.call_state import Call, busy_with
+from claude_iterate.engine.clock import zone
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Orders, Supervisor
@@ -41,7 +43,7 @@ class AgentCall:
     def make(self, system: str, prompt: bytes, raw_name: str, session: str | None = None) -> None:
         """From the start of the process to its end. An AgentProblem when it cannot even be started.
 
-        `session` as in `command.arguments`; reviews and errands always have fresh context.
+        `session` as in `command.arguments`; reviews and one-off calls always have fresh context.
         """
         path = self._plan.layout.raw(self._plan.run, raw_name)
         with _raw(path) as raw, file_if_long(system, f"{path}.system.md") as file:
@@ -56,8 +58,9 @@ class AgentCall:
     def _command(self, system: str, file: Path | None, session: str | None) -> discovery.Command:
         plan = self._plan
         claude = plan.settings.claude
-        budget = plan.budget(self._recorder.state.total_cost_usd)
-        argv = command_line.arguments(claude, system, file, plan.skip_permissions, budget, session)
+        facts = plan.facts(self._recorder.elapsed(), self._recorder.wall())
+        spendable = budget(self._recorder.state, facts)
+        argv = command_line.arguments(claude, system, file, plan.skip_permissions, spendable, session)
         environment = run_environment(plan.environ, claude, plan.run, plan.layout.folder)
         return discovery.prepare(argv, environment, plan.layout.root)
 
@@ -75,31 +78,32 @@ class AgentCall:
             # We were stopped (Ctrl-Z) or starved; Claude may have talked all the while.
             self._last_heard = now
         self._last_look = now
-        return decide_running(self._recorder.state, self._plan.facts(now, self._recorder.wall(), self._last_heard))
+        facts = self._plan.facts(now, self._recorder.wall(), last_heard=self._last_heard)
+        return decide_running(self._recorder.state, facts)
 
     def _cutting(self, verdict: Cut, now: float) -> None:
         call = self._recorder.state.call
         self._recorder.record(CutStarted(verdict.cause, busy_with(call, now) if call else "", verdict.after))
 
 
-def evidence(call: Call | None, wrote_report: bool, now: float = 0.0, patterns: tuple[str, ...] = ()) -> Evidence:
+def evidence(call: Call | None, *, wrote_report: bool, now: float, patterns: tuple[str, ...]) -> Evidence:
     """What the state knows of the call that just ended."""
     if call is None:
         return Evidence()
     return Evidence(
-        call.result,
-        call.exit_code or 0,
-        call.cut,
-        call.rejected,
-        call.error_said,
-        call.stderr,
-        wrote_report,
-        now,
-        None,
-        patterns,
-        bool(call.resumes),
-        bool(call.session),
-        call.retrying,
+        result=call.result,
+        exit_code=call.exit_code or 0,
+        cut=call.cut,
+        rejected=call.rejected,
+        error_said=call.error_said,
+        stderr=call.stderr,
+        wrote_status=wrote_report,
+        now=now,
+        zones=zone,
+        patterns=patterns,
+        resumed=bool(call.resumes),
+        began=bool(call.session),
+        retrying=call.retrying,
     )
 
 

@@ -1,8 +1,9 @@
-"""Time, given to the engine from outside so that tests can own it."""
+"""Time, given to the engine from outside so that tests can own it; and the time zones of this computer."""
 
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol
 
 
@@ -26,3 +27,34 @@ class SystemClock:
     def steady(self) -> float:
         """Seconds on a clock that only moves forward."""
         return time.monotonic()
+
+
+class LocalZone(tzinfo):
+    """The computer's own zone, with its summer time. A fixed offset would be wrong after the next change."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta | None:
+        """As the system says for this moment."""
+        return moment.replace(tzinfo=None).astimezone().utcoffset() if moment is not None else None
+
+    def dst(self, _moment: datetime | None) -> None:
+        """Not told apart from the offset."""
+
+    def tzname(self, _moment: datetime | None) -> str:
+        """It has no name that others would know."""
+        return "local"
+
+    def fromutc(self, moment: datetime) -> datetime:
+        """A moment in UTC on this computer's clock."""
+        return moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
+
+
+def zone(name: str) -> tzinfo | None:
+    """The time zone of this name; the computer's own if the name is empty, None if it is unknown."""
+    if not name:
+        return LocalZone()
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # rarely needed, and slow to import
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from claude_iterate.agent.processes.child import Message
-from claude_iterate.core.events import IterationFinished, Outcome, Requested, StopRequested, WaitEnded, Warned
-from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.status_reports import StatusDesk
 
 
 class Signalled(NamedTuple):
@@ -29,112 +25,31 @@ class WatchFailed(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What went on in the background has come to its end."""
+    """A task in the background has come to its end."""
 
 
 AnyMessage = Message | Signalled | StatusTouched | WatchFailed | Done
 
-LOOK = 0.25
-"""Requests are looked for this often, whatever else goes on: who steers should not have to wait."""
-
-
-class Audience(Protocol):
-    """The sinks, seen from the engine."""
-
-    def tick(self, now: float) -> None:
-        """Time has passed."""
-
-    def flush(self) -> None:
-        """Something happened after which nothing may be lost."""
-
 
 class Inbox:
-    """Deals with everything that is no word of Claude's process, and hands that out."""
+    """A queue."""
 
-    def __init__(self, recorder: Recorder, desk: StatusDesk, audience: Audience, tick: float) -> None:
-        self._recorder = recorder
-        self._desk = desk
-        self._audience = audience
-        self._tick = tick
-        self._next_tick = 0.0
-        self._next_look = 0.0
+    def __init__(self) -> None:
         # SimpleQueue, because its put is safe in a signal handler; Queue's can deadlock there.
         self._queue: queue.SimpleQueue[AnyMessage] = queue.SimpleQueue()
-        self.post = self._queue.put
-        self.every_look: Callable[[], None] = lambda: None
 
-    def receive(self, until: float) -> Message | None:
-        """The next message of Claude's process, or None when something else came or the time is there."""
-        now = self._recorder.elapsed()
-        if now >= self._next_tick:
-            self._next_tick = now + self._tick
-            self._audience.tick(now)
-        if now >= self._next_look:
-            self._next_look = now + LOOK
-            before = self._recorder.state
-            self.every_look()
-            if self._recorder.state is not before:
-                return None
-        due = min(until, self._desk.due, self._next_tick, self._next_look)
-        if self._queue.empty():
-            # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
-            self._recorder.settle()
+    def post(self, message: AnyMessage) -> None:
+        """Put a message in, from any thread or signal handler."""
+        self._queue.put(message)
+
+    def take(self, timeout: float = 0.0) -> AnyMessage | None:
+        """The next message; None when none came in time."""
         try:
-            message = self._queue.get(timeout=max(0.0, due - now))
+            return self._queue.get(timeout=max(0.0, timeout))
         except queue.Empty:
-            self._desk.look_if_due(self._recorder.elapsed())
             return None
-        return self._deal_with(message)
-
-    def catch_up(self) -> bool:
-        """Deal with all that has come, without waiting; True when it changed something. Claude does not run now: what
-        a process of an earlier call still says is nobody's."""
-        before = self._recorder.state
-        while not self._queue.empty():
-            self._deal_with(self._queue.get())
-        self.every_look()
-        return self._recorder.state is not before
-
-    def _deal_with(self, message: AnyMessage) -> Message | None:
-        match message:
-            case Signalled():
-                self._stop(message.name)
-            case StatusTouched():
-                self._desk.touched(self._recorder.elapsed())
-            case WatchFailed():
-                self._recorder.record(
-                    Warned(f"Status changes cannot be watched: {message.why}", "They are read after each iteration.")
-                )
-            case Done():
-                pass  # it has ended the waiting, and that is all
-            case _:
-                return message
-        return None
-
-    def steer(self, request: Requested) -> None:
-        """Do what somebody asks for, from wherever he asks."""
-        state = self._recorder.state
-        self._recorder.record(request)
-        if request.verb == "stop":
-            self._recorder.record(StopRequested(request.by, now=request.now or not self._iterating))
-        elif request.verb in {"retry", "skip"} and state.wait is not None:
-            self._recorder.record(WaitEnded(state.wait.why, by=request.verb))
-        elif request.verb == "skip" and request.by == "answer":
-            # Nothing was begun: the number is used up, and all else stays as it was.
-            skipped = Outcome("skipped")
-            self._recorder.record(
-                IterationFinished(state.iterations + 1, skipped, session=state.session, context=state.context)
-            )
-        self._audience.flush()
-
-    def _stop(self, name: str) -> None:
-        """First Ctrl-C: after this iteration, if one is running. Second, or any other signal: now."""
-        again = self._recorder.state.stop is not None
-        self._recorder.record(StopRequested(name, now=again or name != "SIGINT" or not self._iterating))
-        self._audience.flush()
 
     @property
-    def _iterating(self) -> bool:
-        """Only an iteration is worth waiting for; a check or a review can be repeated."""
-        call = self._recorder.state.call
-        return call is not None and call.number > 0
+    def is_empty(self) -> bool:
+        """True when a `take` would wait."""
+        return self._queue.empty()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Tokens, Warned
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, classify
+from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.sessions import continuation
 from claude_iterate.engine.call import AgentCall, evidence
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.status_reports import StatusDesk
+from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.workspace.running import notes
@@ -17,84 +19,88 @@ from claude_iterate.workspace.running import notes
 class IterationRun:
     """Runs one iteration."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor, desk: StatusDesk, number: int) -> None:
+    def __init__(
+        self, plan: Plan, recorder: Recorder, supervisor: Supervisor, reports: StatusReports, number: int
+    ) -> None:
         self._plan = plan
         self._recorder = recorder
         self._supervisor = supervisor
-        self._desk = desk
+        self._reports = reports
         self._number = number
 
     def run(self) -> None:
         """Everything from the prompt to `IterationFinished`."""
         began = self._recorder.elapsed()
-        self._desk.iteration_begins()
+        self._reports.iteration_begins()
         failure: Outcome | None = None
-        told: tuple[str, ...] = ()
+        shown: tuple[str, ...] = ()
         try:
             texts = self._plan.texts(self._number, self._recorder.state.findings)
-            prompt, told = texts.user.encode("utf-8", "replace"), texts.notes
+            prompt, shown = texts.user.encode("utf-8", "replace"), texts.notes
             settings = self._plan.settings
             session, reboot = continuation(self._recorder.state, settings.session, settings.context_redline)
             self._record_start(texts, len(prompt), session or "")
             if reboot:
                 self._recorder.record(AgentNoted("reboot", reboot))
             call = AgentCall(self._plan, self._recorder, self._supervisor)
-            again = self._recorder.state.retries
+            again = self._recorder.state.streaks.retries
             call.make(texts.system, prompt, f"{self._number:04d}" + (f".retry-{again}" if again else ""), session)
         except ExpectedError as problem:
             # Claude or the instructions went away in mid-run, or a prompt was edited into nonsense.
-            failure = Outcome("config", problem.message, problem.hint)
+            failure = Outcome(Kind.CONFIG, problem.message, problem.hint)
         self._finish(began, failure)
-        self._put_away(told)
+        self._put_away(shown)
 
-    def _put_away(self, told: tuple[str, ...]) -> None:
+    def _put_away(self, shown: tuple[str, ...]) -> None:
         """The notes have reached an iteration, unless it is done again or Claude never came to read them."""
         state = self._recorder.state
         heard = state.last_outcome is not None and state.last_outcome.kind not in ENDING_FAILURES
-        if told and heard and state.iterations >= self._number and not self._plan.dry_run:
-            notes.delivered(self._plan.layout, told)
+        if shown and heard and state.iterations >= self._number and not self._plan.dry_run:
+            notes.delivered(self._plan.layout, shown)
 
     def _record_start(self, texts: Texts, prompt_bytes: int, resumes: str) -> None:
         self._recorder.record(
             IterationStarted(
-                self._number,
-                texts.instructions,
-                texts.status_instructions,
-                texts.system,
-                prompt_bytes,
-                len(texts.system.encode("utf-8", "replace")),
-                resumes,
-                len(texts.notes),
+                number=self._number,
+                instructions=texts.instructions,
+                status_instructions=texts.status_instructions,
+                system_prompt=texts.system,
+                prompt_bytes=prompt_bytes,
+                resumes=resumes,
+                notes=len(texts.notes),
             )
         )
 
     def _finish(self, began: float, failure: Outcome | None) -> None:
         call = self._recorder.state.call
         result = call.result if call else None
-        reading = self._desk.iteration_ends(result.text if result else "")
+        reading = self._reports.iteration_ends(result.text if result else "")
         status = reading.status if reading else None
         reported = status is not None and status.source != "boxes"
         self._recorder.record(
             IterationFinished(
-                self._number,
-                failure
-                or classify(evidence(call, reported, self._recorder.wall(), self._plan.settings.limits.patterns)),
-                status,
-                reading.problems if reading else (),
-                result.denials if result else (),
-                self._recorder.elapsed() - began,
-                result.cost_usd if result else 0.0,
-                result.tokens if result else Tokens(),
-                result.turns if result else 0,
-                call.tools if call else 0,
-                call.session if call else "",
-                result.context if result else None,
+                number=self._number,
+                outcome=failure or self._outcome(call, reported),
+                status=status,
+                problems=reading.problems if reading else (),
+                denials=result.denials if result else (),
+                duration=self._recorder.elapsed() - began,
+                cost_usd=result.cost_usd if result else 0.0,
+                tokens=result.tokens if result else Tokens(),
+                turns=result.turns if result else 0,
+                tools=call.tools if call else 0,
+                session=call.session if call else "",
+                context=result.context if result else None,
             )
         )
         if result is not None and result.untold and not result.cost_usd and self._plan.settings.limits.max_cost_usd:
             self._recorder.record(
                 Warned(
-                    f"Claude told no cost of iteration {self._number} that can be read.",
+                    f"Claude named no readable cost for iteration {self._number}.",
                     "`limits.max_cost_usd` cannot count it; `max_iterations` and `limits.max_duration` still hold.",
                 )
             )
+
+    def _outcome(self, call: Call | None, reported: bool) -> Outcome:
+        patterns = self._plan.settings.limits.patterns
+        return classify(evidence(call, wrote_report=reported, now=self._recorder.wall(), patterns=patterns))

@@ -1,6 +1,6 @@
 """Keeps the computer awake while a run is on. A machine that falls asleep at midnight has done nothing by morning.
 
-Silently nothing happens where there is no way: no run fails or waits because of this.
+Best effort: if no inhibitor is available, nothing happens.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Awake:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                # Not marked as the run's: it is no leftover of Claude's.
+                # Not marked as the run's: it is not a leftover of Claude's.
                 env={**environ, RUN_VARIABLE: ""},
                 start_new_session=True,
             )
@@ -58,6 +58,6 @@ class Awake:
         self._process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_PATIENCE)
-        # Also when it left in time: somebody may have killed it alone.
+        # Also when it ended in time: it may have been killed alone.
         signals.send_group(self._process.pid, signal.SIGKILL)
         self._process.wait()

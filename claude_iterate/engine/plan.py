@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from claude_iterate.core.events import Carried, Requested, Resumed
-from claude_iterate.core.rules.verdicts import Facts
+from claude_iterate.core.events.vocabulary import Purpose, Verb
+from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.workspace.layout import Layout
-
-ERRANDS = frozenset({"setup", "edit", "validate"})
-"""Purposes of a run that makes one call and no iteration."""
 
 
 def _chance() -> float:
@@ -36,8 +34,8 @@ class Texts:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Plan:
-    """One run. `ask` tells what a person answered so far to the question whether an iteration may begin, `listen` which
-    keys were pressed; neither ever waits."""
+    """One run. `ask` tells what the user answered so far to the question whether an iteration may begin, `listen` which
+    keys were pressed; neither waits."""
 
     run: str
     layout: Layout
@@ -51,59 +49,36 @@ class Plan:
     log: Path
     agent_version: str = ""
     dry_run: bool = False
-    purpose: str = "run"
+    purpose: Purpose = Purpose.RUN
     skip_permissions: bool = False
     carried: Carried = field(default_factory=Carried)
     resumed: Resumed | None = None
-    ask: Callable[[int], list[Requested]] = lambda _number: [Requested("go", "answer")]
+    ask: Callable[[int], list[Requested]] = lambda _number: [Requested(Verb.GO, "answer")]
     listen: Callable[[RunState], list[Requested]] = lambda _state: []
     chance: Callable[[], float] = _chance
     tick: float = 1.0
 
-    @property
-    def review_wanted(self) -> bool:
-        """Claude is to look at a claim with fresh context; the command `verify` always wants that."""
-        return self.settings.verification.auto_verify or self.purpose == "verify"
-
-    def facts(self, now: float, wall: float, last_heard: float = 0.0) -> Facts:
-        """The bounds of this run as `decide` reads them."""
-        settings = self.settings
-        limits = settings.limits
+    def facts(
+        self,
+        now: float,
+        wall: float,
+        *,
+        last_heard: float = 0.0,
+        check_began: float = 0.0,
+        workspace_gone: str = "",
+        unrecorded: str = "",
+    ) -> Facts:
+        """What the rules know of this run beyond its state."""
         return Facts(
             now=now,
             wall=wall,
             chance=self.chance(),
-            wait_for_limits=limits.on_usage_limit == "wait",
-            max_wait=limits.max_wait,
-            reset_margin=limits.reset_margin,
-            reserve=limits.reserve,
-            wait_for_reserve=limits.on_reserve == "wait",
-            calls_per_hour=limits.calls_per_hour,
-            attended=settings.attended,
-            max_iterations=self.max_iterations,
-            delay=settings.delay,
-            stagnates=self.mode.stagnates,
-            stagnation_threshold=settings.stagnation_threshold,
-            failures_allowed=settings.stop.failures,
-            max_duration=limits.max_duration,
-            max_cost_usd=limits.max_cost_usd,
-            max_cost_per_iteration_usd=limits.max_cost_per_iteration_usd,
-            iteration_timeout=settings.timeouts.iteration,
-            idle_timeout=settings.timeouts.idle,
-            result_grace=settings.timeouts.result_grace,
             last_heard=last_heard,
-            review_wanted=self.review_wanted,
-            proof_wanted=self.review_wanted or bool(settings.verification.checks),
-            claims_allowed=settings.verification.max_attempts if settings.verification.resume_on_fail else 1,
-            only_verify=self.purpose == "verify",
-            only_errand=self.purpose in ERRANDS,
+            settings=self.settings,
+            max_iterations=self.max_iterations,
+            stagnates=self.mode.stagnates,
+            purpose=self.purpose,
+            check_began=check_began,
+            workspace_gone=workspace_gone,
+            unrecorded=unrecorded,
         )
-
-    def budget(self, spent: float) -> float | None:
-        """What the next iteration may cost."""
-        limits = self.settings.limits
-        bounds = [limits.max_cost_per_iteration_usd]
-        if limits.max_cost_usd is not None:
-            bounds.append(limits.max_cost_usd - spent)
-        known = [bound for bound in bounds if bound is not None]
-        return min(known) if known else None

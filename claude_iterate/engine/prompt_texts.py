@@ -1,4 +1,4 @@
-"""The prompts of an iteration, made at its start from the files as they are then: people edit while it runs."""
+"""The prompts of an iteration, made at its start from the files as they are then: users edit them during a run."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class TextSource:
         )
 
     def errand(self, purpose: str, more: Mapping[str, str]) -> Texts:
-        """The texts of a call that is no iteration: setup, edit or validate."""
+        """The texts of a one-off call: setup, edit or validate."""
         layout = self._layout
         values = {
             "project_root": str(layout.root),
@@ -93,7 +93,7 @@ class TextSource:
         system = self._prompts.render("workspace-system", values)
         return Texts(system, self._prompts.render(purpose, values), "", "")
 
-    def _values(self, number: int, failure: str, instructions: str, told: list[str]) -> Mapping[str, object]:
+    def _values(self, number: int, failure: str, instructions: str, waiting: list[str]) -> Mapping[str, object]:
         layout = self._layout
         seen = status_file.look(layout.status).reading
         status = seen.status if seen else None
@@ -101,7 +101,6 @@ class TextSource:
             "project_root": str(layout.root),
             "workspace_path": str(layout.folder),
             "workspace_name": layout.name,
-            "mode": self.mode.name,
             "iteration": number,
             "max_iterations": self.max_iterations,
             "instructions": instructions,
@@ -109,7 +108,7 @@ class TextSource:
             "previous_status": describe(status) if status else "",
             "previous_summary": (status.summary or "") if status else "",
             "failures": failure,
-            "notes": told,
+            "notes": waiting,
             "commands": {},
             "now": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z"),
             "status_file": str(layout.status),
@@ -124,7 +123,7 @@ def _own_text(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        raise WorkspaceProblem(f"{path} cannot be read: {error}.", "Mend it or remove it.") from None
+        raise WorkspaceProblem(f"{path} cannot be read: {error}.", "Fix it or remove it.") from None
 
 
 def _agents_text(path: Path | None) -> str:
@@ -134,4 +133,4 @@ def _agents_text(path: Path | None) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise WorkspaceProblem(f"`claude.agents_file` ({path}) cannot be read: {said}.", "Mend the setting.") from None
+        raise WorkspaceProblem(f"`claude.agents_file` ({path}) cannot be read: {said}.", "Fix the setting.") from None

@@ -1,4 +1,4 @@
-"""Gives each event its place once, folds it, writes it to the journal and shows it to the sinks. Nobody else does."""
+"""Gives each event its place, folds it, writes it to the journal and shows it to the sinks. Only this place does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import msgspec
 
 from claude_iterate.core.events import Entry, Event, Warned
 from claude_iterate.core.secrets.redact import Redactor
-from claude_iterate.core.state.run_state import RunState, reduce
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import reduce
 from claude_iterate.engine.clock import Clock
 
 
@@ -32,15 +33,15 @@ class Journal(Protocol):
 class Recorder:
     """The one place that puts events in order.
 
-    `troubles` is where the journal and the sinks leave what went wrong with them: it cannot be told while they are
-    still busy with an entry, so it is told right after.
+    `troubles` is where the journal and the sinks leave what went wrong with them: it cannot be recorded while they are
+    still busy with an entry, so it is recorded right after, like everything else without its secrets.
     """
 
     def __init__(
         self,
         clock: Clock,
         journal: Journal,
-        show: Callable[[Entry], None],
+        show: Callable[[Entry, RunState], None],
         redactor: Redactor,
         troubles: list[Warned],
     ) -> None:
@@ -68,6 +69,13 @@ class Recorder:
 
     def record_printed(self, events: list[Event]) -> None:
         """Record a batch: one look for secrets, one time, one write. A flood must not cost a write per line."""
+        self._write(events)
+        while self._troubles:
+            found: list[Event] = [*self._troubles]
+            self._troubles.clear()
+            self._write(found)
+
+    def _write(self, events: list[Event]) -> None:
         at, elapsed = round(self._clock.wall(), 3), round(self._clock.steady() - self._began, 4)
         watchful = self._redactor.suspects(self._encode(events))
         for event in events:
@@ -76,11 +84,9 @@ class Recorder:
             else:
                 self._add(event, at, elapsed)
         self._journal.write_out()
-        while self._troubles:
-            self._add(self._troubles.pop(0), at, elapsed)
 
     def settle(self) -> None:
-        """Make what was recorded safe from a loss of power. Called when there is nothing better to do."""
+        """Make what was recorded safe from a loss of power. Called when there is nothing else to do."""
         self._journal.sync()
 
     def secure(self) -> str:
@@ -92,4 +98,4 @@ class Recorder:
         entry = Entry(self._sequence, at, elapsed, event)
         self.state = reduce(self.state, entry)
         self._journal.append(entry)
-        self._show(entry)
+        self._show(entry, self.state)

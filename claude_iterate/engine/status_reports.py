@@ -1,4 +1,4 @@
-"""The status desk: looks at the agent's report when it may have changed, once it has been quiet for a moment."""
+"""Looks at the agent's report when it may have changed, once the file has been quiet for a moment."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _PATIENCE = 5
 """A report that changes all the time is read after this many times the quiet that is wanted."""
 
 
-class StatusDesk:
-    """Knows the last report, tells of news once, and judges whether a report is of this iteration."""
+class StatusReports:
+    """Knows the last report, records news once, and judges whether a report is of this iteration."""
 
     def __init__(self, layout: Layout, settings: StatusWatchSettings, recorder: Recorder) -> None:
         self._path = path = layout.status
@@ -52,7 +52,7 @@ class StatusDesk:
 
     def iteration_ends(self, last_message: str) -> Reading | None:
         """The report of this iteration: the file if the agent wrote it, else a block in its last message, else the
-        boxes of TODO.md. The last change of the file is told without waiting for quiet."""
+        boxes of TODO.md. The last change of the file is recorded without waiting for quiet."""
         seen = self._look()
         fresh = seen.fingerprint is None or seen.fingerprint != self._before.fingerprint
         written = seen.reading if fresh else None

@@ -1,4 +1,4 @@
-"""Watches one process to its end on the engine's inbox: its words, its limits, the ladder, what it leaves behind."""
+"""Watches one process to its end: its words, its limits, the ladder of signals, what it leaves behind."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import TypeVar
 
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.child import ChildProcess, Exited, Message, Printed, StreamEnded
+from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.agent.processes.termination import Ladder
 from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.core.events import LeftoversEnded
 from claude_iterate.core.rules.verdicts import Cut, Wait
-from claude_iterate.engine.inbox import Done, Inbox
+from claude_iterate.engine.dispatch import Dispatcher
+from claude_iterate.engine.inbox import AnyMessage, Done
+from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 
 T = TypeVar("T")
@@ -23,40 +26,52 @@ _ABANDON = 2.0
 
 @dataclass(frozen=True)
 class Orders:
-    """What the supervisor is to do with a process: hear its lines, ask when to cut in, tell when it does."""
+    """What the supervisor calls for a process: with its lines, to ask when to end it, and when it does."""
 
     hear: Callable[[str, list[bytes]], None]
     verdict: Callable[[float], Wait | Cut]
     cutting: Callable[[Cut, float], None]
 
 
+class Orphans:
+    """Processes that Claude's tools left to us. The guardian has to know them in case we are killed."""
+
+    def __init__(self, guardian: Guardian, own_children: tuple[int, ...], adopts: bool) -> None:
+        self._guardian = guardian
+        self.own_children = own_children
+        self.adopts = adopts
+        self.attended = 0
+
+    def remember(self) -> None:
+        """Tell the guardian of those that are there now, as far as the system knows them."""
+        # The process we attend to is not one of them. It cannot be passed as a known one, because then those that share
+        # its session would be known, too.
+        self._guardian.remember((leftover_processes.adopted(self.own_children) or set()) - {self.attended})
+
+
 class Supervisor:
-    """Knows the run's inbox and mark. One process at a time."""
+    """Knows the run's messages and mark. One process at a time."""
 
     def __init__(
         self,
-        inbox: Inbox,
+        plan: Plan,
         recorder: Recorder,
-        run: str,
-        terminate_grace: float,
-        own_children: tuple[int, ...],
-        adopts: bool = True,
+        dispatcher: Dispatcher,
+        post: Callable[[AnyMessage], None],
+        orphans: Orphans,
     ) -> None:
-        self._inbox = inbox
+        self._plan = plan
         self._recorder = recorder
-        self._run = run
-        self._terminate_grace = terminate_grace
-        self._own_children = own_children
-        self._adopts = adopts
-        self._attended = 0
-        self.post = inbox.post
+        self._dispatcher = dispatcher
+        self._orphans = orphans
+        self.post = post
 
     def attend(self, process: ChildProcess, orders: Orders) -> int:
-        """Until the process is gone and its pipes are empty, or held by somebody unknown. Its exit code."""
-        watch = _Watch(process, orders, self._terminate_grace)
-        self._attended = process.pid
+        """Until the process is gone and its pipes are empty, or held by an unknown process. Its exit code."""
+        watch = _Watch(process, orders, self._plan.settings.timeouts.terminate_grace)
+        self._orphans.attended = process.pid
         while not self._is_over(watch):
-            message = self._inbox.receive(watch.next_moment(self._recorder.elapsed()))
+            message = self._dispatcher.receive(watch.next_moment(self._recorder.elapsed()))
             # An abandoned process of an earlier call may still have had something in the inbox.
             if message is not None and message.pid == process.pid:
                 watch.take(message, self._recorder.elapsed())
@@ -64,7 +79,7 @@ class Supervisor:
         return watch.code
 
     def meanwhile(self, task: Callable[[], T]) -> T:
-        """Do something slow that is no process of the run's; signals and requests are heeded all the while."""
+        """Do something slow in a thread; signals and requests are heeded all the while."""
         outcome: list[T | BaseException] = []
 
         def work() -> None:
@@ -76,15 +91,10 @@ class Supervisor:
 
         WORKERS.run(work)
         while not outcome:
-            self._inbox.receive(float("inf"))
+            self._dispatcher.receive(float("inf"))
         if isinstance(outcome[0], BaseException):
             raise outcome[0]
         return outcome[0]
-
-    def adopted(self) -> set[int]:
-        """Orphans that became our children, as far as the system tells. The process we attend to is none."""
-        # Not as a known one: those who share its session would be known, too.
-        return (leftover_processes.adopted(self._own_children) or set()) - {self._attended}
 
     def _is_over(self, watch: _Watch) -> bool:
         if watch.exited_at is None:
@@ -100,8 +110,9 @@ class Supervisor:
         return False
 
     def _sweep(self, thorough: bool) -> None:
-        # Who adopts no orphans finds them only by looking everywhere.
-        ended = leftover_processes.end_leftovers(self._run, self._own_children, thorough or not self._adopts)
+        # Without adoption, orphans are found only by looking everywhere.
+        thorough = thorough or not self._orphans.adopts
+        ended = leftover_processes.end_leftovers(self._plan.run, self._orphans.own_children, thorough)
         if ended:
             self._recorder.record(LeftoversEnded(ended))
 

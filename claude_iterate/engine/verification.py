@@ -13,20 +13,23 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED, classify
 from claude_iterate.core.reports import review
 from claude_iterate.core.reports.review import INVALID, VERIFIED, Review
+from claude_iterate.core.rules.between import decide_proof
+from claude_iterate.core.rules.facts import Facts
 from claude_iterate.engine.call import AgentCall, evidence
+from claude_iterate.engine.check import Check
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.shell_command import Check
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.progress import git_tree
 from claude_iterate.workspace.files import atomic, foreign
 
 UNHELD = "unheld"
-"""No verdict, and nobody's fault: a limit, an overload, a missing login. The claim is looked at again later."""
+"""No verdict, and not the claim's fault: a limit, an overload, a missing login. The claim is looked at again later."""
 
 
 class Proof:
@@ -42,7 +45,7 @@ class Proof:
         """From `VerificationStarted` to `VerificationFinished`. Without the latter the claim is still unproven: it was
         stopped, the time of the run is over, or the review could not be held."""
         settings = self._plan.settings.verification
-        depth = settings.depth if self._plan.review_wanted else ""
+        depth = settings.depth if self._facts().review_wanted else ""
         self._recorder.record(VerificationStarted(self._claim, len(settings.checks), depth))
         findings: list[str] = []
         for line in settings.checks:
@@ -64,16 +67,15 @@ class Proof:
         self._recorder.record(VerificationFinished(self._claim, not findings, "\n\n".join(findings), tree))
 
     def _is_over(self) -> bool:
-        """Somebody asked for a stop, or the run has taken its time: nothing more is begun."""
-        most = self._plan.settings.limits.max_duration
-        state = self._recorder.state
-        late = most is not None and self._recorder.elapsed() + state.elapsed_before >= most
-        return state.stop is not None or late
+        return decide_proof(self._recorder.state, self._facts()) is not None
+
+    def _facts(self) -> Facts:
+        return self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
 
     def _tree(self) -> str:
         """What is being proven, without our own files, which change all the time."""
         layout = self._plan.layout
-        # Large projects take a while, and nobody who steers should have to wait.
+        # Large projects take a while, and a user who steers should not have to wait.
         return self._supervisor.meanwhile(
             lambda: git_tree.tree_of(layout.root, layout.folder, layout.scratch(self._plan.run))
         )
@@ -91,32 +93,34 @@ class Proof:
             call = AgentCall(self._plan, self._recorder, self._supervisor)
             call.make(texts.system, prompt, f"review-{self._claim}-{identity[:4]}")
         except ExpectedError as error:
-            problem = Outcome("config", error.message, error.hint)
+            problem = Outcome(Kind.CONFIG, error.message, error.hint)
         outcome = problem or self._outcome()
-        if outcome.kind in RETRIED | ENDING_FAILURES | {"interrupted"}:
+        if outcome.kind in RETRIED | ENDING_FAILURES | {Kind.INTERRUPTED}:
             found = Review(UNHELD, outcome.message or outcome.kind)
         else:
             found = self._judge(outcome, before, identity, tree)
         self._record_end(found, outcome, began)
-        return None if found.verdict == UNHELD else _told(found)
+        return None if found.verdict == UNHELD else _findings(found)
 
     def _outcome(self) -> Outcome:
         patterns = self._plan.settings.limits.patterns
-        return classify(evidence(self._recorder.state.call, True, self._recorder.wall(), patterns))
+        return classify(
+            evidence(self._recorder.state.call, wrote_report=True, now=self._recorder.wall(), patterns=patterns)
+        )
 
     def _record_end(self, found: Review, outcome: Outcome, began: float) -> None:
         call = self._recorder.state.call
         result = call.result if call and call.result else ResultReported()
         self._recorder.record(
             ReviewFinished(
-                found.verdict,
-                found.summary,
-                found.findings,
-                str(self._plan.report),
-                self._recorder.elapsed() - began,
-                result.cost_usd,
-                outcome if found.verdict == UNHELD else None,
-                result.tokens,
+                verdict=found.verdict,
+                summary=found.summary,
+                findings=found.findings,
+                report=str(self._plan.report),
+                duration=self._recorder.elapsed() - began,
+                cost_usd=result.cost_usd,
+                outcome=outcome if found.verdict == UNHELD else None,
+                tokens=result.tokens,
             )
         )
 
@@ -137,7 +141,7 @@ class Proof:
 
 
 def _kept(report: Path, text: str) -> Review | None:
-    """Keep the answer as the report; a report that cannot be kept is no evidence."""
+    """Keep the answer as the report; a report that cannot be kept is not evidence."""
     try:
         report.parent.mkdir(parents=True, exist_ok=True)
         atomic.write_text(report, text + "\n")
@@ -146,8 +150,8 @@ def _kept(report: Path, text: str) -> Review | None:
     return None
 
 
-def _told(found: Review) -> list[str]:
-    """A review as it is told in the next prompt; nothing when it verifies."""
+def _findings(found: Review) -> list[str]:
+    """A review as the next prompt shows it; nothing when it verifies."""
     if found.verdict == VERIFIED:
         return []
     if found.verdict == INVALID:

@@ -1,24 +1,37 @@
-"""Claude writes or revises the instructions, in a conversation or from a wish. What stood there is never lost."""
+"""Claude writes or revises the instructions: alone from a goal, or in a conversation that takes the terminal.
+
+The old text is never lost.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import flags_layer
-from claude_iterate.operations import converse
-from claude_iterate.operations.launch import Options, perform
+from claude_iterate.agent import conversation
+from claude_iterate.agent.command import discovery
+from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.core.events.reasons import exit_code
+from claude_iterate.core.settings.declared import ClaudeSettings
+from claude_iterate.operations import run_folders
+from claude_iterate.operations.launch import launch
+from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_plan import text_source
+from claude_iterate.operations.user import User
 from claude_iterate.workspace.files import atomic, versions
 from claude_iterate.workspace.files.versions import Snapshot
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle import summary
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
 
-_LONGEST_WORDS = 300
+_LONGEST_QUOTE = 300
 
 
 class Composed(NamedTuple):
-    """What Claude left: the exit code of the call, the file before and after, Claude's last words if nobody heard."""
+    """What Claude left: the exit code of the call, the file before and after, and what Claude said if it was alone."""
 
     exit_code: int
     before: Snapshot
@@ -30,42 +43,71 @@ class Composed(NamedTuple):
         """Why this cannot count as instructions; empty when it can."""
         if self.after.data is None:
             return "wrote no instructions"
-        if not is_usable(self.after.data):
+        if not _is_usable(self.after.data):
             return "left instructions that are empty or not UTF-8 text"
         return ""
 
     @property
-    def words(self) -> str:
-        """Claude's last words, for the end of a message."""
+    def quote(self) -> str:
+        """What Claude said last, for the end of a message."""
         said = " ".join(self.said.split())
-        shown = said if len(said) <= _LONGEST_WORDS else f"{said[:_LONGEST_WORDS]}..."
+        shown = said if len(said) <= _LONGEST_QUOTE else f"{said[:_LONGEST_QUOTE]}..."
         return f" It said: {shown}" if shown else ""
 
 
-def compose(
-    invocation: Invocation, layout: Layout, purpose: str, goal: str | None, dry_run: bool, as_json: bool
-) -> Composed:
-    """Let Claude do it: headless when there is a goal, else in a conversation."""
-    project, said = invocation.project, ""
-    with _kept(layout, dry_run) as before:
+def compose(project: Project, layout: Layout, options: Options, goal: str | None, user: User) -> Composed:
+    """Let Claude write: alone when there is a goal, else in a conversation."""
+    said = ""
+    with _backup(layout, options.dry_run) as before:
         if goal is None:
-            code = converse.hold(project, layout, purpose, dry_run)
+            code = _converse(project, layout, options, user.warn)
         else:
-            options = Options(
-                flags=flags_layer({}),
-                dry_run=dry_run,
-                as_json=as_json,
-                color=invocation.colour,
-                purpose=purpose,
-                errand={"goal": goal},
-            )
-            done = perform(project, layout, options)
-            code, said = done.exit_code, done.state.errand.text if done.state.errand else ""
+            done = launch(project, layout, dataclasses.replace(options, prompt_values={"goal": goal}), user)
+            code, said = done.exit_code, done.state.one_off.text if done.state.one_off else ""
         after = versions.look(layout.instructions)
     return Composed(code, before, after, said)
 
 
-def is_usable(data: bytes) -> bool:
+def find_claude(project: Project, layout: Layout | None) -> str:
+    """The program, or an AgentProblem. Called before a workspace is made."""
+    settings = project.settings_for(layout).settings if layout is not None else project.resolved.settings
+    return _program(project, settings.claude)
+
+
+def refuse_broken_claude(project: Project) -> None:
+    """An AgentProblem when Claude is installed but cannot tell its version."""
+    claude = project.resolved.settings.claude
+    discovery.version(claude, project.environ, project.root)
+
+
+def _program(project: Project, claude: ClaudeSettings) -> str:
+    return discovery.find(claude, project.environ, project.root)
+
+
+def _converse(project: Project, layout: Layout, options: Options, warn: Callable[[str], None]) -> int:
+    """Let the user talk with Claude until Claude exits; the exit code. Any conversation counts as a setup."""
+    settings = options.settings_for(project, layout)
+    _program(project, settings.claude)  # before anything is locked or written
+    texts = text_source(project, layout, settings).errand(options.purpose, {})
+    with run_lock.hold(layout.lock, layout.name, "starting") as held:
+        run = run_folders.new_run_id(layout)
+        held.record(run)
+        environment = run_environment(project.environ, settings.claude, run, layout.folder)
+        with conversation.arguments(settings.claude, texts.system, texts.user, layout.working, run) as argv:
+            grace = settings.timeouts.terminate_grace
+            command = discovery.prepare(argv, environment, layout.root)
+            ended = conversation.converse(*command, layout.root, run, grace)
+        if not options.dry_run:
+            summary.count_setup(layout)
+    if ended.signal:
+        return exit_code("terminated", detailed=False)
+    if ended.code:
+        how = f"with exit code {ended.code}" if ended.code > 0 else f"by signal {-ended.code}"
+        warn(f"Claude ended {how}.")
+    return 0
+
+
+def _is_usable(data: bytes) -> bool:
     """True for text that Claude could work from."""
     try:
         return bool(data.decode("utf-8-sig").strip())
@@ -74,10 +116,11 @@ def is_usable(data: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def _kept(layout: Layout, rehearsal: bool) -> Iterator[Snapshot]:
-    """Keep the instructions as INSTRUCTIONS.md.bak from the start: nobody knows how this ends.
+def _backup(layout: Layout, dry_run: bool) -> Iterator[Snapshot]:
+    """Keep the instructions as INSTRUCTIONS.md.bak from the start, because the call may end in any way.
 
-    When nothing changed, the backup is again what it was. A rehearsal, and whatever leaves no text, changes nothing.
+    When nothing changed, the older backup is restored. A dry run, or a call that leaves no usable text, changes
+    nothing.
     """
     before = versions.look(layout.instructions)
     backup = layout.folder / "INSTRUCTIONS.md.bak"
@@ -90,7 +133,7 @@ def _kept(layout: Layout, rehearsal: bool) -> Iterator[Snapshot]:
         yield before
     finally:
         after = versions.look(layout.instructions).data
-        if after != before.data and (rehearsal or after is None or not is_usable(after)):
+        if after != before.data and (dry_run or after is None or not _is_usable(after)):
             atomic.write_bytes(layout.instructions, before.data)
             after = before.data
         if after == before.data and older is None:

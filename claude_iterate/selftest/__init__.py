@@ -1,1 +1,1 @@
-"""Scripted faults, played against the real command line with the built-in fake Claude. Nothing here changes a run."""
+"""Scripted faults that run against the real command line with the built-in fake Claude."""

@@ -1,1 +1,1 @@
-"""Onlookers of a run: each reads entries in order and none can stop the run."""
+"""Readers of a run: each gets every entry in order, and none can stop the run."""

@@ -1,16 +1,33 @@
-"""One sink made of many: what breaks one of them reaches neither the others nor the run."""
+"""What a sink is, and one sink made of many: an error in one reaches neither the others nor the run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from claude_iterate.core.events import Entry
-from claude_iterate.sinks.sink import Sink
+from claude_iterate.core.state.run_state import RunState
+
+
+class Sink(Protocol):
+    """A reader of entries, called from one thread, in order. Times are elapsed seconds of the run."""
+
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        """Take note of what happened; `state` is the run's after this entry."""
+
+    def tick(self, now: float) -> None:
+        """Time passes: about once a second, busy or not. `now` is on the clock of `Entry.elapsed`."""
+
+    def flush(self) -> None:
+        """Put everything noted so far where it belongs: a signal came, or an iteration ended."""
+
+    def close(self) -> None:
+        """The run is over; nothing comes after this."""
 
 
 class Fanout:
-    """Hands everything to each sink in the order given. One that raises is left out from then on, and said once.
+    """Hands everything to each sink in the order given. One that raises is left out from then on, and reported once.
 
     `on_failure` gets the sink's class name and the error, after the other sinks have had their turn; it may itself
     send an entry through the fanout.
@@ -21,13 +38,13 @@ class Fanout:
         self._working = tuple(sinks)
         self._on_failure = on_failure
 
-    def __call__(self, entry: Entry) -> None:
+    def __call__(self, entry: Entry, state: RunState) -> None:
         """Hand on an entry. Written out, because it is called for every event."""
         failures: list[tuple[Sink, Exception]] = []
         for sink in self._working:
             try:
-                sink(entry)
-            except Exception as error:  # noqa: BLE001 -- this is the wall between onlookers and the run
+                sink(entry, state)
+            except Exception as error:  # noqa: BLE001 -- an error in a sink must not reach the run
                 failures.append((sink, error))
         self._leave_out(failures)
 
@@ -40,7 +57,7 @@ class Fanout:
         self._each(lambda sink: sink.flush())
 
     def close(self) -> None:
-        """Close all, the last one first. A sink that failed before is closed too, but has had its say."""
+        """Close all, the last one first. A sink that failed before is closed too, and not reported again."""
         everyone, self._all = self._all, ()
         working, self._working = self._working, ()
         for sink in reversed(everyone):
@@ -55,7 +72,7 @@ class Fanout:
         for sink in self._working:
             try:
                 act(sink)
-            except Exception as error:  # noqa: BLE001 -- this is the wall between onlookers and the run
+            except Exception as error:  # noqa: BLE001 -- an error in a sink must not reach the run
                 failures.append((sink, error))
         self._leave_out(failures)
 

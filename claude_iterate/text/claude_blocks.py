@@ -1,4 +1,4 @@
-"""What Claude prints as lines for people: the verbose console and the log show the same, with different limits.
+"""What Claude prints as lines: the verbose console and the log show the same, with different limits.
 
 Pure functions, found by the type of the event. They are on the path of every event, so no regular expressions.
 """
@@ -26,14 +26,15 @@ from claude_iterate.core.events import (
     ToolCalled,
 )
 from claude_iterate.core.formats import counted, money, one_line, precise_moment
-from claude_iterate.text.excerpt_limits import Limits
-from claude_iterate.text.line_blocks import first_and_rest, indented, indented_head
+from claude_iterate.text.line_blocks import Limits, first_and_rest, indented, indented_head
 from claude_iterate.text.tool_calls import call_lines
 from claude_iterate.text.tool_results import result_lines
 
 SUB_AGENT = "    "
 NESTED = frozenset({Said, Thought, Told, ToolCalled, ToolAnswered})
 """Events that can come from a sub-agent: they have a `parent`."""
+_NOISE = frozenset({"thinking_tokens"})
+"""Notes of Claude Code that come by the second and say nothing to a reader."""
 
 
 def lines(event: Event, limits: Limits) -> list[str]:
@@ -54,7 +55,7 @@ def lines(event: Event, limits: Limits) -> list[str]:
 def _said(event: Said) -> list[str]:
     if event.error:
         first, rest = first_and_rest(event.text)
-        return [f"❌ {first or event.error}", *indented(rest), *_cut(event.cut)]
+        return [f"✗ {first or event.error}", *indented(rest), *_cut(event.cut)]
     return [*event.text.split("\n"), *_cut(event.cut)] if event.text else ["(empty message)"]
 
 
@@ -96,6 +97,8 @@ def _limit(event: LimitReported) -> list[str]:
 
 
 def _noted(event: AgentNoted) -> list[str]:
+    if event.kind in _NOISE:
+        return []
     first, rest = first_and_rest(event.text)
     return [f"· {event.kind}: {first}" if first else f"· {event.kind}", *indented(rest)]
 
@@ -124,7 +127,7 @@ def _result(event: ResultReported) -> list[str]:
     tokens = event.tokens
     read = tokens.input + tokens.cache_read + tokens.cache_creation
     parts = [
-        f"❌ Result: {_failure(event)}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}",
+        f"✗ Result: {_failure(event)}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}",
         counted(event.turns, "turn"),
         money(event.cost_usd),
         f"{read:,} tokens in, {tokens.output:,} out",
@@ -139,7 +142,7 @@ def _result(event: ResultReported) -> list[str]:
 
 
 def _failure(event: ResultReported) -> str:
-    # An API error comes with subtype `success`, of all words.
+    # An API error comes with the subtype `success`.
     kind = event.subtype if event.subtype.startswith("error") else "error"
     return f"{kind} (HTTP {event.api_error_status})" if event.api_error_status else kind
 

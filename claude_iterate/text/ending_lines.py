@@ -1,4 +1,4 @@
-"""How the end of a run is told: what happened, the evidence, the way on, the totals. Pure functions."""
+"""The end of a run as lines: what happened, the evidence, what to do next, the totals. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text.line_blocks import first_and_rest, indented
 
 WHAT = {
-    "blocked": "The agent is blocked and needs a person",
-    "verification_failed": "The work is not proven",
+    "blocked": "Claude is blocked and needs you",
+    "verification_failed": "Not done",
     "agent_failed": "Claude failed",
     "budget": "The budget is spent",
-    "duration": "The time for this run is over",
-    "usage_limit": "The usage limit is reached",
+    "duration": "Time limit reached",
+    "usage_limit": "Usage limit reached",
     "interrupted": "Interrupted",
     "terminated": "Terminated",
 }
 GO_ON = frozenset({"duration", "usage_limit", "stopped", "interrupted", "terminated"})
-"""Reasons after which a plain further run is the way on, if nobody gives better advice."""
+"""Reasons after which the next step is to run again, if there is no better advice."""
 
 
 def ending(finished: RunFinished, state: RunState) -> list[str]:
@@ -36,11 +36,13 @@ def ending(finished: RunFinished, state: RunState) -> list[str]:
         detail = finished.detail
         if detail.isdecimal():
             detail = f"{counted(int(detail), 'consecutive iteration')} with no work"
-        return [f"⚠️ Stagnation detected: {detail}", *_report("", state), *_advice(finished, state)]
+        return [f"⚠ Stagnation detected: {detail}", *_report("", state), *_advice(finished, state)]
     if finished.reason == "stopped":
         return [f"✓ Stopped {finished.detail}".rstrip(), *_report("", state), *_advice(finished, state)]
     what = WHAT.get(finished.reason, ENDINGS[finished.reason].meaning.rstrip("."))
     first, rest = first_and_rest(finished.detail)
+    if finished.reason == "interrupted" and first == "SIGINT":
+        what, first = "Interrupted by Ctrl-C", ""
     return [f"✗ {what}{': ' + first if first else ''}", *indented(rest, "  "), *_advice(finished, state)]
 
 
@@ -50,18 +52,18 @@ def totals(finished: RunFinished, state: RunState) -> list[str]:
         f"Iterations: {finished.iterations} · " if state.started is None or state.started.purpose == "run" else ""
     )
     figures = f"{iterations}Time: {duration(finished.duration)}"
-    rehearsal = state.started is not None and state.started.dry_run
-    cost = "nothing (dry run)" if rehearsal else money(finished.cost_usd)
+    dry_run = state.started is not None and state.started.dry_run
+    cost = "nothing (dry run)" if dry_run else money(finished.cost_usd)
     return [f"{figures} · Cost: {cost}", *log_place(state)]
 
 
 def log_place(state: RunState) -> list[str]:
-    """Where to read on."""
+    """Where to read more."""
     return [f"Log: {state.started.log}"] if state.started is not None and state.started.log else []
 
 
 def _go_on(state: RunState) -> str:
-    return f"  Run again to go on: claude-iterate run {_name(state)}"
+    return f"  Continue: claude-iterate run {_name(state)}"
 
 
 def _name(state: RunState) -> str:
@@ -69,7 +71,7 @@ def _name(state: RunState) -> str:
 
 
 def _report(summary: str, state: RunState) -> list[str]:
-    """What the agent last said of its work."""
+    """The last report of Claude."""
     status = state.status
     summary = summary or (status.summary if status is not None and status.summary else "")
     block = [f"  {one_line(summary)}"] if summary else []
@@ -83,12 +85,11 @@ def _maximum(finished: RunFinished, state: RunState) -> list[str]:
     most = most or finished.iterations
     run = f"claude-iterate run {_name(state)}"
     return [
-        f"⚠️ Reached maximum iterations ({most})",
+        f"⚠ Reached maximum iterations ({most})",
         *_report("", state),
-        "  Options:",
-        f"  - Run again to continue: {run}",
-        f"  - Allow more iterations: {run} -m {most * 2}",
-        f"  - Check the progress: claude-iterate show {_name(state)}",
+        f"  Continue: {run}",
+        f"  Allow more iterations: {run} -m {most * 2}",
+        f"  See the progress: claude-iterate show {_name(state)}",
     ]
 
 

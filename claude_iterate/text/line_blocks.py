@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from claude_iterate.core.formats import counted
 
 INDENT = "   "
+
+
+class Limits(NamedTuple):
+    """Most lines of a file read, of a tool's output, of a file written; most characters of an input value.
+
+    None means all: the log leaves nothing out."""
+
+    read: int | None
+    output: int | None
+    written: int | None
+    value: int | None
+
+
+CONSOLE = Limits(read=15, output=20, written=0, value=200)
+WHOLE = Limits(read=None, output=None, written=None, value=None)
 
 
 def head(text: str, limit: int | None) -> tuple[list[str], int]:

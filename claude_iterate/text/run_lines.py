@@ -1,4 +1,4 @@
-"""What the run itself does as lines for people: starts, iterations, status news, warnings, stops. Pure functions."""
+"""What the run itself does as lines: starts, iterations, status news, warnings, stops. Pure functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from claude_iterate.core.events import (
     CutStarted,
     IterationFinished,
     LeftoversEnded,
-    Requested,
     RunStarted,
     StatusChanged,
     StopRequested,
@@ -24,10 +23,10 @@ CAUSES = {
     "idle": "nothing was heard for {after}",
     "timeout": "the iteration has run for {after}",
     "lingering": "it gave its result and did not exit within {after}",
-    "stopped": "a stop was asked for",
-    "skip": "somebody said skip",
-    "reboot": "somebody said reboot",
-    "duration": "the run has taken its {after}",
+    "stopped": "a stop was requested",
+    "skip": "a skip was requested",
+    "reboot": "a reboot was requested",
+    "duration": "the run has reached its time limit of {after}",
 }
 
 
@@ -47,16 +46,16 @@ def started(event: RunStarted, at: float) -> list[str]:
 
 
 def iteration_finished(event: IterationFinished, mode: str) -> list[str]:
-    """How an iteration went; loop mode counts items, iterative mode tells what was done."""
+    """How an iteration went; loop mode counts items, iterative mode says what was done."""
     outcome = event.outcome
     if outcome.kind == "interrupted":
         block = [f"✗ Iteration {event.number} was stopped before its end"]
     elif outcome.kind in {"skipped", "rebooted"}:
         block = [f"↷ Iteration {event.number} {outcome.kind}"]
     elif outcome.kind in RETRIED:
-        # Nobody's failure. After a limit or an overload the line that follows says why.
+        # Not a failure. After a limit or an overload the next line says why.
         why = f": {one_line(outcome.message)}" if outcome.kind == "session" else ""
-        block = [f"↻ Iteration {event.number} did not get through{why}"]
+        block = [f"↻ Iteration {event.number} will be repeated{why}"]
     elif outcome.kind not in FINE:
         first, rest = first_and_rest(outcome.message or outcome.kind)
         block = [f"✗ Iteration {event.number} failed: {first}", *indented(rest, "  ")]
@@ -103,22 +102,11 @@ def warned(event: Warned) -> list[str]:
 
 
 def stop_requested(event: StopRequested, in_iteration: bool = True) -> list[str]:
-    """The answer to a signal."""
+    """When the run stops, and who asked for it: a signal, a key or a command."""
     if event.now or not in_iteration:
-        return ["Stopping now..."]
+        return [f"Stopping now ({event.by})."]
     again = " again" if event.by == "SIGINT" else ""
-    return [f"Stopping after this iteration; press Ctrl-C{again} to stop now."]
-
-
-def requested(event: Requested) -> list[str]:
-    """The answer to somebody who steers; a stop has its own line."""
-    words = {
-        "pause": "Paused: no new iteration begins until `resume`.",
-        "resume": "Going on.",
-        "skip": "Skipping.",
-        "reboot": "Starting anew with fresh context.",
-    }
-    return [words[event.verb]] if event.verb in words else []
+    return [f"Stopping after this iteration ({event.by}). Press Ctrl-C{again} to stop now."]
 
 
 def cut_started(event: CutStarted) -> list[str]:

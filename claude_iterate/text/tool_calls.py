@@ -1,4 +1,4 @@
-"""A tool call as lines for people. Every key of the input is shown; what an Edit or a Bash does is never cut."""
+"""A tool call as lines. Every key of the input is shown; what an Edit or a Bash does is never cut."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from claude_iterate.core.events import ToolCalled
+from claude_iterate.core.events.stream_events import telling
 from claude_iterate.core.formats import counted, one_line
-from claude_iterate.text.excerpt_limits import Limits
-from claude_iterate.text.line_blocks import INDENT, indented, indented_head
+from claude_iterate.text.line_blocks import INDENT, Limits, indented, indented_head
 
 DEEPER = INDENT * 2
 SHORT = 80
@@ -24,8 +24,6 @@ LABELS = {
     "query": "Query",
     "url": "URL",
 }
-TELLING = ("command", "file_path", "notebook_path", "pattern", "description", "url", "query", "subject", "skill")
-"""Keys whose value says best, in a few words, what a call is about."""
 
 
 def call_lines(call: ToolCalled, limits: Limits) -> list[str]:
@@ -47,13 +45,10 @@ def call_lines(call: ToolCalled, limits: Limits) -> list[str]:
 
 def headline(call: ToolCalled) -> str:
     """The call in a few words, for a place where one line is all there is: `Bash npm test`."""
-    for key in TELLING:
-        value = call.input.get(key)
-        if isinstance(value, str) and value:
-            if key.endswith("_path"):
-                value = value.rstrip("/").rsplit("/", 1)[-1]
-            return f"{call.name} {one_line(value[:400])}"
-    return call.name
+    key, value = telling(call.input)
+    if key.endswith("_path"):
+        value = value.rstrip("/").rsplit("/", 1)[-1]
+    return f"{call.name} {one_line(value[:400])}" if value else call.name
 
 
 def _text(value: Any) -> str:

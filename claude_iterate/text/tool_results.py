@@ -1,4 +1,4 @@
-"""A tool's answer as lines for people. It is an error only if Claude Code says so, whatever words it contains."""
+"""A tool's answer as lines. It is an error only if Claude Code says so, whatever words it contains."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 from claude_iterate.core.events import ToolAnswered
 from claude_iterate.core.formats import counted
-from claude_iterate.text.excerpt_limits import Limits
-from claude_iterate.text.line_blocks import INDENT, first_and_rest, head, indented, indented_head
+from claude_iterate.text.line_blocks import INDENT, Limits, first_and_rest, head, indented, indented_head
 
 STRING_NOT_FOUND = (
-    "❌ Edit failed: String not found in file",
+    "✗ Edit failed: String not found in file",
     "",
     "   The search string was not found in the file. Possible causes:",
     "   - The string has already been changed",
@@ -36,7 +35,7 @@ def _error(answer: ToolAnswered, limits: Limits) -> list[str]:
         said = [] if limits.output is not None else ["", *indented(text.split("\n"))]
         return [*STRING_NOT_FOUND, *said]
     first, rest = first_and_rest(text.removeprefix("Error: "))
-    return [f"❌ {answer.name or 'Tool'} failed: {first or 'no reason given'}", *indented(rest)]
+    return [f"✗ {answer.name or 'Tool'} failed: {first or 'no reason given'}", *indented(rest)]
 
 
 def _read(answer: ToolAnswered, limits: Limits) -> list[str]:

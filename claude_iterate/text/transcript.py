@@ -8,7 +8,7 @@ from __future__ import annotations
 from claude_iterate.core.events import Event, ResultReported, Said, Thought, Told, ToolAnswered, ToolCalled
 from claude_iterate.core.formats import clip
 from claude_iterate.text.claude_blocks import lines
-from claude_iterate.text.excerpt_limits import Limits
+from claude_iterate.text.line_blocks import Limits
 from claude_iterate.text.tool_calls import headline
 
 PARAGRAPHS = frozenset({Said, Thought, Told, ResultReported})

@@ -1,4 +1,4 @@
-"""The proof of a claim as lines for people. Pure functions."""
+"""The proof of a claim as lines. Pure functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CUTS = {"timeout": "did not end in time", "stopped": "was stopped", "duration": 
 
 
 def verification_started(event: VerificationStarted) -> list[str]:
-    """What is about to be looked at."""
+    """What is about to be checked."""
     parts = [counted(event.checks, "check")] if event.checks else []
     parts += [f"a {event.review} review by Claude"] if event.review else []
     return [f"Verifying the work: {' and '.join(parts) or 'nothing to check'}..."]
@@ -34,7 +34,7 @@ def check_finished(event: CheckFinished) -> list[str]:
 
 
 def review_started(event: ReviewStarted) -> list[str]:
-    """Claude begins to look."""
+    """Claude begins to review."""
     return [f"  Claude reviews the work with fresh context ({event.depth})..."]
 
 
@@ -48,4 +48,4 @@ def review_finished(event: ReviewFinished) -> list[str]:
 
 def verification_finished(event: VerificationFinished) -> list[str]:
     """What it came to."""
-    return ["✓ The claim holds."] if event.passed else ["✗ The claim of completion does not hold."]
+    return ["✓ Verification passed." if event.passed else "✗ Verification failed."]

@@ -1,4 +1,4 @@
-"""Waits as lines for people: why, until when, what then. Pure functions."""
+"""Waits as lines: why, until when, what then. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,32 +11,28 @@ from claude_iterate.core.state.run_state import RunState
 REASONS = {
     "usage_limit": "Usage limit reached",
     "reserve": "The reserve is reached",
-    "transient": "The API is in trouble",
+    "transient": "The API is overloaded or down",
     "pace": "Keeping the pace",
 }
 _LONG = 60.0
 """Seconds; for a longer wait it is worth saying how to end it."""
 
 
-def started(event: WaitStarted, at: float, then: str = "") -> list[str]:
-    """Why and how long; the moment in local time."""
+def started(event: WaitStarted, at: float, state: RunState) -> list[str]:
+    """Why, until when in local time, what comes then, and how to try sooner."""
     about = f": {one_line(event.detail)}" if event.detail else ""
+    name = state.started.workspace if state.started is not None else ""
+    then = f"{_afterwards(event, state)}.{_sooner(event, at, name)}"
     return [f"⏳ {REASONS.get(event.why, event.why)}{about}", f"  Waiting until {_moment(event, at)}{then}"]
 
 
-def announced(event: WaitStarted, at: float, state: RunState) -> list[str]:
-    """The same for somebody who watches: what comes then, and how to try before."""
-    name = state.started.workspace if state.started is not None else ""
-    return started(event, at, f"{_afterwards(event, state)}.{_sooner(event, at, name)}")
-
-
 def resumed(event: WaitStarted, at: float, name: str) -> str:
-    """For a run that goes on with a wait."""
+    """For a run that takes over the wait of a killed one."""
     return f"  Still waiting until {_moment(event, at)}.{_sooner(event, at, name)}"
 
 
 def ended(event: WaitEnded, paused: bool = False) -> list[str]:
-    """On with it, unless somebody said to hold."""
+    """The run goes on, unless it is paused."""
     if paused:
         return []
     return ["Going on." if event.by == "time" else f"Going on ({event.by})."]
@@ -52,7 +48,7 @@ def _afterwards(event: WaitStarted, state: RunState) -> str:
         return ""
     claims = state.last_status is not None and state.last_status.complete
     proving = claims or (state.started is not None and state.started.purpose == "verify")
-    return "; the review is held again then" if proving else "; the same iteration is done again then"
+    return "; then the review is repeated" if proving else "; then the iteration is repeated"
 
 
 def _sooner(event: WaitStarted, at: float, name: str) -> str:

@@ -1,64 +1,78 @@
-"""The history of a workspace as one JSON document. Pure: rows in, a document out."""
+"""The JSON forms of all views, in one dialect: camelCase keys, moments in ISO 8601 (UTC), durations in seconds.
+
+A view is its own JSON form; here it gets its format number. `FORMS` names the form of each command: the JSON Schema in
+docs/reference is made from it. A key is never renamed or taken away without a new format number.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from claude_iterate.core.formats import moment
-from claude_iterate.views.setting_values import tokens_document
+import msgspec
 
-if TYPE_CHECKING:
-    from claude_iterate.views.history_view import Row, Run, Total
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.views.evidence_view import EvidenceView
+from claude_iterate.views.history_view import HistoryView
+from claude_iterate.views.listing_view import ListingView
+from claude_iterate.views.run_view import JournalView, RunsView, RunView
+from claude_iterate.views.workspace_view import WorkspaceView
+from claude_iterate.workspace.lifecycle.run_summary import summarise
 
-
-def document(name: str, runs: list[Run], total: Total) -> dict[str, Any]:
-    """The runs, their rows and the sum."""
-    return {
-        "workspace": name,
-        "runs": [
-            {
-                "id": told.id,
-                "purpose": told.started.purpose,
-                "dryRun": told.started.dry_run,
-                "goesOnWith": told.started.resumed.run if told.started.resumed else None,
-                "reason": told.finished.reason if told.finished else None,
-                "otherCostUsd": round(told.other_cost_usd, 6),
-                "iterations": [_row(row) for row in told.rows],
-            }
-            for told in runs
-        ],
-        "total": {
-            "iterations": total.iterations,
-            "retries": total.retries,
-            "duration": round(total.duration, 3),
-            "costUsd": round(total.cost_usd, 6),
-            "otherCostUsd": round(total.other_cost_usd, 6),
-            "callsWithoutCost": total.untold,
-            "tokens": tokens_document(total.tokens),
-            "turns": total.turns,
-            "tools": total.tools,
-        },
-    }
+FORMAT = 1
 
 
-def _row(row: Row) -> dict[str, Any]:
-    status = row.status
-    counts = status is not None and bool(status.total)
-    return {
-        "run": row.run,
-        "number": row.number,
-        "attempt": row.attempt,
-        "began": moment(row.began),
-        "duration": round(row.duration, 3),
-        "costUsd": None if row.untold else round(row.cost_usd, 6),
-        "tokens": tokens_document(row.tokens),
-        "turns": row.turns,
-        "tools": row.tools,
-        "progress": {"completed": status.completed or 0, "total": status.total} if status and counts else None,
-        "worked": status.worked if status else None,
-        "complete": status.complete if status else None,
-        "outcome": row.outcome.kind,
-        "message": row.outcome.message,
-        "doneAgain": row.again,
-        "resumedSession": row.resumes or None,
-    }
+class EndedRun(RunView, frozen=True, kw_only=True, rename="camel"):
+    """A run that is over, and the exit code of the command."""
+
+    workspace: str
+    exit_code: int
+
+
+class EndedVerification(EvidenceView, frozen=True, kw_only=True, rename="camel"):
+    """What `verify` came to; `claim` is 0 when nothing was verified."""
+
+    workspace: str
+    status: str
+    """pass, fail or not_run."""
+    exit_code: int
+    report: str | None
+    """The text of the review's report."""
+
+
+FORMS: dict[str, type[msgspec.Struct]] = {
+    "list": ListingView,
+    "show": WorkspaceView,
+    "history": HistoryView,
+    "logs --list": RunsView,
+    "logs": JournalView,
+    "run": EndedRun,
+    "verify": EndedVerification,
+}
+"""What each command prints with `--json`."""
+
+
+def document(form: msgspec.Struct) -> dict[str, Any]:
+    """One of the forms, ready for JSON."""
+    return {"format": FORMAT, **_rounded(msgspec.to_builtins(form))}
+
+
+def ended_run(workspace: str, run: str, state: RunState, exit_code: int) -> dict[str, Any]:
+    """What `run --json` prints."""
+    return document(summarise(EndedRun, run, state, running=False, workspace=workspace, exit_code=exit_code))
+
+
+def ended_verification(workspace: str, exit_code: int, proof: EvidenceView, report: str | None) -> dict[str, Any]:
+    """What `verify --json` prints."""
+    status = {True: "pass", False: "fail", None: "not_run"}[proof.passed]
+    facts = msgspec.structs.asdict(proof)
+    return document(EndedVerification(workspace=workspace, status=status, exit_code=exit_code, report=report, **facts))
+
+
+def _rounded(value: Any) -> Any:
+    """Sums of money without the noise of binary fractions."""
+    if isinstance(value, float):
+        return round(value, 6)
+    if isinstance(value, dict):
+        # Entries of a journal are printed as they are.
+        return {key: item if key == "entries" else _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,51 +1,108 @@
-"""The evidence of the last proof in a journal: which checks ran, how they ended, what the review said."""
+"""The evidence of the last verification in a journal: which checks ran, how they ended, what the review said."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-from claude_iterate.core.events import CheckFinished, ReviewFinished, VerificationFinished, VerificationStarted
+import msgspec
+from msgspec.structs import replace
+
+from claude_iterate.core.events import (
+    CheckFinished,
+    Entry,
+    ReviewFinished,
+    RunStarted,
+    VerificationFinished,
+    VerificationStarted,
+)
+from claude_iterate.views.run_view import Recorded
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.metadata import VERIFIED_BY, Metadata
+
+_LOOKED_AT = 3
+"""Journals that are searched when nothing says which run verified last."""
 
 
-def of_run(layout: Layout, run: str) -> dict[str, Any] | None:
-    """The last verification of a run, ready for JSON; None when there was none."""
-    found: dict[str, Any] | None = None
-    if not layout.journal(run).is_file():
-        return None
-    for entry in reader.read(layout.journal(run)):
+class CheckView(msgspec.Struct, frozen=True, rename="camel"):
+    """One check. `exit_code` is null when it was ended before its end; `cut` says why."""
+
+    command: str
+    exit_code: int | None
+    duration: float
+    output: str
+    cut: str
+
+
+class ReviewView(msgspec.Struct, frozen=True, rename="camel"):
+    """The verdict of Claude's review; `report` is the path of its report."""
+
+    verdict: str
+    summary: str
+    findings: tuple[str, ...]
+    report: str
+    cost_usd: float
+
+
+class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
+    """One verification. `passed` is null when it did not come to its end; `tree` is git's name for what was proven."""
+
+    run: str
+    claim: int = 0
+    passed: bool | None = None
+    findings: str = ""
+    tree: str = ""
+    checks: tuple[CheckView, ...] = ()
+    review: ReviewView | None = None
+    dry_run: bool = False
+
+
+def of_run(layout: Layout, run: str) -> EvidenceView | None:
+    """The last verification of a run; None when there was none."""
+    path = layout.journal(run)
+    return of_entries(run, reader.milestones(path)) if path.is_file() else None
+
+
+def of_entries(run: str, entries: Iterable[Entry]) -> EvidenceView | None:
+    """The last verification in these entries."""
+    found: EvidenceView | None = None
+    dry_run = False
+    for entry in entries:
         match entry.event:
+            case RunStarted() as started:
+                dry_run = started.dry_run
             case VerificationStarted(claim):
-                found = {"claim": claim, "passed": None, "findings": "", "tree": "", "checks": [], "review": None}
+                found = EvidenceView(run, claim, dry_run=dry_run)
             case CheckFinished() as check if found is not None:
-                found["checks"].append(
-                    {
-                        "command": check.command,
-                        "exitCode": check.code,
-                        "duration": round(check.duration, 3),
-                        "output": check.output,
-                        "cut": check.cut,
-                    }
-                )
+                shown = CheckView(check.command, check.code, round(check.duration, 3), check.output, check.cut)
+                found = replace(found, checks=(*found.checks, shown))
             case ReviewFinished() as review if found is not None:
-                found["review"] = {
-                    "verdict": review.verdict,
-                    "summary": review.summary,
-                    "findings": list(review.findings),
-                    "report": review.report,
-                    "costUsd": round(review.cost_usd, 6),
-                }
+                told = ReviewView(review.verdict, review.summary, review.findings, review.report, review.cost_usd)
+                found = replace(found, review=told)
             case VerificationFinished(_, passed, findings, tree) if found is not None:
-                found |= {"passed": passed, "findings": findings, "tree": tree}
+                found = replace(found, passed=passed, findings=findings, tree=tree)
     return found
 
 
-def newest(layout: Layout) -> tuple[str, dict[str, Any]] | None:
-    """The newest run that verified something, and its evidence."""
-    for run in reversed(layout.run_ids()):
-        if layout.journal(run).is_file():
-            found = of_run(layout, run)
-            if found is not None:
-                return run, found
-    return None
+def newest(layout: Layout, about: Metadata, last: Recorded | None) -> EvidenceView | None:
+    """The newest evidence: of the newest run, or of the run that the metadata names. The number of runs does not
+    matter: it costs the same after a thousand."""
+    found = of_entries(last.view.id, last.milestones) if last is not None else None
+    candidates = iter(()) if found is not None or last is None else _candidates(layout, about)
+    return found or next((proof for run in candidates if (proof := of_run(layout, run)) is not None), None)
+
+
+def _candidates(layout: Layout, about: Metadata) -> Iterator[str]:
+    """Runs that may have verified, newest first. Workspaces of older versions do not say which one did, only whether
+    one did; then all of them are candidates."""
+    runs = layout.run_ids()[-2::-1]
+    noted = about.document.get("verification")
+    noted = noted if isinstance(noted, dict) else {}
+    named = noted.get(VERIFIED_BY)
+    if named in runs:
+        # A run that goes on with a killed one may have taken over its proof: then the evidence is there.
+        yield from runs[runs.index(named) :][:_LOOKED_AT]
+    elif named is None and noted.get("lastVerificationStatus"):
+        yield from runs
+    else:
+        yield from runs[:_LOOKED_AT]

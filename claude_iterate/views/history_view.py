@@ -16,54 +16,62 @@ from claude_iterate.core.events import (
     ErrandFinished,
     IterationFinished,
     IterationStarted,
-    Outcome,
     ResultReported,
     ReviewFinished,
-    RunFinished,
     RunStarted,
     SessionOpened,
-    Tokens,
 )
+from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.formats import moment
 from claude_iterate.core.outcomes.classes import RETRIED
-from claude_iterate.core.reports.status import Status
+from claude_iterate.views import run_view
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.run_summary import Progress, TokenCounts, counts, progress
 
-UNFINISHED = "unfinished"
+UNFINISHED = Kind.UNFINISHED
 """The outcome of a call that has none yet, or never will."""
 
 
-class Row(msgspec.Struct, frozen=True):
-    """One call of Claude for an iteration. `attempt` is above 1 when the iteration was done again; `again` says that
-    it will be, so this row is none of those that count. `untold`: Claude has worked and not told the cost."""
+class Row(msgspec.Struct, frozen=True, rename="camel"):
+    """One call of Claude for an iteration."""
 
     run: str
     number: int
     attempt: int
-    began: float
+    """Above 1 when the iteration was done again."""
+    began: str
     duration: float = 0.0
-    outcome: Outcome = Outcome(UNFINISHED)
-    status: Status | None = None
-    again: bool = False
-    cost_usd: float = 0.0
-    tokens: Tokens = Tokens()
+    cost_usd: float | None = 0.0
+    """null: Claude worked and did not report the cost."""
+    known_cost_usd: float = 0.0
+    """As much of the cost as is known; the sums count it."""
+    tokens: TokenCounts = TokenCounts()
     turns: int = 0
     tools: int = 0
-    resumes: str = ""
-    untold: bool = False
+    progress: Progress | None = None
+    worked: bool | None = None
+    complete: bool | None = None
+    outcome: str = UNFINISHED
+    message: str = ""
+    done_again: bool = False
+    """The iteration is done again, so this row does not count as one."""
+    resumed_session: str | None = None
 
 
-class Run(msgspec.Struct, frozen=True):
+class RunHistory(msgspec.Struct, frozen=True, rename="camel"):
     """One run: its rows, and what its other calls (reviews, setup) cost."""
 
     id: str
-    started: RunStarted
-    rows: tuple[Row, ...]
-    finished: RunFinished | None = None
-    other_cost_usd: float = 0.0
+    purpose: str
+    dry_run: bool
+    goes_on_with: str | None
+    reason: str | None
+    other_cost_usd: float
+    iterations: tuple[Row, ...]
 
 
-class Total(msgspec.Struct, frozen=True):
+class Total(msgspec.Struct, frozen=True, rename="camel"):
     """The sum of some runs."""
 
     iterations: int = 0
@@ -71,94 +79,104 @@ class Total(msgspec.Struct, frozen=True):
     duration: float = 0.0
     cost_usd: float = 0.0
     other_cost_usd: float = 0.0
-    tokens: Tokens = Tokens()
+    calls_without_cost: int = 0
+    """Calls whose cost is not known; the sums lack it."""
+    tokens: TokenCounts = TokenCounts()
     turns: int = 0
     tools: int = 0
-    untold: int = 0
-    """Calls whose cost nobody knows; the sums lack it."""
 
 
-def run(layout: Layout, identity: str) -> Run | None:
-    """The history of one run; None when its journal does not tell of a beginning."""
-    path = layout.journal(identity)
-    return read(identity, reader.milestones(path)) if path.is_file() else None
+class HistoryView(msgspec.Struct, frozen=True, rename="camel"):
+    """Some runs of a workspace, and their sum."""
+
+    workspace: str
+    runs: tuple[RunHistory, ...]
+    total: Total
 
 
-def last(layout: Layout) -> list[Run]:
+def history(layout: Layout, runs: Iterable[RunHistory]) -> HistoryView:
+    """These runs and their sum."""
+    runs = tuple(runs)
+    return HistoryView(layout.name, runs, total(runs))
+
+
+def run(layout: Layout, identity: str) -> RunHistory | None:
+    """The history of one run; None when its journal has no beginning."""
+    found = run_view.recorded(layout, identity)
+    if found is None:
+        return None
+    view = found.view
+    rows, other = _rows(identity, found.milestones)
+    return RunHistory(identity, view.purpose, view.dry_run, view.goes_on_with, view.reason, other, rows)
+
+
+def last(layout: Layout) -> list[RunHistory]:
     """The last run, after those that it goes on with because they were killed."""
-    found: list[Run] = []
+    found: list[RunHistory] = []
     known = layout.run_ids()
-    wanted = next((name for name in reversed(known) if _is_run(layout, name)), "")
+    wanted = next(reader.newest(layout, ("run",)), None)
     while wanted in known:
         told = run(layout, wanted)
         if told is None:
             break
         found.insert(0, told)
         known = known[: known.index(wanted)]  # a journal that names a later run must not lead us in circles
-        wanted = told.started.resumed.run if told.started.resumed else ""
+        wanted = told.goes_on_with
     return found
 
 
-def every(layout: Layout) -> list[Run]:
-    """All runs, oldest first; rehearsals are none."""
+def every(layout: Layout) -> list[RunHistory]:
+    """All runs but dry runs, oldest first."""
     found = (run(layout, identity) for identity in layout.run_ids())
-    return [told for told in found if told is not None and not told.started.dry_run]
+    return [told for told in found if told is not None and not told.dry_run]
 
 
-def total(runs: Iterable[Run]) -> Total:
+def total(runs: Iterable[RunHistory]) -> Total:
     """What they took together."""
     runs = list(runs)
-    rows = [row for told in runs for row in told.rows]
-    counted = [row for row in rows if not row.again and row.outcome.kind != UNFINISHED]
+    rows = [row for told in runs for row in told.iterations]
+    counted = [row for row in rows if not row.done_again and row.outcome != UNFINISHED]
     other = sum(told.other_cost_usd for told in runs)
     return Total(
         iterations=len(counted),
-        retries=sum(row.again for row in rows),
-        duration=sum(row.duration for row in rows),
-        cost_usd=sum(row.cost_usd for row in rows) + other,
+        retries=sum(row.done_again for row in rows),
+        duration=round(sum(row.duration for row in rows), 3),
+        cost_usd=sum(row.known_cost_usd for row in rows) + other,
         other_cost_usd=other,
-        tokens=sum((row.tokens for row in rows), Tokens()),
+        calls_without_cost=sum(row.cost_usd is None for row in rows),
+        tokens=TokenCounts(*(sum(getattr(row.tokens, kind) for row in rows) for kind in TokenCounts.__struct_fields__)),
         turns=sum(row.turns for row in rows),
         tools=sum(row.tools for row in rows),
-        untold=sum(row.untold for row in rows),
     )
 
 
-def read(identity: str, entries: Iterable[Entry]) -> Run | None:
-    """Fold the milestones of one journal."""
+def _rows(identity: str, entries: Iterable[Entry]) -> tuple[tuple[Row, ...], float]:
+    """The rows of one run from its milestones, and what its other calls cost."""
     started: RunStarted | None = None
-    finished: RunFinished | None = None
     rows: list[Row] = []
     under_way: Row | None = None
+    began = 0.0
     other = unclaimed = 0.0
     for entry in entries:
         event = entry.event
         if isinstance(event, RunStarted):
             started = event
         elif isinstance(event, IterationStarted):
-            under_way = Row(
-                identity, event.number, _attempt(started, rows, event.number), entry.at, resumes=event.resumes
-            )
+            attempt = _attempt(started, rows, event.number)
+            began = entry.at
+            under_way = Row(identity, event.number, attempt, moment(began), resumed_session=event.resumes or None)
         elif isinstance(event, IterationFinished):
-            begun = under_way or Row(identity, event.number, 1, entry.at - event.duration)
-            rows.append(_ended(begun, event))
+            rows.append(_ended(under_way or Row(identity, event.number, 1, moment(entry.at - event.duration)), event))
             under_way = None
         elif under_way is not None:
-            under_way = _so_far(under_way, entry)
+            under_way = _so_far(under_way, entry, began)
         elif isinstance(event, ResultReported):
             unclaimed = event.cost_usd
         elif isinstance(event, ReviewFinished | ErrandFinished):
             other, unclaimed = other + event.cost_usd, 0.0
-        elif isinstance(event, RunFinished):
-            finished = event
     if under_way is not None:
         rows.append(under_way)
-    return Run(identity, started, tuple(rows), finished, other + unclaimed) if started is not None else None
-
-
-def _is_run(layout: Layout, identity: str) -> bool:
-    started = reader.beginning(layout.journal(identity))
-    return started is not None and started.purpose == "run"
+    return tuple(rows), other + unclaimed
 
 
 def _attempt(started: RunStarted | None, rows: list[Row], number: int) -> int:
@@ -168,28 +186,33 @@ def _attempt(started: RunStarted | None, rows: list[Row], number: int) -> int:
     return earlier + sum(row.number == number for row in rows) + 1
 
 
-def _so_far(row: Row, entry: Entry) -> Row:
+def _so_far(row: Row, entry: Entry, began: float) -> Row:
     """What is known of a call that has not ended: the time until its last sign, and its result if it gave one."""
-    row = replace(row, duration=max(row.duration, entry.at - row.began))
+    row = replace(row, duration=round(max(row.duration, entry.at - began), 3))
     told = entry.event
     if isinstance(told, SessionOpened):
-        row = replace(row, untold=True)
+        row = replace(row, cost_usd=None)
     elif isinstance(told, ResultReported):
-        cost = max(row.cost_usd, told.cost_usd)
-        row = replace(row, untold=told.untold and not cost, cost_usd=cost, tokens=told.tokens, turns=told.turns)
+        cost = max(row.known_cost_usd, told.cost_usd)
+        known = None if told.untold and not cost else cost
+        row = replace(row, cost_usd=known, known_cost_usd=cost, tokens=counts(told.tokens), turns=told.turns)
     return row
 
 
 def _ended(row: Row, event: IterationFinished) -> Row:
-    complete = event.status is not None and event.status.complete
+    status = event.status
     return replace(
         row,
-        duration=event.duration,
-        outcome=event.outcome,
-        status=event.status,
-        again=event.outcome.kind in RETRIED and not complete,
-        cost_usd=event.cost_usd,
-        tokens=event.tokens,
+        duration=round(event.duration, 3),
+        cost_usd=None if row.cost_usd is None else event.cost_usd,
+        known_cost_usd=event.cost_usd,
+        tokens=counts(event.tokens),
         turns=event.turns,
         tools=event.tools,
+        progress=progress(status),
+        worked=status.worked if status else None,
+        complete=status.complete if status else None,
+        outcome=event.outcome.kind,
+        message=event.outcome.message,
+        done_again=event.outcome.kind in RETRIED and not (status is not None and status.complete),
     )

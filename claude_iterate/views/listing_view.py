@@ -5,64 +5,120 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
+
+from claude_iterate.workspace.lifecycle.run_summary import Progress, RunSummary, Waiting
+from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.running import run_lock
 
-CONDITIONS = ("in_progress", "completed", "error", "running", "interrupted", "damaged")
+STATUSES = ("in_progress", "completed", "error", "running", "interrupted", "damaged")
 """The original's three words, and what they cannot say: running now, cut off by a crash, unreadable."""
+STATES = ("new", "paused", "waiting", "stopped", "unfinished")
+"""What `state` says more exactly than `status`; else the two are the same."""
+_STOPPED = frozenset({"stopped", "interrupted", "terminated"})
 
 
-def rows(folder: Path, names: list[str]) -> list[dict[str, Any]]:
-    """One row per workspace, ready for JSON."""
+class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
+    """One workspace in a list. Of a damaged one only name, status, state and path are known."""
+
+    name: str
+    path: str
+    status: str
+    """in_progress, completed, error, running, interrupted or damaged."""
+    state: str
+    """More exact than `status`: new, stopped, unfinished, paused, waiting; else the same word."""
+    mode: str | None = None
+    iterations: int | None = None
+    progress: Progress | None = None
+    reason: str | None = None
+    cost_usd: float | None = None
+    dry_run: bool = False
+    """The last run was a dry run: progress and costs are simulated."""
+    waiting: Waiting | None = None
+    created: str | None = None
+    last_run: str | None = None
+
+
+class ListingView(msgspec.Struct, frozen=True, rename="camel"):
+    """The workspaces of a project."""
+
+    root: str
+    workspaces: tuple[WorkspaceRow, ...]
+
+
+class Condition(NamedTuple):
+    """How a workspace stands: `about` is its metadata as the journal has it, `run` the run that it says is running."""
+
+    status: str
+    state: str
+    about: Metadata
+    run: RunSummary | None = None
+
+
+def listing(root: Path, folder: Path, names: list[str]) -> ListingView:
+    """One row per workspace."""
     base = str(folder) + os.sep
-    return [_row(name, _document(base + name + os.sep + ".metadata.json"), base + name) for name in names]
+    rows = (_row(name, _document(base + name + os.sep + ".metadata.json"), base + name) for name in names)
+    return ListingView(str(root), tuple(rows))
 
 
-def current(document: dict[str, Any], folder: str) -> tuple[str, dict[str, Any]]:
-    """One of CONDITIONS, and the document as the journal has it.
+def condition(about: Metadata, folder: str) -> Condition:
+    """Whether the workspace runs, and if not how its last run left it.
 
-    Only where it says `running` are the lock and the journal asked: it is then as old as the start of the run.
+    The lock and the journal are asked only if the metadata says `running`: it is then as old as the start of the run.
     """
-    run = document.get("run")
-    if isinstance(run, dict) and run.get("state") == "running":
+    run = None
+    if about.last_run.get("state") == "running":
         held = run_lock.holder(Path(folder, ".lock")) is not None
-        document, finished = _from_journal(document, folder)
-        if held or not finished:
-            return "running" if held else "interrupted", document
-    said = document.get("status", "in_progress")
-    return said if said in CONDITIONS else "in_progress", document
+        about, run = _from_journal(about, folder)
+        if held or run is None or run.state != "finished":
+            return Condition("running", _running(run), about, run) if held else _alike("interrupted", about, run)
+    status = about.status if about.status in STATUSES else "in_progress"
+    if status != "in_progress":
+        return _alike(status, about, run)
+    if not about.last_run and not about.count("executionIterations"):
+        return Condition(status, "new", about, run)
+    return Condition(status, "stopped" if about.last_run.get("reason") in _STOPPED else "unfinished", about, run)
 
 
-def _row(name: str, document: dict[str, Any] | None, folder: str) -> dict[str, Any]:
+def _alike(word: str, about: Metadata, run: RunSummary | None) -> Condition:
+    return Condition(word, word, about, run)
+
+
+def _running(run: RunSummary | None) -> str:
+    return run.activity if run is not None and run.activity in {"waiting", "paused"} else "running"
+
+
+def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRow:
     if document is None:
-        return {"name": name, "status": "damaged", "path": folder}
-    state, document = current(document, folder)
-    found = document.get("run")
-    run: dict[str, Any] = found if isinstance(found, dict) else {}
-    return {
-        "name": name,
-        "status": state,
-        "mode": document.get("mode", "loop"),
-        "iterations": document.get("executionIterations", 0),
-        "progress": run.get("progress"),
-        "reason": run.get("reason"),
-        "costUsd": run.get("costUsd"),
-        "created": document.get("created"),
-        "lastRun": document.get("lastRun"),
-        "path": folder,
-    }
+        return WorkspaceRow(name, folder, "damaged", "damaged")
+    found = condition(Metadata(document), folder)
+    document, run = found.about.document, found.about.last_run
+    return WorkspaceRow(
+        name,
+        folder,
+        found.status,
+        found.state,
+        _text(document.get("mode", "loop")),
+        found.about.count("executionIterations"),
+        _progress(run.get("progress")),
+        _text(run.get("reason")),
+        _number(run.get("costUsd")),
+        run.get("dryRun") is True,
+        found.run.waiting if found.run is not None and found.status == "running" else None,
+        _text(document.get("created")),
+        _text(document.get("lastRun")),
+    )
 
 
-def _from_journal(document: dict[str, Any], folder: str) -> tuple[dict[str, Any], bool]:
-    """What the journal knows, and whether the run is over."""
+def _from_journal(about: Metadata, folder: str) -> tuple[Metadata, RunSummary | None]:
     from claude_iterate.workspace.layout import Layout
     from claude_iterate.workspace.lifecycle import summary
-    from claude_iterate.workspace.metadata import Metadata
 
-    about = Metadata(dict(document))
-    state = summary.as_journal_has_it(Layout(Path(folder), Path(folder)), about)
-    return about.document, state is not None and state.finished is not None
+    about = Metadata(dict(about.document))
+    return about, summary.as_journal_has_it(Layout(Path(folder), Path(folder)), about)
 
 
 def _document(path: str) -> dict[str, Any] | None:
@@ -72,3 +128,18 @@ def _document(path: str) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _progress(value: Any) -> Progress | None:
+    try:
+        return msgspec.convert(value, Progress) if value is not None else None
+    except ValueError:
+        return None

@@ -1,16 +1,12 @@
-"""How setting values are shown: as people and JSON want them, with secrets covered."""
+"""How setting values are shown: for people and for JSON, with secrets masked."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from claude_iterate.core.events import Tokens
-
-from claude_iterate.core.secrets.patterns import masked
-from claude_iterate.core.secrets.secret_names import is_secret_name
+from claude_iterate.core.secrets.patterns import is_secret_name, masked
 
 COVER = "***"
 
@@ -23,7 +19,7 @@ def plain(value: Any) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """The value as a person would type it."""
+    """The value as the user would type it."""
     value = plain(value)
     if value is None:
         return ""
@@ -37,18 +33,8 @@ def shortened(number: int) -> str:
     return f"{number / 1000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.1f}M"
 
 
-def tokens_document(tokens: Tokens) -> dict[str, int]:
-    """Tokens by kind, for JSON."""
-    return {
-        "input": tokens.input,
-        "output": tokens.output,
-        "cacheRead": tokens.cache_read,
-        "cacheCreation": tokens.cache_creation,
-    }
-
-
 def covered(key: str, value: Any) -> Any:
-    """The value with what must not be seen over a shoulder replaced by `***`."""
+    """The value with secrets replaced by `***`."""
     if key == "notify.url" and isinstance(value, str):
         # User and password before the host, the query, and the end of a long path: there services put their tokens.
         without_user = re.sub(r"//[^/@\s]*@", f"//{COVER}@", value)
@@ -64,7 +50,7 @@ def covered(key: str, value: Any) -> Any:
 
 
 def shapeless(value: Any) -> Any:
-    """The value with what has the shape of a secret, in whatever setting, replaced by `***`."""
+    """The value of any setting with everything that looks like a secret replaced by `***`."""
     if isinstance(value, str):
         return masked(value, COVER)
     if isinstance(value, list | tuple):

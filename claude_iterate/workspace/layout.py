@@ -111,9 +111,8 @@ class Layout:
     def run_ids(self) -> list[str]:
         """The ids of all runs, oldest first: an id begins with a number that grows."""
         try:
-            return sorted(
-                entry.name for entry in self.runs.iterdir() if entry.is_dir() and not entry.name.startswith(".")
-            )
+            with os.scandir(self.runs) as entries:
+                return sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
         except OSError:
             return []
 

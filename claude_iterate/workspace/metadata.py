@@ -20,6 +20,9 @@ FORMAT = 3
 RESET_AFTER = "resetAfter"
 """Names the newest run at the time of a reset: later runs do not take over what it and those before it counted."""
 
+VERIFIED_BY = "lastVerificationRun"
+"""Names, in `verification`, the run that holds the evidence of the last verification."""
+
 _ORIGINAL_DEFAULTS = {
     "maxIterations": (50, 20),
     "delay": (2,),

@@ -181,7 +181,7 @@ def test_full_disk_is_no_bug(environ: dict[str, str], folder: Path) -> None:
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr.decode().startswith("Error: The system refuses: No space left on device")
+    assert done.stderr.decode().startswith("Error: No space left on device")
     assert len(done.stderr.splitlines()) == 2
 
 
@@ -200,3 +200,16 @@ def test_a_note_that_nobody_can_read_changes_nothing(environ: dict[str, str], fo
                 check=False,
             )
             assert done.returncode == code
+
+
+def test_an_option_without_its_value_points_at_the_help_of_its_command(typed: Any) -> None:
+    """Click does not say which command it was."""
+    assert typed("run", "x", "--model").err.endswith("See: claude-iterate run --help\n")
+
+
+def test_a_missing_name_lists_the_workspaces(typed: Any) -> None:
+    """The names that there are, except where a new one is wanted."""
+    for name in ("a", "b"):
+        typed("init", name)
+    assert typed("run").err.endswith("Workspaces here: a, b\n")
+    assert typed("init").err.endswith("See: claude-iterate init --help\n")

@@ -1,4 +1,4 @@
-"""`doctor` finds what is wrong and says how to mend it; it never prints a secret."""
+"""`doctor` finds what is wrong and says how to fix it; it never prints a secret."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def test_sick_workspaces_are_found(claude: Path, typed: Any, project: Project) -
     answer = typed("doctor", "--json")
     assert answer.code == 1
     found = findings(answer)
-    assert "init torn --force" in found["workspace torn"]["mend"]
-    assert "claude-iterate run killed" in found["workspace killed"]["mend"]
+    assert "init torn --force" in found["workspace torn"]["fix"]
+    assert "claude-iterate run killed" in found["workspace killed"]["fix"]
     assert "delay" in found["workspace odd"]["message"]
     assert "_x" in found["workspaces"]["message"]
 
@@ -109,3 +109,17 @@ def test_leftover_processes_are_found(claude: Path, typed: Any, project: Project
         left.kill()
     assert f"kill {left.pid}" in answer.out
     assert answer.code == 1
+
+
+def test_the_last_line_counts_problems_and_warnings(
+    claude: Path, typed: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Warnings are not called errors, and are not hidden by a good word."""
+    (folder / ".git").mkdir()
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
+    assert typed("doctor").err.strip() in {"No errors.", "No errors, 1 warning."}  # the second where git is missing
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv("CLAUDE_ITERATE_DELLAY", "3")
+    assert typed("doctor").err.strip() in {"No errors, 2 warnings.", "No errors, 3 warnings."}
+    (folder / ".claude-iterate.toml").write_text("delay =")
+    assert typed("doctor").err.strip() == "1 problem to fix."

@@ -92,7 +92,7 @@ def test_what_was_done_again_is_shown_as_such(typed: Any, layout: Layout) -> Non
 
 
 def test_a_killed_run_and_the_one_that_went_on_are_one_story(typed: Any, layout: Layout) -> None:
-    """The cut-off call is a row with what it had told; what the second run took over is not counted a second time."""
+    """The cut-off call is a row with what it had reported; what the second run took over is not counted twice."""
     result = ResultReported("success", cost_usd=0.125, tokens=Tokens(1, 1, 1, 1), turns=1)
     write(layout, FIRST, started(FIRST), IterationStarted(1), done(1), IterationStarted(2), result)
     resumed = Resumed(FIRST, iterations=1, cost_usd=0.625, tokens=Tokens(11, 21, 30_001, 4_000_001))
@@ -110,7 +110,7 @@ def test_a_killed_run_and_the_one_that_went_on_are_one_story(typed: Any, layout:
     assert shown["lastRun"]["tokens"] == document["total"]["tokens"]
 
 
-def test_money_that_nobody_told_is_not_called_nothing(typed: Any, layout: Layout) -> None:
+def test_a_cost_that_is_not_known_is_not_called_nothing(typed: Any, layout: Layout) -> None:
     """A call that was ended after its session opened cost something; one that never began cost nothing."""
     opened = SessionOpened("s")
     told = ResultReported("success", cost_usd=0.5)
@@ -126,7 +126,7 @@ def test_money_that_nobody_told_is_not_called_nothing(typed: Any, layout: Layout
 
 
 def test_all_runs_add_up_to_what_show_tells(typed: Any, layout: Layout) -> None:
-    """Reviews and setup cost money too; a rehearsal does not."""
+    """Reviews and setup cost money too; a dry run does not."""
     write(layout, FIRST, started(FIRST, purpose="setup"), ErrandFinished("setup", Outcome("ok"), cost_usd=0.25))
     carried = Carried(0, 0.25, 1)
     write(layout, SECOND, started(SECOND, dry_run=True, carried=carried), IterationStarted(1), done(1, cost=9.0))
@@ -136,8 +136,8 @@ def test_all_runs_add_up_to_what_show_tells(typed: Any, layout: Layout) -> None:
     assert "Reviews and other calls: $1.25; in all $1.75" in answer.out
     assert typed("history", "w", "--all", "--json").document["total"]["costUsd"] == 1.75
     assert typed("show", "w", "--json").document["counters"]["costUsd"] == 1.75
-    rehearsal = typed("history", "w", "--run", "2")
-    assert ("$9.00" in rehearsal.out, "rehearsal" in rehearsal.err) == (True, True)
+    dry_run = typed("history", "w", "--run", "2")
+    assert ("$9.00" in dry_run.out, "Dry run" in dry_run.err) == (True, True)
 
 
 def test_tokens_are_shown(typed: Any, layout: Layout) -> None:
@@ -147,7 +147,7 @@ def test_tokens_are_shown(typed: Any, layout: Layout) -> None:
 
 
 def test_nothing_yet_is_said_kindly(typed: Any, layout: Layout) -> None:
-    """Exit 0 and what to do; in JSON an empty list. A torn journal, or one of an errand alone, is no more."""
+    """Exit 0 and what to do; in JSON an empty list. A torn journal, or one of a one-off call alone, is the same."""
     layout.journal(FIRST).parent.mkdir(parents=True)
     layout.journal(FIRST).write_text('{"seq":1,"at":1')
     write(layout, SECOND, started(SECOND, purpose="setup"), ErrandFinished("setup", Outcome("ok")))
@@ -166,7 +166,7 @@ def test_a_run_that_is_not_there(typed: Any, layout: Layout, words: list[str]) -
 
 
 def test_a_journal_that_goes_on_with_itself_ends(typed: Any, layout: Layout) -> None:
-    """Somebody copied files about; the command comes back."""
+    """The user copied files about; the command comes back."""
     write(layout, FIRST, started(FIRST, resumed=Resumed(SECOND)), IterationStarted(1), done(1))
     write(layout, SECOND, started(SECOND, resumed=Resumed(SECOND)), IterationStarted(1), done(1))
     assert [run["id"] for run in typed("history", "w", "--json").document["runs"]] == [SECOND]

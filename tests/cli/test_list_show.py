@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +11,23 @@ import pytest
 
 from claude_iterate.core.events import (
     Carried,
-    Entry,
     Event,
     IterationFinished,
     IterationStarted,
     Outcome,
+    Requested,
     ResultReported,
     ReviewFinished,
     ReviewStarted,
     RunFinished,
     RunStarted,
+    WaitStarted,
 )
-from claude_iterate.core.state.run_state import fold
-from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
+from tests.cli.journals import RUN, journal, write
 
-RUN = "20260101-000000-aaaaaa"
 ORIGINAL = {
     "name": "old",
     "created": "2025-10-28T12:00:00.000Z",
@@ -48,33 +47,21 @@ ORIGINAL = {
 
 
 def record(project: Project, layout: Layout, running: bool) -> None:
-    events = [
-        RunStarted(RUN, layout.name, "loop", 50, 1, "h", "0", ("claude",), "iterate-20260101-000000.log"),
-        IterationStarted(1),
-        IterationFinished(1, Outcome("crash", "it fell over"), cost_usd=0.25),
-        *([] if running else [RunFinished("agent_failed", "exit code 3", "Look at the log.")]),
-    ]
-    entries = [Entry(seq, 1_767_225_600.0 + seq, float(seq), event) for seq, event in enumerate(events, 1)]
-    writer = JournalWriter(layout.journal(RUN), pytest.fail)
-    for entry in entries:
-        writer.append(entry)
-    writer.close()
-    summary.record_run(layout, fold(entries), RUN, running)
+    end = () if running else (RunFinished("agent_failed", "exit code 3", "Look at the log."),)
+    failed = IterationFinished(1, Outcome("crash", "it fell over"), cost_usd=0.25)
+    journal(layout, IterationStarted(1), failed, *end, running=running)
 
 
 def test_the_sum_of_money_counts_every_purpose(typed: Any, project: Project) -> None:
-    """What `verify` cost after the last run is spent as well; a rehearsal after it costs nothing; a call that was
-    killed counts with what it told. The story of the last run stays its own."""
+    """What `verify` cost after the last run is spent as well; a dry run after it costs nothing; a call that was
+    killed counts with what it reported. The story of the last run stays its own."""
     project.create("task")
     layout = project.layout("task")
     record(project, layout, running=False)
 
     def later(run: str, *events: Event, **more: Any) -> float:
         begun = RunStarted(run, "task", "loop", 1, 1, "h", "0", ("claude",), "x.log", **more)
-        writer = JournalWriter(layout.journal(run), pytest.fail)
-        for seq, event in enumerate((begun, *events), 1):
-            writer.append(Entry(seq, 1.0, 1.0, event))
-        writer.close()
+        write(layout, run, [begun, *events])
         shown = typed("show", "task", "--json").document
         assert shown["lastRun"]["id"] == RUN or more["purpose"] == "run"
         return float(shown["counters"]["costUsd"])
@@ -84,8 +71,8 @@ def test_the_sum_of_money_counts_every_purpose(typed: Any, project: Project) -> 
     assert "$0.75 in all" in typed("show", "task").out
     killed = [ReviewStarted("quick"), ResultReported(cost_usd=1.0)]
     assert later("30000000-b", *killed, purpose="verify", carried=Carried(1, 0.75, 2)) == 1.75
-    rehearsed = [IterationStarted(1), IterationFinished(1, Outcome("ok"), cost_usd=9.0), RunFinished("completed")]
-    assert later("30000000-c", *rehearsed, purpose="run", dry_run=True, carried=Carried(1, 1.75, 3)) == 1.75
+    dry = [IterationStarted(1), IterationFinished(1, Outcome("ok"), cost_usd=9.0), RunFinished("completed")]
+    assert later("30000000-c", *dry, purpose="run", dry_run=True, carried=Carried(1, 1.75, 3)) == 1.75
 
 
 def statuses(answer: Any) -> dict[str, str]:
@@ -119,6 +106,52 @@ def test_every_condition_is_told_apart(typed: Any, project: Project) -> None:
     assert "--force" in text.err
 
 
+def states(answer: Any) -> dict[str, str]:
+    return {row["name"]: row["state"] for row in answer.document["workspaces"]}
+
+
+@pytest.mark.parametrize(
+    ("ending", "state"),
+    [
+        ("completed", "completed"),
+        ("stopped", "stopped"),
+        ("interrupted", "stopped"),
+        ("max_iterations", "unfinished"),
+        ("budget", "unfinished"),
+        ("agent_failed", "error"),
+    ],
+)
+def test_the_state_says_how_the_last_run_left_it(typed: Any, project: Project, ending: Any, state: str) -> None:
+    """`in_progress` would read as if it worked now; the old word stays in JSON for scripts."""
+    project.create("w")
+    assert states(typed("list", "--json")) == {"w": "new"}
+    assert "Status: new" in typed("show", "w").out
+    journal(project.layout("w"), RunFinished(ending), running=False)
+    assert states(typed("list", "--json")) == {"w": state}
+    assert f"Status: {state}" in typed("show", "w").out
+    assert states(typed("list", "--status", state, "--json")) == {"w": state}
+    assert state in typed("list").out
+
+
+def test_a_workspace_that_is_held_up_says_so(typed: Any, project: Project) -> None:
+    """Paused, or waiting and until when in local time; the old word is `running`."""
+    until = 1_767_225_600.0 + 3600
+    for name, event in (("pausing", Requested("pause")), ("limited", WaitStarted("usage_limit", until))):
+        layout = project.create(name)
+        journal(layout, event, running=True)
+    with (
+        run_lock.hold(project.layout("pausing").lock, "pausing", RUN),
+        run_lock.hold(project.layout("limited").lock, "limited", RUN),
+    ):
+        answer, text = typed("list", "--json"), typed("list").out
+        shown = typed("show", "limited").out
+    assert states(answer) == {"pausing": "paused", "limited": "waiting"}
+    assert set(statuses(answer).values()) == {"running"}
+    clock = datetime.fromtimestamp(until, UTC).astimezone().strftime("%H:%M")
+    assert f"waiting until {clock}" in text
+    assert "Now: waiting until 2026-01-01T01:00:00Z (usage limit)" in shown
+
+
 def test_empty_project_is_an_empty_list(typed: Any) -> None:
     """Nothing on stdout but an answer; advice on stderr."""
     answer = typed("list")
@@ -146,14 +179,7 @@ def test_show_tells_the_last_runs_story(typed: Any, project: Project) -> None:
 def test_a_bare_number_is_no_sentence(typed: Any, project: Project) -> None:
     """What ended a run at its limit is told by the figures, not by a lone number."""
     layout = project.create("w")
-    events = [
-        RunStarted(RUN, "w", "loop", 1, 1, "h", "0", ("claude",), "iterate-20260101-000000.log"),
-        RunFinished("max_iterations", "1"),
-    ]
-    writer = JournalWriter(layout.journal(RUN), pytest.fail)
-    for seq, event in enumerate(events, 1):
-        writer.append(Entry(seq, 1_767_225_600.0 + seq, float(seq), event))
-    writer.close()
+    journal(layout, RunFinished("max_iterations", "1"), running=False)
     answer = typed("show", "w")
     assert "Ended: max_iterations." in answer.out
     assert "1" not in [line.strip() for line in answer.out.splitlines()]
@@ -164,6 +190,7 @@ def test_missing_files_are_marked(typed: Any, project: Project) -> None:
     project.create("w")
     answer = typed("show", "w")
     assert "✗ INSTRUCTIONS.md" in answer.out
+    assert "- .status.json (not yet)" in answer.out
     assert "claude-iterate setup w" in answer.err
 
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from claude_iterate.selftest.harness.webhook_receiver import Receiver
 from claude_iterate.workspace.lifecycle.project import Project
-from tests.receiver import Receiver
 
 
 def test_it_arrives(typed: Any, receiver: Receiver) -> None:
     """Status and answer are shown; exit 0."""
     typed("config", "notify.url", receiver.url)
     answer = typed("notify", "test")
-    assert (answer.code, answer.out) == (0, "✓ 127.0.0.1 took it: 200\nthank you\n")
+    assert (answer.code, answer.out) == (0, "✓ Delivered to 127.0.0.1 (200)\nthank you\n")
     (got,) = receiver.received
     assert got.headers["title"] == "Test Notification"
 

@@ -1,4 +1,4 @@
-"""Notices: which events are told, in which words, with which facts."""
+"""Notices: which events have one, in which words, with which facts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import NOTIFY_EVENTS
-from claude_iterate.core.state.run_state import RunState, reduce
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import reduce
 from claude_iterate.sinks.notifications import notices as subject
 from claude_iterate.sinks.notifications.notices import Notice, notices
 
@@ -34,7 +35,7 @@ HALF = Status(complete=False, completed=35, total=60, summary="Migrated 35/60 AP
 OK = Outcome("ok")
 
 
-def told(*events: Event, **started: Any) -> list[Notice]:
+def posted(*events: Event, **started: Any) -> list[Notice]:
     """The notices of the last event, after all before it."""
     values = {"max_iterations": 50, "pid": 1, "host": "h", "version": "1", "command": ("claude",)}
     first = RunStarted(run="r1", workspace="my-task", mode="loop", **{**values, **started})
@@ -47,7 +48,7 @@ def told(*events: Event, **started: Any) -> list[Notice]:
 
 
 def one(*events: Event, **started: Any) -> Notice:
-    (notice,) = told(*events, **started)
+    (notice,) = posted(*events, **started)
     return notice
 
 
@@ -76,7 +77,7 @@ def test_an_iteration() -> None:
 
 def test_every_tenth_iteration_is_a_milestone() -> None:
     """It comes with the iteration's own notice."""
-    found = told(IterationFinished(20, OK, HALF))
+    found = posted(IterationFinished(20, OK, HALF))
     assert [notice.event for notice in found] == ["iteration", "iteration_milestone"]
     assert look(found[1]) == ("iteration_milestone", "Milestone Reached", "default", "claude-iterate,milestone")
     assert found[0].facts["id"] != found[1].facts["id"]
@@ -89,7 +90,7 @@ def test_status_update_in_the_words_of_the_seed() -> None:
     tags = "claude-iterate,progress,iteration-4"
     assert look(notice) == ("status_update", "[my-task] Progress Update (Iteration 4)", "default", tags)
     assert notice.body == "STATUS UPDATE\n\n35/60 items (+5) - Migrated 35/60 API endpoints"
-    done = one(IterationStarted(4), StatusChanged(Status(complete=True), Change(now_complete=True)))
+    done = one(IterationStarted(4), StatusChanged(Status(complete=True), Change()))
     assert (done.priority, done.body) == ("high", "STATUS UPDATE\n\n✅ Complete!")
 
 
@@ -108,10 +109,10 @@ def test_stagnation_and_the_iteration_limit_are_not_called_complete() -> None:
     """Both are completions in the seed's sense, and say what they are."""
     notice = one(RunFinished("stagnation", "2", iterations=5))
     assert look(notice)[:2] == ("completion", "Stagnation Detected")
-    assert notice.body.startswith("⚠️ Stagnation detected: 2 consecutive iterations with no work\n\n")
+    assert notice.body.startswith("⚠ Stagnation detected: 2 consecutive iterations with no work\n\n")
     notice = one(IterationFinished(1, OK, HALF), RunFinished("max_iterations", "50", iterations=50))
     assert look(notice)[:2] == ("completion", "Maximum Iterations Reached")
-    assert notice.body.startswith("⚠️ Reached maximum iterations (50)\n\n")
+    assert notice.body.startswith("⚠ Reached maximum iterations (50)\n\n")
     assert "Status: 35/60 items - Migrated" in notice.body
 
 
@@ -123,19 +124,19 @@ def test_failures_are_errors(reason: Reason) -> None:
     notice = one(IterationFinished(3, OK), RunFinished(reason, "because of this", "do that"))
     assert look(notice) == ("error", "Execution Error", "urgent", "claude-iterate,error")
     lines = f"Workspace: my-task\nIteration: 1\nReason: {reason}\nError: because of this\ndo that"
-    assert notice.body == f"ERROR ENCOUNTERED ⚠️\n\n{lines}"
+    assert notice.body == f"ERROR ENCOUNTERED ⚠\n\n{lines}"
 
 
 def test_blocked() -> None:
     """What the agent needs from a person."""
     notice = one(RunFinished("blocked", "the password"))
     assert look(notice) == ("blocked", "Agent Blocked", "high", "claude-iterate,blocked")
-    assert "It needs: the password" in notice.body
+    assert "Needed: the password" in notice.body
 
 
 @pytest.mark.parametrize("reason", ["interrupted", "terminated", "stopped"])
 def test_stopped(reason: Reason) -> None:
-    """Somebody wanted it so: no error."""
+    """A stop that was asked for is not an error."""
     notice = one(RunFinished(reason, "SIGINT", iterations=2))
     assert look(notice) == ("stopped", "Run Stopped", "default", "claude-iterate,stopped")
     assert "Total iterations: 2\nReason: " in notice.body
@@ -154,18 +155,18 @@ def test_waiting_for_a_limit() -> None:
     """Why, and until when; then that it goes on."""
     notice = one(WaitStarted("usage_limit", AT + 60, "You've hit your limit", "five_hour"))
     assert look(notice) == ("limit_wait", "Waiting For A Limit", "default", "claude-iterate,limit")
-    assert notice.body.endswith("Reason: You've hit your limit\nGoes on: 2025-10-15T14:24:45.000Z")
+    assert notice.body.endswith("Reason: You've hit your limit\nContinues at: 2025-10-15T14:24:45.000Z")
     notice = one(WaitStarted("reserve", AT), WaitEnded("reserve"))
     assert look(notice)[:2] == ("limit_over", "Wait Over")
-    assert one(WaitStarted("usage_limit", 1e300)).body.endswith("Goes on: 1e+300")
+    assert one(WaitStarted("usage_limit", 1e300)).body.endswith("Continues at: 1e+300")
 
 
 def test_an_overload_is_no_news() -> None:
     """Neither the short wait, nor the iteration that is done again under the same number."""
-    assert told(WaitStarted("transient", AT)) == []
-    assert told(WaitEnded("transient")) == []
-    assert told(IterationFinished(10, Outcome("transient", "529"))) == []
-    assert told(IterationFinished(10, Outcome("usage_limit", "limit"))) == []
+    assert posted(WaitStarted("transient", AT)) == []
+    assert posted(WaitEnded("transient")) == []
+    assert posted(IterationFinished(10, Outcome("transient", "529"))) == []
+    assert posted(IterationFinished(10, Outcome("usage_limit", "limit"))) == []
 
 
 def test_setup_and_trial() -> None:
@@ -195,19 +196,19 @@ def test_facts() -> None:
     assert subject.trial("w", AT).facts.keys() == notice.facts.keys()
 
 
-def test_most_events_are_nobodys_news() -> None:
+def test_most_events_have_no_notice() -> None:
     """Claude's words and warnings are not posted."""
-    assert told(Said("hello")) == []
-    assert told(Warned("careful")) == []
+    assert posted(Said("hello")) == []
+    assert posted(Warned("careful")) == []
 
 
-def test_only_runs_that_iterate_are_told() -> None:
+def test_only_runs_that_iterate_are_posted() -> None:
     """Writing instructions with Claude posts nothing; the command `verify` posts its verification alone."""
     for purpose in ("setup", "edit", "validate", "verify"):
-        assert told(purpose=purpose) == []
-        assert told(RunFinished("completed"), purpose=purpose) == []
+        assert posted(purpose=purpose) == []
+        assert posted(RunFinished("completed"), purpose=purpose) == []
     assert one(VerificationFinished(1, passed=True), purpose="verify").event == "verification"
-    assert told(VerificationFinished(1, passed=True), purpose="setup") == []
+    assert posted(VerificationFinished(1, passed=True), purpose="setup") == []
 
 
 def test_every_reason_has_its_words() -> None:
@@ -217,6 +218,6 @@ def test_every_reason_has_its_words() -> None:
 
 
 def test_endless_words_are_cut() -> None:
-    """A receiver is no place for a whole log."""
+    """A receiver does not get a whole log."""
     assert len(one(RunFinished("agent_failed", "x" * 100_000)).body) < 2000
     assert len(one(StatusChanged(Status(complete=False, summary="x" * 100_000), Change())).body) < 2000

@@ -19,12 +19,15 @@ from claude_iterate.core.events import (
     RunStarted,
     Tokens,
 )
-from claude_iterate.core.outcomes.classes import Evidence, classify
+from claude_iterate.core.outcomes.classes import classify
+from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.between import decide
-from claude_iterate.core.rules.verdicts import Begin, Facts
+from claude_iterate.core.rules.verdicts import Begin
 from claude_iterate.core.state.handover import handed_on, resumption
-from claude_iterate.core.state.run_state import RunState, fold
+from claude_iterate.core.state.run_state import RunState, Session
 from claude_iterate.core.state.sessions import FRESH, Continuation, continuation
+from claude_iterate.core.state.steps import fold
+from tests.core.building import facts
 
 ID = "8f2faae9-8052-4836-ac33-af634375cd69"
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
@@ -42,12 +45,12 @@ def finished(kind: str = "ok", session: str = ID, context: float | None = 0.5) -
 @pytest.mark.parametrize(
     ("state", "mode", "expected"),
     [
-        (RunState(session=ID), "fresh", FRESH),
+        (RunState(session=Session(ID)), "fresh", FRESH),
         (RunState(), "resume", Continuation("")),
-        (RunState(session=ID), "resume", Continuation(ID)),
-        (RunState(session=ID, context=0.849), "resume", Continuation(ID)),
-        (RunState(session="--dangerously-skip-permissions"), "resume", Continuation("")),
-        (RunState(session=ID + "\n"), "resume", Continuation("")),
+        (RunState(session=Session(ID)), "resume", Continuation(ID)),
+        (RunState(session=Session(ID, 0.849)), "resume", Continuation(ID)),
+        (RunState(session=Session("--dangerously-skip-permissions")), "resume", Continuation("")),
+        (RunState(session=Session(ID + "\n")), "resume", Continuation("")),
     ],
 )
 def test_only_a_good_session_of_our_own_goes_on(state: RunState, mode: str, expected: Continuation) -> None:
@@ -57,26 +60,26 @@ def test_only_a_good_session_of_our_own_goes_on(state: RunState, mode: str, expe
 
 def test_a_full_context_begins_anew_and_says_so() -> None:
     """At the redline itself already."""
-    session, why = continuation(RunState(session=ID, context=0.85), "resume", 85)
+    session, why = continuation(RunState(session=Session(ID, 0.85)), "resume", 85)
     assert (session, "85% full" in why) == ("", True)
 
 
 def test_failures_end_a_session_and_limits_do_not() -> None:
     """A limit is nobody's failure: the session, and how full it is, stay as they were."""
     for kind in ("ok", "max_turns", "skipped"):
-        assert after(finished(kind)).session == ID
+        assert after(finished(kind)).session.id == ID
     for kind in ("crash", "timeout", "idle", "denied", "session"):
-        assert after(finished(), finished(kind)).session == ""
+        assert after(finished(), finished(kind)).session.id == ""
     for kind in ("usage_limit", "transient"):
         state = after(finished(), finished(kind, "another", None))
-        assert (state.session, state.context) == (ID, 0.5)
+        assert (state.session.id, state.session.context) == (ID, 0.5)
 
 
 def test_reboot_ends_a_session_in_mid_call_and_between_calls() -> None:
     """Even if the call that was to be cut ended well before the cut."""
-    assert after(finished(), Requested("reboot")).session == ""
+    assert after(finished(), Requested("reboot")).session.id == ""
     state = after(IterationStarted(1), Requested("reboot"), finished())
-    assert (state.session, state.context) == ("", None)
+    assert (state.session.id, state.session.context) == ("", None)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +130,13 @@ def test_the_same_iteration_is_done_again_at_once() -> None:
     """No wait, no pause, no failure, the same number, and it is told what the first attempt was told."""
     crashed = IterationFinished(1, Outcome("crash", "it fell over"), session=ID)
     state = after(STARTED, IterationStarted(1), crashed, IterationStarted(2, resumes=ID), finished("session"))
-    assert (state.iterations, state.failures, state.retries, state.findings) == (1, 1, 1, "it fell over")
-    assert decide(state, Facts(state.last_at, delay=1.5)) == Begin(2)
+    assert (state.iterations, state.streaks.failures, state.streaks.retries, state.findings) == (
+        1,
+        1,
+        1,
+        "it fell over",
+    )
+    assert decide(state, facts(state.last_at, delay=1.5)) == Begin(2)
 
 
 def test_the_session_and_the_tokens_survive_a_crash() -> None:
@@ -140,6 +148,6 @@ def test_the_session_and_the_tokens_survive_a_crash() -> None:
         RunStarted("r2", "w", "loop", 5, 1, "h", "0", ("c",), resumed=resumption("r1", state, 9))
     )
     again = after(msgspec.json.decode(handed, type=RunStarted))
-    assert (again.session, again.context) == (ID, 0.5)
+    assert (again.session.id, again.session.context) == (ID, 0.5)
     assert (again.cost_usd, again.tokens) == (1.5, Tokens(11, 22, 33, 44))
     assert handed_on(state).cost_usd == 1.5

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.settings import durations
 from claude_iterate.core.settings.declared import Settings, build, canonical, catalogue
 from claude_iterate.core.settings.layers import (
     Layer,
@@ -121,14 +120,14 @@ def test_building_with_nothing_gives_the_defaults() -> None:
 )
 def test_durations_as_people_write_them(text: str, seconds: float) -> None:
     """Numbers are seconds; units add up."""
-    assert durations.parse(text) == seconds
+    assert catalogue()["delay"].kind.from_text(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "h", "1x", "1e9x", "nan", "inf", "1h-3m", "--"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
     """With ValueError, never something else."""
     with pytest.raises(ValueError, match="duration"):
-        durations.parse(text)
+        catalogue()["delay"].kind.from_text(text)
 
 
 @given(st.text(max_size=20))

@@ -30,11 +30,13 @@ from claude_iterate.core.events import (
     Tokens,
     ToolAnswered,
     ToolCalled,
+    WaitStarted,
     Warned,
 )
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.state.handover import handed_on
-from claude_iterate.core.state.run_state import RunState, fold, fold_from
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold, fold_from
 
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",), carried=Carried(7, 1.5, 2))
 WORDS = st.text(max_size=12)
@@ -86,13 +88,8 @@ def test_entries_survive_the_journal(entries: list[Entry]) -> None:
 def test_the_abridged_journal_decides_the_same(entries: list[Entry]) -> None:
     """Shortening texts for the journal changes no counter and no verdict."""
     whole, short = fold(entries), fold(abridged(entry) for entry in entries)
-    assert (whole.iterations, whole.failures, whole.idle_iterations, whole.cost_usd, whole.last_outcome) == (
-        short.iterations,
-        short.failures,
-        short.idle_iterations,
-        short.cost_usd,
-        short.last_outcome,
-    )
+    for name in ("iterations", "streaks", "cost_usd", "last_outcome"):
+        assert getattr(whole, name) == getattr(short, name)
 
 
 def finished(kind: str = "ok", worked: bool | None = None, cost: float = 0.0) -> IterationFinished:
@@ -106,11 +103,11 @@ def after(*events: Event) -> RunState:
 
 def test_idleness_and_failures_count_only_in_a_row() -> None:
     """One good iteration forgives; silence about work is no idleness."""
-    assert after(finished(worked=False), finished(worked=False)).idle_iterations == 2
-    assert after(finished(worked=False), finished(worked=True)).idle_iterations == 0
-    assert after(finished(worked=False), finished()).idle_iterations == 0
-    assert after(finished("crash"), finished("idle"), finished("timeout")).failures == 3
-    assert after(finished("crash"), finished("max_turns")).failures == 0
+    assert after(finished(worked=False), finished(worked=False)).streaks.idle_iterations == 2
+    assert after(finished(worked=False), finished(worked=True)).streaks.idle_iterations == 0
+    assert after(finished(worked=False), finished()).streaks.idle_iterations == 0
+    assert after(finished("crash"), finished("idle"), finished("timeout")).streaks.failures == 3
+    assert after(finished("crash"), finished("max_turns")).streaks.failures == 0
 
 
 def test_totals_reach_over_runs() -> None:
@@ -136,3 +133,40 @@ def test_an_open_task_and_a_new_session_take_the_end_back() -> None:
     again = after(IterationStarted(1), ResultReported(), SessionOpened("s"))
     assert again.call is not None
     assert again.call.result_at is None
+
+
+def test_words_of_another_version_are_kept() -> None:
+    """A journal with a verb, a cause or a kind that this version does not know is read, folded and written as it is."""
+    lines = [
+        b'{"seq":1,"at":0.0,"elapsed":0.0,"event":{"event":"Requested","verb":"dance"}}',
+        b'{"seq":2,"at":0.0,"elapsed":0.0,"event":{"event":"WaitStarted","why":"full_moon","until":9.0}}',
+        b'{"seq":3,"at":0.0,"elapsed":0.0,"event":{"event":"CutStarted","cause":"boredom"}}',
+        b'{"seq":4,"at":0.0,"elapsed":0.0,"event":{"event":"IterationFinished","number":1,"outcome":{"kind":"odd"}}}',
+    ]
+    entries = [msgspec.json.decode(line, type=Entry) for line in lines]
+    assert [msgspec.json.encode(entry) for entry in entries] == lines
+    state = fold(entries)
+    assert (state.iterations, state.last_outcome, state.wait) == (1, Outcome("odd"), WaitStarted("full_moon", 9.0))
+
+
+def test_fields_of_older_versions_do_no_harm() -> None:
+    """A journal keeps its meaning when a field that is not used any more is still in it."""
+    line = b'{"seq":1,"at":0.0,"elapsed":0.0,"event":{"event":"%s"}}'
+    old = (
+        (b'SessionOpened","session":"s","credential":"none', SessionOpened("s")),
+        (b'ResultReported","terminal_reason":"completed","subtype":"success', ResultReported("success")),
+        (b'IterationStarted","number":1,"system_prompt_bytes":6,"resumes":"s', IterationStarted(1, resumes="s")),
+    )
+    for text, event in old:
+        assert msgspec.json.decode(line % text, type=Entry).event == event
+    changed = b'{"status":{"complete":true,"notes":"n","last_updated":"x"},"change":{"items":1,"now_complete":true}}'
+    assert msgspec.json.decode(changed.replace(b"{", b'{"event":"StatusChanged",', 1), type=Event) == StatusChanged(
+        Status(True), Change(1)
+    )
+
+
+def test_a_later_result_takes_no_money_back() -> None:
+    """The cost is the process's, so it never falls: a further result that names less, or nothing, leaves it."""
+    state = after(IterationStarted(1), ResultReported(cost_usd=0.5), ResultReported("success", cost_usd=0.2))
+    assert state.call is not None
+    assert state.call.result == ResultReported("success", cost_usd=0.5)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_iterate.core.reports.validation import CRITERIA, INVALID, READY, REQUIRED, VERDICTS, holds_verdict, read
+from claude_iterate.prompts import Prompts
 
 
 def graded(
@@ -125,10 +125,10 @@ def test_suggestions_are_no_grades() -> None:
 def test_the_prompts_ask_for_what_is_read() -> None:
     """Ten criteria, the first seven required, in both modes, and the form of the lines."""
     for mode in ("loop", "iterative"):
-        folder = Path(__file__).parents[2] / "templates" / "prompts" / mode
-        listed = re.findall(r"^(\d+)\. .*\((\w+)\)\.", (folder / "validation-criteria.md").read_text(), re.MULTILINE)
+        prompts = Prompts([], mode)
+        listed = re.findall(r"^(\d+)\. .*\((\w+)\)\.", prompts.render("validation-criteria", {}), re.MULTILINE)
         assert listed == [(str(n), "required" if n <= REQUIRED else "recommended") for n in range(1, CRITERIA + 1)]
-        assert "`### N. Name (required or recommended): grade`" in (folder / "validate.md").read_text()
+        assert "`### N. Name (required or recommended): grade`" in prompts.find("validate").read_text()
 
 
 @given(st.text())

@@ -266,7 +266,7 @@ def test_edit_is_a_conversation(loop: Any, window: Any) -> None:
 
 
 def test_a_busy_workspace_is_left_alone(loop: Any, window: Any) -> None:
-    """While somebody talks about the instructions no run begins, and the other way round."""
+    """No run begins during a conversation about the instructions, and the other way round."""
     loop.make()
     loop.script([{"touch": "working/ready"}, {"hang": True}])
     terminal = window("edit", "my-task")

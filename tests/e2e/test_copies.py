@@ -32,9 +32,9 @@ def claude(loop: Any) -> int:
 
 
 def test_a_copy_does_not_touch_the_run_that_it_was_copied_from(loop: Any, live: subprocess.Popen[bytes]) -> None:
-    """`doctor --mend`, `show` and `run` say what it is; once it is reset, it runs beside the original."""
+    """`doctor --fix`, `show` and `run` say what it is; once it is reset, it runs beside the original."""
     shutil.copytree(loop.workspace, loop.workspace.parent / "copy")
-    told = loop.call("doctor", "--mend").out
+    told = loop.call("doctor", "--fix").out
     assert f"workspace copy: it is a copy of a workspace that is running now (pid {live.pid})" in told
     assert "workspace my-task" not in told
     assert f"a copy of a workspace that is running now (pid {live.pid})" in loop.call("show", "copy").out
@@ -51,7 +51,7 @@ def test_a_copied_project_is_a_copy_too(loop: Any, live: subprocess.Popen[bytes]
     """Wherever it lies; and when the original's runner is dead, the copy goes on where that was."""
     elsewhere = loop.folder / "elsewhere"
     shutil.copytree(loop.root, elsewhere)
-    loop.call("-C", str(elsewhere), "doctor", "--mend")
+    loop.call("-C", str(elsewhere), "doctor", "--fix")
     assert loop.call("-C", str(elsewhere), "run", "my-task").code == 1
     assert processes.is_alive(claude(loop))
     live.kill()
@@ -64,7 +64,7 @@ def test_a_copied_project_is_a_copy_too(loop: Any, live: subprocess.Popen[bytes]
 def test_a_workspace_that_is_moved_under_a_run_keeps_its_lock(loop: Any, live: subprocess.Popen[bytes]) -> None:
     """Under its new name it is running, too."""
     loop.workspace.rename(loop.workspace.parent / "moved")
-    loop.call("doctor", "--mend")
+    loop.call("doctor", "--fix")
     assert "already running" in loop.call("run", "moved").err
     assert live.poll() is None
 
@@ -84,6 +84,6 @@ def test_a_run_ends_when_its_folder_is_taken_away(loop: Any, anew: bool) -> None
     done = loop.finish(process)
     assert (done.code, "is gone" in done.err, "renamed or moved" in done.err) == (1, True, True)
     assert not anew or "run" not in json.loads((loop.workspace / ".metadata.json").read_text())
-    mended = loop.call("doctor", "--mend").out
-    assert "wrote into .metadata.json how run" in mended
+    fixed = loop.call("doctor", "--fix").out
+    assert "wrote into .metadata.json how run" in fixed
     assert json.loads((moved / ".metadata.json").read_text())["run"]["reason"] == "agent_failed"

@@ -1,4 +1,4 @@
-"""What Claude or a check wrote cannot steer the terminal of whoever reads it later; a pipe gets it as it is."""
+"""What Claude or a check wrote cannot control the terminal of a later reader; a pipe gets it unchanged."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -94,7 +95,7 @@ def test_what_makes_no_sense_is_refused(loop: Any, words: list[str]) -> None:
     assert list(loop.root.iterdir()) == []
 
 
-def test_a_rehearsed_setup_is_not_counted(loop: Any) -> None:
+def test_a_dry_setup_is_not_counted(loop: Any) -> None:
     """--dry-run leaves a sample to play with, and says that it is one."""
     loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = "no-such-claude"
     done = loop.call("setup", "my-task", "--goal", "tea", "--dry-run")
@@ -103,12 +104,14 @@ def test_a_rehearsed_setup_is_not_counted(loop: Any) -> None:
     assert counters(loop) == (0, 0)
 
 
-def test_a_rehearsed_replacement_is_told_as_one(loop: Any) -> None:
+def test_a_dry_replacement_is_named_as_one(loop: Any) -> None:
     """--force --dry-run says what would be written, and does not claim a sample that is not there."""
     loop.make("- old\n")
     done = loop.call("setup", "my-task", "--goal", "tea", "--force", "--dry-run")
     assert done.code == 0, done.err
-    assert done.out.endswith("would replace the 6 of now. This was a dry run, so they did not.\n")
+    assert re.fullmatch(
+        r"Dry run: the new text \(\d+ bytes\) was discarded\.\n", done.out.splitlines(keepends=True)[-1]
+    )
     assert "sample" not in done.out
     assert (loop.workspace / "INSTRUCTIONS.md").read_text() == "- old\n"
     done = loop.call("setup", "my-task", "--goal", "tea", "--force", "--dry-run", "--json")
@@ -144,7 +147,7 @@ def test_an_edit_that_leaves_nothing_is_undone(loop: Any, step: dict[str, Any]) 
     loop.script([{"init": {}}, step, {"result": {}}])
     done = loop.call("edit", "my-task", "--goal", "shorter")
     assert done.code == 1
-    assert "back in their place" in done.err
+    assert "instructions were restored" in done.err
     assert (loop.workspace / "INSTRUCTIONS.md").read_text() == "- one\n"
     assert not (loop.workspace / "INSTRUCTIONS.md.bak").exists()
 

@@ -100,7 +100,7 @@ def test_when_it_is_killed_its_own_helper_is_no_leftover(loop: Any, inhibitor: P
 
 @pytest.mark.parametrize("setting", ["CLAUDE_ITERATE_KEEP_AWAKE", "--dry-run"])
 def test_it_is_not_wanted_always(loop: Any, inhibitor: Path, setting: str) -> None:
-    """Off by setting; never for a rehearsal."""
+    """Off by setting; never for a dry run."""
     if setting.startswith("-"):
         assert loop.run(setting, "-m", "1").code == 0
     else:

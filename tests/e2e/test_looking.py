@@ -28,9 +28,27 @@ def test_verbose_shows_tools_as_they_happen(loop: Any) -> None:
         seen += process.stderr.readline().decode()
     assert "hello there" in seen
     assert "🔧 Read tool" in seen
-    assert "❌" not in seen
+    assert "✗" not in seen
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
+
+
+def test_a_live_run_is_read_from_another_terminal(loop: Any) -> None:
+    """`show` and `list` say what Claude does at this moment; afterwards they tell of a run that is over."""
+    loop.make()
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest -q"}}
+    tool = json.dumps({"type": "assistant", "message": {"content": [call]}})
+    loop.script([{"init": {}}, {"raw": tool + "\n"}, {"wait_for": "go"}, *WORK[1:]])
+    process = loop.start("run", "my-task")
+    until(lambda: loop.events("ToolCalled"))
+    shown = loop.call("show", "my-task").out
+    assert re.search(r"^Now: iteration 1, Bash pytest -q for \d+s, last sign of life \d+s ago$", shown, re.MULTILINE)
+    assert "\nThis run: " in shown
+    assert re.search(r"^my-task +running +loop", loop.call("list").out, re.MULTILINE)
+    (loop.workspace / "go").touch()
+    assert loop.finish(process).code == 0
+    shown = loop.call("show", "my-task").out
+    assert ("Now:" in shown, "\nLast run: " in shown) == (False, True)
 
 
 def test_a_recording_of_every_tool_is_shown_whole(loop: Any) -> None:
@@ -40,7 +58,7 @@ def test_a_recording_of_every_tool_is_shown_whole(loop: Any) -> None:
     shown = loop.run("--output", "verbose").err
     for name in ("Read", "Edit", "Write", "Bash", "TaskCreate"):
         assert f"🔧 {name} tool" in shown
-    assert "❌ Edit failed: String not found in file" in shown
+    assert "✗ Edit failed: String not found in file" in shown
 
 
 def test_the_log_has_the_documented_structure(loop: Any) -> None:

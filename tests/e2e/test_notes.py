@@ -36,7 +36,7 @@ def test_a_note_reaches_the_next_iteration_and_no_other(loop: Any) -> None:
 
 
 def test_a_note_can_be_left_while_nothing_runs(loop: Any) -> None:
-    """From standard input as well; a rehearsal does not use it up."""
+    """From standard input as well; a dry run does not use it up."""
     loop.make()
     text = loop.folder / "note.md"
     text.write_text(NOTE)
@@ -45,7 +45,7 @@ def test_a_note_can_be_left_while_nothing_runs(loop: Any) -> None:
     assert done.code == 0
     assert "claude-iterate run my-task" in done.err
     assert loop.run("--dry-run", "-m", "1").code == 0
-    loop.script(UNDONE, UNDONE, DONE)  # the rehearsal was the first call
+    loop.script(UNDONE, UNDONE, DONE)  # the dry run was the first call
     before = len(prompts(loop))
     assert loop.run().code == 0
     assert prompts(loop)[before:] == [True, False]

@@ -11,6 +11,9 @@ import sys
 import time
 from typing import Any
 
+from tests.e2e.conftest import until
+from tests.e2e.terminal import Terminal
+
 WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
@@ -109,3 +112,35 @@ def test_a_dry_run_asks_nothing(loop: Any) -> None:
     prepared(loop)
     code, seen = on_terminal(loop, [], "run", "my-task", "--dry-run")
     assert (code, "How much" in seen) == (0, False)
+
+
+def test_an_open_question_blocks_no_other_command(loop: Any) -> None:
+    """The lock is taken after the answer; what the other command wrote is kept beside the answer."""
+    prepared(loop)
+    screen = Terminal(loop, "run", "my-task")
+    screen.await_text("Your choice")
+    assert loop.call("config", "-w", "my-task", "delay", "0").code == 0
+    screen.type("1\n")
+    assert screen.finish() == 0
+    screen.close()
+    assert saved(loop) == {"delay": 0.0, "claude": {"permission_mode": "acceptEdits"}}
+
+
+def test_nothing_is_asked_for_a_workspace_that_is_running(loop: Any) -> None:
+    """The user is not asked in vain: the answer would be lost."""
+    prepared(loop)
+    loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, *WORK[1:]])
+    process = loop.start("run", "my-task", "--permission-mode", "acceptEdits")
+    until((loop.workspace / "ready").exists)
+    code, seen = on_terminal(loop, [], "run", "my-task")
+    assert (code, "already running" in seen, "How much" in seen) == (1, True, False)
+    (loop.workspace / "go").touch()
+    assert loop.finish(process).code == 0
+
+
+def test_naming_no_command_is_not_an_answer(loop: Any) -> None:
+    """Choice 2 without a command asks again and says why."""
+    prepared(loop)
+    code, seen = on_terminal(loop, ["2", " , ", "npm test"], "run", "my-task")
+    assert (code, "Name at least one" in seen) == (0, True)
+    assert saved(loop)["claude"]["allowed_tools"] == ["Bash(npm test:*)"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -106,3 +107,15 @@ def test_what_failed_is_told_to_the_next_iteration(loop: Any) -> None:
     loop.script([{"init": {}}, {"stderr": "the disk caught fire\n"}, {"exit": 3}], WORK)
     assert loop.run().code == 0
     assert b"the disk caught fire" in stdin_of(loop, 2)
+
+
+def test_templates_can_use_the_documented_variables_and_no_others(loop: Any) -> None:
+    """The error about an unknown variable names all known ones: those of the documentation."""
+    loop.make()
+    (loop.workspace / "prompts").mkdir()
+    (loop.workspace / "prompts" / "iteration.md").write_text("{{ no_such_variable }}")
+    done = loop.run()
+    given = set(re.findall(r"\w+", done.err.partition("Variables it can use: ")[2].partition(".")[0]))
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "change-the-prompts.md"
+    rows = page.read_text().partition("| Variable |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert given == {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}

@@ -38,6 +38,18 @@ def test_a_red_check_sends_the_run_on_with_its_output(loop: Any) -> None:
     assert "✓ echo looking" in shown
 
 
+def test_a_check_that_cannot_be_started_is_not_called_claude(loop: Any) -> None:
+    """It is red, and its message speaks of the shell: here the command line is too long for the system."""
+    loop.make()
+    long = "true " + "x" * 200_000
+    (loop.root / ".claude-iterate.json").write_text(json.dumps({"verification": {"checks": [long], "max_attempts": 1}}))
+    loop.script(CLAIM)
+    assert loop.run().code == 1
+    output = loop.events("CheckFinished")[0]["output"]
+    assert "The shell cannot be started: Argument list too long (/bin/sh)." in output
+    assert "Claude" not in output
+
+
 def test_claims_run_out(loop: Any) -> None:
     """After `max_attempts` claims that do not hold the run ends as not proven, exit 1, detailed 5."""
     loop.make()
@@ -310,7 +322,7 @@ def test_a_pipe_in_the_place_of_a_file_hangs_nobody(loop: Any, name: str) -> Non
 
 
 def test_findings_survive_a_retry_a_kill_and_the_end_of_a_run(loop: Any) -> None:
-    """Whoever works next is told what the proof found."""
+    """The next prompt says what the proof found."""
     loop.make()
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
     checks(loop, "echo the secret of red; false")
@@ -406,7 +418,7 @@ exec {git} "$@"
 
 
 def test_a_large_project_holds_nobody_up(loop: Any) -> None:
-    """While git looks through it, whoever steers is answered, and a stop lets no review begin."""
+    """While git looks through it, requests are answered, and after a stop no review begins."""
     loop.make()
     git = shutil.which("git")
     subprocess.run([git, "init", "-q", str(loop.root)], check=True, env=loop.env)

@@ -19,7 +19,7 @@ REVIEW = [{"init": {}}, {"result": {"total_cost_usd": 0.04}}]
 
 @pytest.mark.parametrize(
     "between",
-    [["verify", "my-task"], ["validate", "my-task"], ["run", "my-task", "--dry-run", "-m", "1"], ["doctor", "--mend"]],
+    [["verify", "my-task"], ["validate", "my-task"], ["run", "my-task", "--dry-run", "-m", "1"], ["doctor", "--fix"]],
     ids=lambda words: words[0] + "-dry" * ("--dry-run" in words),
 )
 def test_a_wait_survives_a_kill_and_what_comes_between(loop: Any, between: list[str]) -> None:
@@ -46,10 +46,10 @@ def test_every_dollar_is_counted_once_over_a_kill_and_what_comes_between(loop: A
     """The killed run, `verify` twice, `validate` and the run that goes on: `show` tells the sum of `history --all`."""
     loop.make()
     loop.env["CLAUDE_ITERATE_STOP__FAILURES"] = "0"
-    killed = [{"init": {}}, {"result": {"total_cost_usd": 0.02}}, {"touch": "ready"}, {"hang": True}]
+    killed = [{"init": {}}, {"result": {"total_cost_usd": 0.02}}, {"hang": True}]
     loop.script([*GOING_ON[:2], {"result": {"total_cost_usd": 0.01}}], killed, REVIEW, REVIEW, REVIEW, WORK)
     process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
+    until(lambda: len(loop.events("ResultReported")) == 2)  # recorded, not only printed
     process.kill()
     process.wait()
     loop.gone()
@@ -94,7 +94,7 @@ def test_the_next_command_writes_down_how_a_run_ended_that_could_not(loop: Any) 
 
 
 def test_a_reset_forgets_only_what_was_before_it(loop: Any) -> None:
-    """Where the runs before it are gone (a clone), numbers begin anew and compare with nothing."""
+    """Where the runs before it are gone (a clone), numbers start again at 1 and compare with nothing."""
     loop.make()
     loop.script(WORK)
     for _ in range(3):

@@ -101,7 +101,7 @@ def test_a_crash_does_not_lose_the_session(loop: Any) -> None:
 
 
 def test_a_review_has_fresh_context(loop: Any) -> None:
-    """Whoever reviews must not remember having done the work."""
+    """A reviewer must not remember having done the work."""
     loop.make("- one\n")
     loop.env["CLAUDE_ITERATE_SESSION"] = "resume"
     assert loop.run("--verify").code == 0

@@ -67,7 +67,7 @@ def test_pause_lets_the_iteration_finish_and_holds_until_resume(loop: Any) -> No
     assert "pauses after this iteration" in say(loop, "pause")
     (loop.workspace / "go").touch()
     until(lambda: loop.events("IterationFinished"))
-    assert "Already paused" in say(loop, "pause")
+    assert say(loop, "pause") == "Already paused.\n"
     assert "Going on" in say(loop, "resume")
     assert loop.finish(process).code == 0
     assert outcomes(loop) == [(1, "ok"), (2, "ok")]
@@ -190,7 +190,7 @@ def test_requests_that_mean_nothing_now_disturb_nothing(loop: Any) -> None:
     loop.make()
     loop.script([*PATIENT[:-2], *DONE[1:]])
     process = running(loop)
-    assert "Nothing is waited for" in say(loop, "retry")
+    assert say(loop, "retry").strip() == "The run is not waiting, so there is nothing to retry."
     assert "not paused" in say(loop, "resume")
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
@@ -222,7 +222,7 @@ def test_the_answer_comes_within_a_second(loop: Any) -> None:
 
 
 def test_a_suspended_run_answers_when_it_wakes(loop: Any) -> None:
-    """Whoever asks is told after three seconds, and the request is not lost."""
+    """The command gives up after three seconds, and the request is not lost."""
     loop.make()
     loop.script(PATIENT)
     process = running(loop)

@@ -173,14 +173,6 @@ def test_a_killed_rehearsal_leaves_no_trace(loop: Any) -> None:
     assert not (loop.workspace / "TODO.md").exists()
 
 
-def test_a_summary_that_cannot_be_written_does_not_spoil_the_run(loop: Any) -> None:
-    """The agent damages .metadata.json: a warning; the task is completed all the same."""
-    loop.make()
-    loop.script([{"init": {}}, {"write": {"path": ".metadata.json", "text": "{"}}, *WORK[1:]])
-    done = loop.run()
-    assert (done.code, "cannot be written" in done.err) == (0, True)
-
-
 def test_flags_decide_permissions_on_a_terminal_too(loop: Any) -> None:
     """Nobody is asked who has said it on the command line."""
     from tests.e2e.test_permissions import on_terminal

@@ -118,7 +118,7 @@ def test_attended_mode_asks_before_each_iteration(loop: Any, terminal: Open) -> 
     screen.await_text("Iteration 1? ")
     assert loop.events("IterationStarted") == []
     screen.type("what?\n")
-    screen.await_text("none of the answers")
+    screen.await_text("not one of the answers")
     screen.type("m Use tabs.\n")
     screen.await_text("Noted for this iteration.")
     screen.type("\n")
@@ -164,7 +164,7 @@ def test_commands_do_not_answer_an_open_question(loop: Any, terminal: Open, verb
 
 
 def test_what_was_typed_in_a_pause_is_no_answer(loop: Any, terminal: Open) -> None:
-    """After `resume` it is asked anew; finished and unfinished lines from before are forgotten."""
+    """After `resume` it is asked again; finished and unfinished lines from before are forgotten."""
     loop.make()
     loop.script(UNDONE)
     screen = terminal("run", "my-task", "--attended")
@@ -178,11 +178,11 @@ def test_what_was_typed_in_a_pause_is_no_answer(loop: Any, terminal: Open) -> No
     assert order(loop).count("IterationStarted") == 0
     screen.type("s\n")
     assert screen.finish() == 0
-    assert "none of the answers" not in screen.seen
+    assert "not one of the answers" not in screen.seen
 
 
 def test_what_was_typed_in_an_iteration_is_no_answer(loop: Any, terminal: Open) -> None:
-    """However often somebody pressed Enter while he waited."""
+    """However often the user pressed Enter before."""
     loop.make()
     loop.script(PATIENT, UNDONE)
     screen = terminal("run", "my-task", "--attended")
@@ -197,7 +197,7 @@ def test_what_was_typed_in_an_iteration_is_no_answer(loop: Any, terminal: Open) 
     screen.type("s\n")
     assert screen.finish() == 0
     assert outcomes(loop) == [(1, "ok")]
-    assert "none of the answers" not in screen.seen
+    assert "not one of the answers" not in screen.seen
 
 
 def test_the_end_of_input_is_no_consent(loop: Any, terminal: Open) -> None:

@@ -33,6 +33,15 @@ def test_the_verdict_decides_the_exit_code(loop: Any, verdict: str, code: int) -
     assert len(done.out.splitlines()) == 1
 
 
+def test_the_users_words_for_a_limit_count_here_too(loop: Any) -> None:
+    """`limits.patterns` hold for every call of Claude, not for iterations alone."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_LIMITS__PATTERNS"] = '["the well is dry"]'
+    loop.script([{"init": {}}, {"result": {"is_error": True, "result": "Sorry, the well is dry"}}])
+    assert loop.call("validate", "my-task").code == 1
+    assert loop.events("ErrandFinished")[0]["outcome"]["kind"] == "usage_limit"
+
+
 @pytest.mark.parametrize(
     ("steps", "problem"),
     [

@@ -8,8 +8,24 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from claude_iterate.core.events import Entry, Event, RunStarted
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import reduce
+from claude_iterate.sinks.fanout import Sink
 
 BEGAN = 1760538225.0  # 2025-10-15T14:23:45Z
+
+
+class Fed:
+    """A sink as the recorder feeds it: each entry comes with the state of the run after it."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._state = RunState()
+        self.tick, self.flush, self.close = sink.tick, sink.flush, sink.close
+
+    def __call__(self, entry: Entry) -> None:
+        self._state = reduce(self._state, entry)
+        self._sink(entry, self._state)
 
 
 class Terminal(io.StringIO):

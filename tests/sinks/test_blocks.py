@@ -26,7 +26,7 @@ from claude_iterate.core.events import (
     ToolCalled,
 )
 from claude_iterate.text.claude_blocks import lines
-from claude_iterate.text.excerpt_limits import CONSOLE, WHOLE
+from claude_iterate.text.line_blocks import CONSOLE, WHOLE
 from claude_iterate.text.transcript import Transcript
 
 
@@ -34,7 +34,7 @@ from claude_iterate.text.transcript import Transcript
     ("event", "expected"),
     [
         (Said("two\nlines"), ["two", "lines"]),
-        (Said("Not logged in", error="authentication_failed"), ["❌ Not logged in"]),
+        (Said("Not logged in", error="authentication_failed"), ["✗ Not logged in"]),
         (Thought("hm\nwell"), ["💭 hm", "well"]),
         (Told("[Request interrupted]"), ["→ [Request interrupted]"]),
         (TaskStarted("t1", "local_bash", "sleep 3"), ["▶ Task started (local_bash): sleep 3"]),
@@ -45,9 +45,10 @@ from claude_iterate.text.transcript import Transcript
             LimitReported("rejected", "five_hour", 1760538225.0, 0.92),
             ["⚠ Usage limit five_hour: rejected, 92% used, resets 2025-10-15T14:23:45.000Z"],
         ),
-        (LimitReported("rejected", "", 1e30), ["⚠ Usage limit: rejected, resets at 1e+30"]),
+        (LimitReported("rejected", "", 1e30), ["⚠ Usage limit: rejected, resets 1e+30"]),
         (AgentNoted("compact_boundary"), ["· compact_boundary"]),
         (AgentNoted("hook", "a\nb"), ["· hook: a", "   b"]),
+        (AgentNoted("thinking_tokens", "estimated_tokens=16"), []),
         (GarbageSeen("warning: x", 10), ["? warning: x"]),
         (GarbageSeen("{", 5001), ["? { ... (5000 more bytes)"]),
         (ErrorPrinted("oops"), ["stderr: oops"]),
@@ -62,7 +63,7 @@ from claude_iterate.text.transcript import Transcript
         (
             ResultReported("success", True, "API Error: 529", api_error_status=529, denials=(Denial("Bash", "ls"),)),
             [
-                "❌ Result: error (HTTP 529) · 0 turns · $0.00 · 0 tokens in, 0 out",
+                "✗ Result: error (HTTP 529) · 0 turns · $0.00 · 0 tokens in, 0 out",
                 "   API Error: 529",
                 "   ⚠ Denied: Bash ls",
             ],

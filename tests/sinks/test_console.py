@@ -26,6 +26,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.sinks.console.console import Console
+from tests.sinks.conftest import Fed
 
 OK = Outcome("ok")
 
@@ -36,7 +37,7 @@ def play(entry):
 
     def run(*events, level="progress", out=None, err=None, **options):
         out, err = out or io.StringIO(), err or io.StringIO()
-        console = Console(out, err, level, **options)
+        console = Fed(Console(out, err, level, **options))
         for number, event in enumerate(events):
             console(entry(event, float(number)))
         console.close()
@@ -109,8 +110,8 @@ def test_failed_iterations_and_interventions(play, started):
         "⚠ disk is low",
         "  free some",
         "Running iteration 2...",
-        "Stopping after this iteration; press Ctrl-C again to stop now.",
-        "Stopping now...",
+        "Stopping after this iteration (SIGINT). Press Ctrl-C again to stop now.",
+        "Stopping now (SIGINT).",
         "Ending Claude: nothing was heard for 15m 00s (Bash npm test)",
         "Ended 1 process left behind: sleep 9",
         "✗ Iteration 2 failed: not allowed: Bash(npm:*)",
@@ -126,8 +127,8 @@ def test_max_iterations_names_the_options(play, started):
     """Three ways on, as commands that can be typed."""
     out, _ = play(started(max_iterations=5), RunFinished("max_iterations", "5", iterations=5))
     lines = out.splitlines()
-    assert lines[0] == "⚠️ Reached maximum iterations (5)"
-    assert [line.split(": ")[1] for line in lines if line.startswith("  - ")] == [
+    assert lines[0] == "⚠ Reached maximum iterations (5)"
+    assert [line.split(": ")[1] for line in lines if line.startswith("  ")] == [
         "claude-iterate run my-task",
         "claude-iterate run my-task -m 10",
         "claude-iterate show my-task",
@@ -137,12 +138,12 @@ def test_max_iterations_names_the_options(play, started):
 @pytest.mark.parametrize(
     ("detail", "line"),
     [
-        ("2", "⚠️ Stagnation detected: 2 consecutive iterations with no work"),
-        ("nothing moved", "⚠️ Stagnation detected: nothing moved"),
+        ("2", "⚠ Stagnation detected: 2 consecutive iterations with no work"),
+        ("nothing moved", "⚠ Stagnation detected: nothing moved"),
     ],
 )
 def test_stagnation(play, detail, line):
-    """The seed's message; a detail that is no number is shown as it is."""
+    """The seed's message; a detail that is not a number is shown as it is."""
     assert play(RunFinished("stagnation", detail))[0].splitlines()[0] == line
 
 
@@ -215,7 +216,7 @@ def test_verbose_shows_claude(play, started):
 def test_verbose_is_flushed_per_entry(entry):
     """A reader of the stream sees each event at once."""
     raw = io.BytesIO()
-    console = Console(io.StringIO(), io.TextIOWrapper(raw, "utf-8"), "verbose")
+    console = Fed(Console(io.StringIO(), io.TextIOWrapper(raw, "utf-8"), "verbose"))
     console(entry(Said("now")))
     assert b"now" in raw.getvalue()
 
@@ -243,7 +244,7 @@ def test_no_escape_injection_on_a_terminal(play, terminal):
 def test_poor_encodings_get_stand_ins(entry, started, encoding):
     """ASCII signs where emoji cannot be shown; other letters are replaced, nothing raises."""
     raw = io.BytesIO()
-    console = Console(io.TextIOWrapper(raw, encoding), io.TextIOWrapper(raw, encoding), "verbose")
+    console = Fed(Console(io.TextIOWrapper(raw, encoding), io.TextIOWrapper(raw, encoding), "verbose"))
     for event in (
         Said("漢字 \ud800"),
         ToolCalled("1", "Bash", {"command": "ls"}),
@@ -261,7 +262,7 @@ def test_poor_encodings_get_stand_ins(entry, started, encoding):
 def test_lone_surrogates_do_not_raise(entry):
     """Not even UTF-8 can write half a character."""
     err = io.TextIOWrapper(io.BytesIO(), "utf-8")
-    Console(io.StringIO(), err, "verbose")(entry(Said("✓ \ud800")))
+    Fed(Console(io.StringIO(), err, "verbose"))(entry(Said("✓ \ud800")))
     err.seek(0)
     assert "✓ ?" in err.read()
 
@@ -287,7 +288,7 @@ def test_a_closed_pipe_silences_for_good(play, started):
 def test_a_closed_stream_does_not_raise(entry):
     """Neither does a stream that was closed under our feet."""
     stream = io.StringIO()
-    console = Console(stream, stream, "progress")
+    console = Fed(Console(stream, stream, "progress"))
     stream.close()
     console(entry(Warned("x")))
     console.close()

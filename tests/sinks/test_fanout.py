@@ -1,8 +1,9 @@
-"""The fanout: a wall between the onlookers and the run."""
+"""The fanout: an error in a sink reaches neither the run nor other sinks."""
 
 from __future__ import annotations
 
 from claude_iterate.core.events import Said
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.fanout import Fanout
 
 
@@ -10,7 +11,7 @@ class Recorder:
     def __init__(self, name, journal):
         self.name, self.journal = name, journal
 
-    def __call__(self, entry):
+    def __call__(self, entry, state):
         self.journal.append((self.name, entry.event.text))
 
     def tick(self, now):
@@ -24,7 +25,7 @@ class Recorder:
 
 
 class Broken(Recorder):
-    def __call__(self, entry):
+    def __call__(self, entry, state):
         raise RuntimeError("entry")
 
     def close(self):
@@ -41,20 +42,20 @@ def test_every_sink_gets_every_entry_in_order(entry):
     """Each entry goes to each sink, in the order of the sinks."""
     journal = []
     fanout = Fanout([Recorder("a", journal), Recorder("b", journal)], lambda *_: None)
-    fanout(entry(Said("1")))
-    fanout(entry(Said("2")))
+    fanout(entry(Said("1")), RunState())
+    fanout(entry(Said("2")), RunState())
     assert journal == [("a", "1"), ("b", "1"), ("a", "2"), ("b", "2")]
 
 
 def test_a_broken_sink_is_left_out_and_said_once(entry):
-    """A sink that raises is told of once, and its neighbours miss nothing."""
+    """A sink that raises is reported once, and its neighbours miss nothing."""
     journal, failures = [], []
     fanout = Fanout(
         [Recorder("a", journal), Broken("x", journal), Recorder("b", journal)],
         lambda name, error: failures.append((name, str(error))),
     )
     for text in "123":
-        fanout(entry(Said(text)))
+        fanout(entry(Said(text)), RunState())
     fanout.flush()
     assert failures == [("Broken", "entry")]
     assert journal == [(name, text) for text in ("1", "2", "3", "flush") for name in "ab"]
@@ -67,7 +68,7 @@ def test_all_are_closed_in_reverse_order(entry):
         [Recorder("a", journal), Broken("x", journal), Recorder("b", journal)],
         lambda name, error: failures.append(str(error)),
     )
-    fanout(entry(Said("1")))
+    fanout(entry(Said("1")), RunState())
     fanout.close()
     fanout.close()
     assert [line for line in journal if line[1] == "close"] == [("b", "close"), ("x", "close"), ("a", "close")]
@@ -75,7 +76,7 @@ def test_all_are_closed_in_reverse_order(entry):
 
 
 def test_a_sink_that_only_fails_to_close_is_said(entry):
-    """An error in close() is told of too."""
+    """An error in close() is reported too."""
     failures = []
     Fanout([Broken("x", [])], lambda name, error: failures.append((name, str(error)))).close()
     assert failures == [("Broken", "close")]
@@ -86,8 +87,8 @@ def test_the_failure_may_itself_be_an_entry(entry):
     journal = []
 
     def warn(name, error):
-        fanout(entry(Said(f"{name} failed")))
-        raise ValueError("nobody hears this")
+        fanout(entry(Said(f"{name} failed")), RunState())
+        raise ValueError("no one hears this")
 
     fanout = Fanout([BrokenTick("t", journal), Recorder("a", journal)], warn)
     fanout.tick(1.0)

@@ -22,7 +22,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.formats import clip, width
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.sinks.console.console import Console
-from tests.sinks.conftest import BEGAN
+from tests.sinks.conftest import BEGAN, Fed
 
 NPM = ToolCalled("1", "Bash", {"command": "npm test"})
 
@@ -60,7 +60,7 @@ def live(terminal):
 
     def make(color=False, columns=80):
         err = terminal()
-        return Console(io.StringIO(), err, "progress", color=color, live=True, columns=lambda: columns), err
+        return Fed(Console(io.StringIO(), err, "progress", color=color, live=True, columns=lambda: columns)), err
 
     return make
 
@@ -92,7 +92,7 @@ def test_a_wait_is_counted_down_on_the_wall(terminal, entry, started):
     wait = WaitStarted("usage_limit", BEGAN + 3600)
     wall = [BEGAN]
     err = terminal()
-    console = Console(io.StringIO(), err, "progress", live=True, wall=lambda: wall[0])
+    console = Fed(Console(io.StringIO(), err, "progress", live=True, wall=lambda: wall[0]))
     console(entry(started(resumed=Resumed("r0", iterations=2, wait=wait))))
     shown = Screen(err.getvalue()).rows
     assert "Still waiting until " in shown[2]
@@ -122,8 +122,8 @@ def test_it_leaves_nothing_behind(live, entry, started, color):
         "Starting my-task (loop mode, at most 50 iterations)",
         "Running iteration 1...",
         "✓ Iteration 1 complete",
-        "✗ Interrupted: SIGINT",
-        "  Run again to go on: claude-iterate run my-task",
+        "✗ Interrupted by Ctrl-C",
+        "  Continue: claude-iterate run my-task",
         "Iterations: 0 · Time: 0.0s · Cost: $0.00",
         "Log: /w/iterate-1.log",
         "",
@@ -162,7 +162,7 @@ def test_a_tool_cannot_move_the_cursor(live, entry, started):
 def test_only_in_progress_mode(terminal, entry, started, level):
     """The other levels have no live line."""
     err = terminal()
-    console = Console(io.StringIO(), err, level, live=True)
+    console = Fed(Console(io.StringIO(), err, level, live=True))
     console(entry(started()))
     console.tick(5)
     assert "\r" not in err.getvalue()
@@ -171,7 +171,7 @@ def test_only_in_progress_mode(terminal, entry, started, level):
 def test_only_on_a_terminal(entry, started):
     """Nor has a pipe."""
     err = io.StringIO()
-    console = Console(io.StringIO(), err, "progress", live=True)
+    console = Fed(Console(io.StringIO(), err, "progress", live=True))
     console(entry(started()))
     console.tick(5)
     assert "\r" not in err.getvalue()

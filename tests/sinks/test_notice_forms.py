@@ -9,14 +9,14 @@ import json
 from typing import Any
 
 from claude_iterate.core.settings.declared import NotifySettings
-from claude_iterate.sinks.notifications.notice_forms import letter
+from claude_iterate.sinks.notifications.notice_forms import request
 from claude_iterate.sinks.notifications.notices import Notice
 
 NOTICE = Notice("completion", "Task Complete", "TASK COMPLETE ✅\n\nx < y", "high", ("a", "b"), {"run": "r1"})
 
 
 def posted(notice: Notice = NOTICE, **settings: Any) -> tuple[dict[str, str], bytes]:
-    headers, body = letter(notice, NotifySettings(url="http://h/", **settings))
+    headers, body = request(notice, NotifySettings(url="http://h/", **settings))
     return {name.decode(): value.decode() for name, value in headers.items()}, body
 
 
@@ -57,13 +57,13 @@ def test_json() -> None:
 
 
 def test_slack() -> None:
-    """Its control characters are escaped: `<!channel>` calls nobody."""
+    """Its control characters are escaped: `<!channel>` is plain text."""
     _, body = posted(Notice("e", "T", "a & <!channel>"), format="slack")
     assert json.loads(body) == {"text": "*T*\na &amp; &lt;!channel&gt;"}
 
 
 def test_discord() -> None:
-    """At most 2000 characters, and nobody is called."""
+    """At most 2000 characters, and no mentions."""
     _, body = posted(Notice("e", "T", "@everyone " + "é" * 3000), format="discord")
     document = json.loads(body)
     assert document["content"].startswith("**T**\n@everyone")

@@ -26,6 +26,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.sinks.log.text_log import TextLog
+from tests.sinks.conftest import Fed
 
 RULE = "=" * 80
 
@@ -38,7 +39,7 @@ def path(tmp_path):
 @pytest.fixture
 def log(path):
     """A log whose failures end the test."""
-    log = TextLog(path, pytest.fail)
+    log = Fed(TextLog(path, pytest.fail))
     yield log
     log.close()
 
@@ -143,7 +144,7 @@ def test_errors(log, path, entry):
 
 
 def test_lines_in_place(log, path, entry):
-    """What the runner does stands where it happened, marked as ours; exit code 0 is no news."""
+    """What the runner does stands where it happened, marked as ours; exit code 0 is left out."""
     for event in (
         StatusChanged(Status(False, 35, 60), Change(5)),
         Warned("careful\nnow", "do"),
@@ -157,8 +158,10 @@ def test_lines_in_place(log, path, entry):
     log.flush()
     assert path.read_text().splitlines() == [
         "[claude-iterate] ↳ 35/60 items (+5)",
-        "[claude-iterate] ⚠ careful now (do)",
-        "[claude-iterate] Stop requested by SIGINT: after this iteration",
+        "[claude-iterate] ⚠ careful",
+        "[claude-iterate] now",
+        "[claude-iterate] do",
+        "[claude-iterate] Stopping now (SIGINT).",
         "[claude-iterate] Ending Claude: the iteration has run for 1h 00m",
         "[claude-iterate] Ended 2 processes left behind: a, b",
         "[claude-iterate] Claude was killed by signal 9",
@@ -167,7 +170,7 @@ def test_lines_in_place(log, path, entry):
 
 def test_20000_lines_once_and_in_order(path, entry):
     """Nothing lost, nothing twice, whatever the mix of full buffers, ticks and flushes."""
-    log = TextLog(path, pytest.fail)
+    log = Fed(TextLog(path, pytest.fail))
     for number in range(20000):
         log(entry(Said(f"line {number} ✓"), number / 1000))
         if number % 777 == 0:
@@ -233,9 +236,9 @@ def _descriptor_of(path: Path) -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is a Linux device")
 def test_a_full_disk_disables_the_log_with_one_message(path, entry):
-    """The first failed write is told once; from then on nothing is tried and nothing raises."""
+    """The first failed write is reported once; from then on nothing is tried and nothing raises."""
     messages: list[str] = []
-    log = TextLog(path, messages.append)
+    log = Fed(TextLog(path, messages.append))
     full = os.open("/dev/full", os.O_WRONLY)
     os.dup2(full, _descriptor_of(path))
     os.close(full)
@@ -251,15 +254,15 @@ def test_a_full_disk_disables_the_log_with_one_message(path, entry):
 def test_a_folder_that_cannot_be_written_is_a_message_too(tmp_path, entry):
     """Without a place for the log the run goes on without one."""
     messages: list[str] = []
-    log = TextLog(tmp_path / "missing" / "x.log", messages.append)
+    log = Fed(TextLog(tmp_path / "missing" / "x.log", messages.append))
     log(entry(Said("x")))
     log.close()
     assert len(messages) == 1
 
 
 def test_an_endless_log_goes_on_without_claudes_words(path, entry, started):
-    """Beyond its size it says so once; what the run itself does is still told."""
-    log = TextLog(path, pytest.fail, largest=50_000)
+    """Beyond its size it says so once; what the run itself does is still logged."""
+    log = Fed(TextLog(path, pytest.fail, largest=50_000))
     log(entry(started()))
     for _ in range(2000):
         log(entry(Said("x" * 100)))

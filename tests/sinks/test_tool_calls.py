@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import ToolCalled
-from claude_iterate.text.excerpt_limits import CONSOLE, WHOLE
+from claude_iterate.text.line_blocks import CONSOLE, WHOLE
 from claude_iterate.text.tool_calls import call_lines, headline
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import ToolAnswered
-from claude_iterate.text.excerpt_limits import CONSOLE, WHOLE
+from claude_iterate.text.line_blocks import CONSOLE, WHOLE
 from claude_iterate.text.tool_results import result_lines
 
 
@@ -69,7 +69,7 @@ def test_string_not_found_is_explained():
     """The seed's explanation: three causes and a tip."""
     text = "<tool_use_error>String to replace not found in file.\nString: old</tool_use_error>"
     block = shown("Edit", text, is_error=True)
-    assert block[0] == "❌ Edit failed: String not found in file"
+    assert block[0] == "✗ Edit failed: String not found in file"
     assert len([line for line in block if line.startswith("   - ")]) == 3
     assert block[-1] == "   Tip: Use the Read tool to verify the current file content"
     assert "   String: old" in shown("Edit", text, WHOLE, is_error=True)
@@ -79,10 +79,10 @@ def test_other_errors_are_not_cut():
     """The first line with the tool, the rest indented, all of it."""
     text = "Exit code 3\n" + "\n".join(f"line {number}" for number in range(100))
     block = shown("Bash", text, is_error=True)
-    assert block[:2] == ["❌ Bash failed: Exit code 3", "   line 0"]
+    assert block[:2] == ["✗ Bash failed: Exit code 3", "   line 0"]
     assert len(block) == 101
     assert shown("Grep", "<tool_use_error>Error: No such tool</tool_use_error>", is_error=True) == [
-        "❌ Grep failed: No such tool"
+        "✗ Grep failed: No such tool"
     ]
 
 
@@ -93,7 +93,7 @@ def test_any_tool(name, title):
 
 
 def test_a_shortened_result_says_so():
-    """Events from the journal are abridged: the count of lines is then unknown, the cut is told."""
+    """Events from the journal are abridged: the count of lines is then unknown, the cut is shown."""
     block = shown("Read", "1\ta\n2\tb", cut=100)
     assert block[0] == "✓ File read successfully"
     assert block[-1] == "   ... (100 more characters in the raw output)"

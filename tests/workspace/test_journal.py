@@ -75,18 +75,16 @@ def test_an_event_of_a_later_version_does_not_hide_the_others(tmp_path: Path) ->
 def test_long_texts_are_shortened_and_say_so(tmp_path: Path) -> None:
     """The whole lies in the raw stream."""
     path = tmp_path / "events.ndjson"
-    written(
-        path, [Entry(1, 0, 0, Said("x" * 10_000)), Entry(2, 0, 0, IterationStarted(1, "I" * 10_000, "S", "P", 5, 6))]
-    )
+    written(path, [Entry(1, 0, 0, Said("x" * 10_000)), Entry(2, 0, 0, IterationStarted(1, "I" * 10_000, "S", "P", 5))])
     first, second = reader.read(path)
     assert isinstance(first.event, Said)
     assert len(first.event.text) + first.event.cut == 10_000
-    assert second.event == IterationStarted(1, prompt_bytes=5, system_prompt_bytes=6)
+    assert second.event == IterationStarted(1, prompt_bytes=5)
     assert path.stat().st_size < 1000
 
 
 def test_a_full_disk_loses_nothing_while_the_run_lives(tmp_path: Path) -> None:
-    """What could not be written is kept, told once, and written when there is room again."""
+    """What could not be written is kept, reported once, and written when there is space again."""
     said: list[str] = []
     path = tmp_path / "events.ndjson"
     writer = JournalWriter(path, said.append)
@@ -103,7 +101,7 @@ def test_a_full_disk_loses_nothing_while_the_run_lives(tmp_path: Path) -> None:
 
 
 def test_the_newest_run_that_began_is_found(tmp_path: Path) -> None:
-    """A folder without a journal, or with an empty one, is no run."""
+    """A folder without a journal, or with an empty one, does not count."""
     layout = Layout(tmp_path, tmp_path / "w")
     written(layout.journal("20260101-000000-a"), [Entry(1, 0, 0, STARTED)])
     written(layout.journal("20260102-000000-b"), [Entry(1, 0, 0, STARTED), Entry(2, 0, 0, Warned("x"))])
@@ -196,11 +194,11 @@ def test_claudes_words_do_not_take_the_reserve(tmp_path: Path, monkeypatch: pyte
     found = kinds(tmp_path / "j")
     assert [kind for kind in found if kind != "Said"] == ["RunStarted", "IterationStarted", "IterationFinished"]
     assert len((tmp_path / "j").read_bytes().splitlines()) == len(found)
-    assert f"no room for {1000 - found.count('Said')} things" in said[-1]
+    assert f"leaves out {1000 - found.count('Said')} messages" in said[-1]
 
 
 def test_when_there_is_room_again_the_run_may_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reserve is taken anew, and nothing is missing."""
+    """The reserve is taken again, and nothing is missing."""
     said: list[str] = []
     disk = Disk(monkeypatch, SIZE)
     writer = JournalWriter(tmp_path / "j", said.append)
@@ -216,7 +214,7 @@ def test_when_there_is_room_again_the_run_may_go_on(tmp_path: Path, monkeypatch:
     assert len(said) == 1
 
 
-def test_what_is_lost_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_lost_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the end of the run, if even the reserve was too small."""
     said: list[str] = []
     Disk(monkeypatch, 0)
@@ -239,7 +237,7 @@ def test_only_words_are_left_out_of_memory(tmp_path: Path, monkeypatch: pytest.M
     found = kinds(tmp_path / "j")
     assert [kind for kind in found if kind != "Said"] == ["RunStarted", "IterationFinished", "RunFinished"]
     assert len(found) < 15
-    assert f"no room for {104 - len(found)} things" in said[-1]
+    assert f"leaves out {104 - len(found)} messages" in said[-1]
 
 
 def test_a_reserve_takes_room_and_leaves_no_file(tmp_path: Path) -> None:
@@ -255,7 +253,7 @@ def test_a_reserve_takes_room_and_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_a_flood_of_garbage_is_counted(tmp_path: Path) -> None:
-    """The first hundred lines of a call are kept, then their number and size; the next call begins anew."""
+    """The first hundred lines of a call are kept, then their number and size; the next call begins with zero."""
     path = tmp_path / "j"
     for _ in range(2):
         flood = [GarbageSeen("x", 10) for _ in range(500)]

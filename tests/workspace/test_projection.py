@@ -1,4 +1,4 @@
-"""A run's projection: what metadata tells after it, what the next run is handed, what a reset forgets."""
+"""The summary of a run: what the metadata says after it, what the next run takes over, what a reset forgets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.run_state import RunState, fold
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
@@ -122,7 +123,7 @@ def test_originals_counters_are_handed_on(project: Project) -> None:
     assert inherit(layout).carried.iterations == 12
 
 
-def test_rehearsal_costs_nothing(project: Project) -> None:
+def test_a_dry_run_costs_nothing(project: Project) -> None:
     """The fake's money is not counted against a budget."""
     layout = project.create("w")
     write_journal(layout, played("completed", dry_run=True, carried=Carried(0, 1.5, 1)))
@@ -144,7 +145,7 @@ def test_reset_forgets_iterations_not_money(project: Project) -> None:
 
 
 def test_reset_is_refused_while_running(project: Project) -> None:
-    """Nobody pulls the rug from under a run."""
+    """The metadata of a run under way is not touched."""
     layout = project.create("w")
     before = layout.metadata.read_bytes()
     with run_lock.hold(layout.lock, "w", RUN), pytest.raises(WorkspaceProblem, match="already running"):

@@ -18,6 +18,7 @@ from typing import IO, NamedTuple
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
+from claude_iterate.system import temporary_files
 
 PATIENCE = 10.0
 _REINSTALL = "Reinstall Claude Code, or set `claude.command`."
@@ -61,6 +62,7 @@ def _program(name: str, environ: Mapping[str, str], root: Path) -> str:
 
 def version(claude: ClaudeSettings, environ: Mapping[str, str], root: Path, patience: float = PATIENCE) -> str:
     """What `--version` prints, or an AgentProblem when it fails or does not answer."""
+    temporary_files.refuse_if_impossible()
     command = prepare([*claude.command, "--version"], claude_environment(environ, claude), root)
     program = command.argv[0]
     # Files, not pipes: a child that it leaves behind may hold a pipe open without end.

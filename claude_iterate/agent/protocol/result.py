@@ -6,6 +6,7 @@ from typing import Any
 
 from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
 from claude_iterate.core.events import Denial, ResultReported, Tokens
+from claude_iterate.core.events.stream_events import telling
 
 _MOST_TURNS = 1_000_000
 _HIGHEST_PRICE = 100_000.0
@@ -26,7 +27,6 @@ def read_result(document: dict[str, Any], used: int = 0) -> ResultReported:
         text=text_of(document.get("result")),
         errors=texts(document.get("errors")),
         api_error_status=whole(document.get("api_error_status")) or None,
-        terminal_reason=word(document.get("terminal_reason")),
         session=word(document.get("session_id")),
         turns=_turns(document.get("num_turns")),
         cost_usd=cost or 0.0,
@@ -91,12 +91,7 @@ def _denials(value: Any) -> tuple[Denial, ...]:
 
 def _detail(given: Any) -> str:
     """What the tool was asked to do, in short."""
-    if not isinstance(given, dict):
-        return ""
-    for key in ("command", "file_path", "path", "url", "pattern"):
-        if word(given.get(key)):
-            return word(given[key])[:200]
-    return ""
+    return telling(given)[1][:200] if isinstance(given, dict) else ""
 
 
 def _turns(value: Any) -> int:

@@ -26,7 +26,7 @@ from claude_iterate.core.events import (
     ToolAnswered,
     ToolCalled,
 )
-from claude_iterate.core.outcomes import usage_limits
+from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.reports import json_input
 
 PREVIEW = 2000
@@ -169,7 +169,7 @@ def _window(status: str, name: str, *rows: dict[str, Any]) -> LimitReported:
         next((found for row in rows if (found := number(row.get(key))) is not None), None)
         for key in ("resetsAt", "utilization")
     )
-    return LimitReported(status, name, usage_limits.in_seconds(resets), used)
+    return LimitReported(status, name, reset_times.in_seconds(resets), used)
 
 
 def _session(document: dict[str, Any]) -> StreamEvent:
@@ -184,7 +184,6 @@ def _session(document: dict[str, Any]) -> StreamEvent:
         word(document.get("model")),
         word(document.get("claude_code_version")),
         word(document.get("permissionMode")),
-        word(document.get("apiKeySource")),
         (*troubled, *texts(document.get("plugin_errors"))),
     )
 

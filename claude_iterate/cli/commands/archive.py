@@ -6,7 +6,7 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.commands import archive_display
-from claude_iterate.cli.commands.archive_display import archive_argument, tell_of
+from claude_iterate.cli.commands.archive_display import archive_argument, warn_about
 from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument, name_argument_of
@@ -45,7 +45,7 @@ def save(invocation: Invocation, name: str, keep: bool, as_json: bool) -> None:
         )
     else:
         output.done(f"Archived {name}: {saved.path}" + ("" if keep else "; the workspace is deleted"))
-    tell_of(saved)
+    warn_about(saved)
 
 
 @click.command("restore")
@@ -88,7 +88,7 @@ def delete(invocation: Invocation, archive_name: str, force: bool, as_json: bool
     """Delete ARCHIVE for good."""
     found = archive_list.find(invocation.project.archive_folder, archive_name)
     again = f"claude-iterate archive delete {found.path.name} --force"
-    if not force and not confirmation.given(found.path.name, f"Delete {found.path} for good?", again):
+    if not force and not confirmation.confirmed(found.path.name, f"Delete {found.path} for good?", again):
         output.note("Nothing was deleted.")
         return 1
     remove(found.path)

@@ -93,8 +93,8 @@ def _print(found: dict[str, Any]) -> None:
     things = f"{counted(found['files'], 'file')}, {counted(found['links'], 'link')}"
     output.result(f"Holds: {things}, {size(found['contentSize'])}{packed}")
     if found["mode"]:
-        told = f"Was: mode {found['mode']}, {found['status']}, {found['iterations'] or 0} iterations"
-        output.result(printable(told))
+        before = f"Was: mode {found['mode']}, {found['status']}, {found['iterations'] or 0} iterations"
+        output.result(printable(before))
     output.result(f"Path: {found['path']}")
     if found["outsideLinks"]:
         links = ", ".join(printable(link) for link in found["outsideLinks"][:3])
@@ -102,7 +102,7 @@ def _print(found: dict[str, Any]) -> None:
     output.note(f"Bring it back: claude-iterate archive restore {found['name']}")
 
 
-def tell_of(saved: Saved) -> None:
+def warn_about(saved: Saved) -> None:
     """Warnings that belong to a new archive."""
     if saved.outside_links:
         count = len(saved.outside_links)

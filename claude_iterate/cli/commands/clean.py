@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from claude_iterate.cli import output
-from claude_iterate.cli.commands.archive_display import tell_of
+from claude_iterate.cli.commands.archive_display import warn_about
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.cli.terminal import confirmation
@@ -40,14 +40,14 @@ def command(invocation: Invocation, name: str, force: bool, no_archive: bool, as
     else:
         output.done(f"Deleted {name}, without an archive.")
     if saved:
-        tell_of(saved)
+        warn_about(saved)
     return 0
 
 
 def _agreed(layout: Layout, no_archive: bool) -> bool:
     again = f"claude-iterate clean {layout.name} --force"
     if not no_archive:
-        return confirmation.given(layout.name, f"Archive and delete {layout.folder}?", again)
+        return confirmation.confirmed(layout.name, f"Archive and delete {layout.folder}?", again)
     runs, logs = len(layout.run_ids()), len(layout.logs())
     loss = f"Without an archive its instructions, {runs} runs and {logs} logs are lost for good."
-    return confirmation.given(layout.name, f"Delete {layout.folder}?", again, loss)
+    return confirmation.confirmed(layout.name, f"Delete {layout.folder}?", again, loss)

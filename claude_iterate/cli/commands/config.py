@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +114,6 @@ def _read(resolved: Resolved, key: str, origin: bool, as_json: bool) -> None:
         output.note(f"`{setting.key}` is not set. {setting.sentence}")
     else:
         output.result(as_text(found["value"]) + (f"  ({config_list.source(found)})" if origin else ""))
-    if setting.planned and not as_json:
-        output.note("(read, not used yet)")
 
 
 def setting_prefix(group: str) -> str:
@@ -138,41 +135,56 @@ def _change(
         path, kind = layout.metadata, "workspace"
         # A running loop writes the same file; its settings were read when it began anyway.
         with run_lock.hold(layout.lock, workspace, "config"):
-            now = _written(path, setting.key, *words)
+            now, removed = _written(path, setting.key, *words)
     else:
         kind = "user" if user else "project"
         environ, root = invocation.environ, invocation.project.root
         path = settings_writer.user_target(environ) if user else settings_writer.project_target(root)
-        now = _written(path, setting.key, *words)
+        now, removed = _written(path, setting.key, *words)
     if as_json:
         output.document({"key": setting.key, "value": shapeless(now), "scope": kind, "place": str(path)})
     else:
-        shown = f"= {as_text(covered(setting.key, now))}" if now is not None else "is not set"
-        output.done(f"{setting.key} {shown}  ({path})")
-    if setting.planned:
-        output.note("(read, not used yet)")
+        _tell(setting.key, path, now, removed, _after(invocation, user, workspace))
     if setting.key == "claude.args" and any(_DANGEROUS in (word or "") for word in words[:2]):
-        output.warn(f"{_DANGEROUS} lets Claude do everything, unasked. Use it only where nothing can be lost.")
-    _tell_if_hidden(invocation, setting.key, kind, workspace)
+        output.warn(
+            f"{_DANGEROUS} turns permission checks off: Claude can run any command. Only for disposable sandboxes."
+        )
+    _warn_if_overridden(_after(invocation, False, workspace), setting.key, kind)
 
 
-def _written(path: Path, key: str, value: str | None, add: str | None, remove: str | None) -> Any:
-    """Make the change; the value that stands in the file now, None when none does."""
+def _written(path: Path, key: str, value: str | None, add: str | None, remove: str | None) -> tuple[Any, bool]:
+    """Make the change; the value in the file now, if there is one, and whether the key was removed from it."""
     if value is not None:
-        return settings_writer.set_text(path, key, value)
+        return settings_writer.set_text(path, key, value), False
     if add is not None:
-        return settings_writer.add(path, key, add)
+        return settings_writer.add(path, key, add), False
     if remove is not None:
-        return settings_writer.remove(path, key, remove)
-    settings_writer.unset(path, key)
-    return None
+        return settings_writer.remove(path, key, remove), False
+    return None, settings_writer.unset(path, key)
 
 
-def _tell_if_hidden(invocation: Invocation, key: str, kind: str, workspace: str | None) -> None:
-    """A value that a stronger layer overrides changes nothing; better said now than searched for later."""
+def _after(invocation: Invocation, user: bool, workspace: str | None) -> Resolved | None:
+    """The effective values after the change; None when another key is bad, which the next command reports."""
+    try:
+        return _resolved(Invocation(invocation.folder, invocation.environ, invocation.color), user, workspace)
+    except ExpectedError:
+        return None
+
+
+def _tell(key: str, path: Path, now: Any, removed: bool, after: Resolved | None) -> None:
+    if now is not None:
+        output.done(f"{key} = {as_text(covered(key, now))}  ({path})")
+    elif not removed:
+        output.result(f"{key} was not set in {path}")
+    else:
+        found = config_list.entry(after, setting_named(key)) if after is not None else None
+        value = "not set" if found is None or found["value"] is None else as_text(found["value"])
+        effective = f"; now {value} ({found['source']})" if found is not None else ""
+        output.done(f"Removed {key} from {path}{effective}")
+
+
+def _warn_if_overridden(after: Resolved | None, key: str, kind: str) -> None:
+    """A value that a stronger layer overrides changes nothing."""
     order = ("default", "user", "project", "workspace", "environment")
-    with contextlib.suppress(ExpectedError):  # another key of the file may still be bad; the next command says so
-        fresh = Invocation(invocation.folder, invocation.environ, invocation.colour)
-        origin = _resolved(fresh, False, workspace).origin(key)
-        if order.index(origin.kind) > order.index(kind):
-            output.warn(f"It has no effect here: {config_list.place(origin.kind, origin.place, key)} overrides it.")
+    if after is not None and order.index((origin := after.origin(key)).kind) > order.index(kind):
+        output.warn(f"It has no effect here: {config_list.place(origin.kind, origin.place, key)} overrides it.")

@@ -49,8 +49,7 @@ def explain(resolved: Resolved, as_json: bool) -> None:
         return
     for setting in catalogue().values():
         found = entry(resolved, setting)
-        planned = " (read, not used yet)" if setting.planned else ""
-        output.result(output.heading(setting.key) + f"  {setting.sentence}{planned}")
+        output.result(output.heading(setting.key) + f"  {setting.sentence}")
         default = "not set" if setting.default is None else as_text(setting.default) or '""'
         value = "not set" if found["value"] is None else as_text(found["value"]) or '""'
         output.result(f"    {setting.kind.expected}; default {default}; now {value} ({source(found)})")
@@ -66,5 +65,4 @@ def _described(resolved: Resolved, setting: Setting) -> dict[str, Any]:
         "description": setting.sentence,
         "variable": setting.variable,
         "otherNames": list(setting.original),
-        "planned": setting.planned,
     }

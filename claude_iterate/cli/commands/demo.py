@@ -11,8 +11,9 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import flags_layer
+from claude_iterate.cli.options import layer_from_options
 from claude_iterate.core.settings.declared import catalogue
+from claude_iterate.system import temporary_files
 from claude_iterate.workspace.lifecycle.project import Project
 
 _INSTRUCTIONS = b"""# Task
@@ -31,15 +32,19 @@ Write three short poems, each in a file of its own: `spring.txt`, `summer.txt`, 
 @click.pass_obj
 def command(invocation: Invocation) -> int:
     """Show a whole run in a temporary project. Claude is not called and nothing is spent."""
-    from claude_iterate.operations.launch import Options, launch
+    from claude_iterate.cli.terminal.terminal_user import TerminalUser
+    from claude_iterate.operations.launch import launch
+    from claude_iterate.operations.run_options import Options
 
+    temporary_files.refuse_if_impossible()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-demo-"))
     project = Project(folder, _untouched(invocation.environ, folder))
-    project.create("demo", instructions=_INSTRUCTIONS)
+    layout = project.create("demo", instructions=_INSTRUCTIONS)
     where = shlex.quote(str(folder))
     output.note(f"A project for you to look at: {folder}")
     output.note(f"Now: claude-iterate -C {where} run demo --dry-run --no-delay\n")
-    code = launch(project, "demo", Options(flags_layer({"delay": 0.0}), dry_run=True, color=invocation.colour))
+    options = Options(layer_from_options({"delay": 0.0}), dry_run=True, color=invocation.color)
+    code = launch(project, layout, options, TerminalUser()).exit_code
     output.note("\nThat was the real loop with a stand-in for Claude. Look around:")
     output.result(f"claude-iterate -C {where} show demo")
     output.result(f"claude-iterate -C {where} logs demo")

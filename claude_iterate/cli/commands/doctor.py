@@ -1,4 +1,4 @@
-"""`doctor`: checks this computer and this project, and says how to mend what is wrong; `--mend` does what it can."""
+"""`doctor`: checks this computer and this project, and says how to fix what is wrong; `--fix` does what it can."""
 
 from __future__ import annotations
 
@@ -7,42 +7,51 @@ import click
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option
-from claude_iterate.operations.doctor.computer_checks import Finding, examine
+from claude_iterate.core.formats import counted
+from claude_iterate.operations.doctor.computer_checks import examine
+from claude_iterate.operations.doctor.finding import Finding
 
 _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
 
 
 @click.command("doctor")
-@click.option("--mend", is_flag=True, help="End and remove what killed runs left behind; repair torn metadata.")
+@click.option(
+    "--fix", is_flag=True, help="End and remove what killed runs left behind; rebuild torn metadata from the journal."
+)
+@click.option("--mend", "fix", is_flag=True, hidden=True)
 @json_option
 @click.pass_obj
-def command(invocation: Invocation, mend: bool, as_json: bool) -> int:
-    """Check Claude, git, folders, settings and workspaces. Exit code 1: something must be mended."""
+def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
+    """Check Claude, git, folders, settings and workspaces. Exit code 1: there is a problem to fix."""
     project = invocation.project
-    done = _mended(invocation) if mend else []
-    # What could not be mended is still there, and is told by the check that finds it, or not at all.
+    fixed = _fixed(invocation) if fix else []
+    # What could not be fixed is found again by its check.
     findings = examine(project)
-    problems = sum(finding.state == "problem" for finding in (*done, *findings))
+    problems = sum(finding.state == "problem" for finding in (*fixed, *findings))
     if as_json:
-        told = {"mended": [finding._asdict() for finding in done]} if mend else {}
-        output.document({"ok": problems == 0, **told, "checks": [finding._asdict() for finding in findings]})
+        done = {"fixed": [finding._asdict() for finding in fixed]} if fix else {}
+        output.document({"ok": problems == 0, **done, "checks": [finding._asdict() for finding in findings]})
         return 1 if problems else 0
-    for finding in (*done, *findings):
+    for finding in (*fixed, *findings):
         _print(finding)
-    if problems:
-        output.note(f"\n{problems} {'thing' if problems == 1 else 'things'} to mend.")
-    else:
-        output.note("\nAll is well.")
+    warnings = sum(finding.state == "warning" for finding in findings)
+    output.note(f"\n{_summary(problems, warnings)}")
     return 1 if problems else 0
 
 
-def _mended(invocation: Invocation) -> list[Finding]:
-    from claude_iterate.operations.doctor.fixes import mend
+def _fixed(invocation: Invocation) -> list[Finding]:
+    from claude_iterate.operations.doctor.fixes import fix
 
-    return mend(invocation.project)
+    return fix(invocation.project)
+
+
+def _summary(problems: int, warnings: int) -> str:
+    if problems:
+        return f"{counted(problems, 'problem')} to fix."
+    return f"No errors, {counted(warnings, 'warning')}." if warnings else "No errors."
 
 
 def _print(finding: Finding) -> None:
     output.result(f"{output.symbol(_SYMBOL[finding.state])} {finding.check}: {finding.message}")
-    if finding.mend:
-        output.result(f"    {finding.mend}")
+    if finding.fix:
+        output.result(f"    {finding.fix}")

@@ -1,4 +1,4 @@
-"""`edit NAME`: improve the instructions with Claude, in a conversation or from a wish."""
+"""`edit NAME`: improve the instructions with Claude, in a conversation or from a goal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import difflib
 import click
 
 from claude_iterate.cli import output
-from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.invocation import Invocation, has_whole_terminal
 from claude_iterate.cli.options import dry_run_option, json_option, name_argument
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 
@@ -24,23 +24,26 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     The old text is kept as INSTRUCTIONS.md.bak. To change it yourself, edit the file.
     """
     # Imported here: they bring the engine, which `--help` does without.
+    from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.engine.prompt_texts import read_instructions
-    from claude_iterate.operations import compose, converse
+    from claude_iterate.operations import compose
+    from claude_iterate.operations.run_options import Options
 
     layout = invocation.project.layout(name)
     read_instructions(layout)
     if goal is not None and not goal.strip():
         raise UsageProblem("The goal is empty.", "Say what should change.")
-    if goal is None and (as_json or not converse.is_possible()):
+    if goal is None and (as_json or not has_whole_terminal()):
         raise UsageProblem(
             "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
         )
-    composed = compose.compose(invocation, layout, "edit", goal, dry_run, as_json)
+    options = Options(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit")
+    composed = compose.compose(invocation.project, layout, options, goal, TerminalUser())
     if composed.exit_code:
         return composed.exit_code
     if composed.problem:
-        raise WorkspaceProblem(f"Claude {composed.problem}.{composed.words}", "The old ones are back in their place.")
+        raise WorkspaceProblem(f"Claude {composed.problem}.{composed.quote}", "The old instructions were restored.")
     added, removed = _differences(composed.before.data or b"", composed.after.data or b"")
     changed = composed.before.data != composed.after.data
     if as_json:
@@ -49,7 +52,7 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     elif not changed:
         output.result("The instructions were left as they were.")
     elif dry_run:
-        output.result(f"It would be changed: {_figures(added, removed)}. This was a dry run, so it was not.")
+        output.result(f"Dry run: the change ({_figures(added, removed)}) was discarded.")
     else:
         output.done(f"Changed {layout.instructions}: {_figures(added, removed)}. The old text: INSTRUCTIONS.md.bak")
         output.note(f"Next: claude-iterate validate {name}")

@@ -1,4 +1,4 @@
-"""`history NAME`: one row per iteration: when, how long, how much, what came of it; and the sum."""
+"""`history NAME`: one row per iteration: when, how long, how much, with what outcome; and the sum."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import click
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument
-from claude_iterate.core.formats import duration, moment, money
+from claude_iterate.core.formats import counted, duration, money
 from claude_iterate.errors import UsageProblem
-from claude_iterate.views.documents import document
+from claude_iterate.views import history_view
 from claude_iterate.views.setting_values import shortened
 
 if TYPE_CHECKING:
-    from claude_iterate.core.events import Tokens
-    from claude_iterate.views.history_view import Row, Run, Total
+    from claude_iterate.views.history_view import HistoryView, Row, RunHistory, Total
     from claude_iterate.workspace.layout import Layout
+    from claude_iterate.workspace.lifecycle.run_summary import TokenCounts
 
 _HEAD = ("RUN", "#", "BEGAN", "TOOK", "COST", "IN", "OUT", "CACHE READ", "CACHE WRITE", "TURNS", "TOOLS")
 _ENDS = ("PROGRESS", "OUTCOME")
@@ -26,7 +26,7 @@ _ENDS = ("PROGRESS", "OUTCOME")
 @click.command("history")
 @name_argument
 @click.option("--run", "run", metavar="ID", help="A certain run, by its id or its number. Default: the last one.")
-@click.option("--all", "every", is_flag=True, help="All runs, without rehearsals.")
+@click.option("--all", "every", is_flag=True, help="All runs, without dry runs.")
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, name: str, run: str | None, every: bool, as_json: bool) -> None:
@@ -36,24 +36,20 @@ def command(invocation: Invocation, name: str, run: str | None, every: bool, as_
     """
     if run is not None and every:
         raise UsageProblem("Choose one of --run and --all.", "They exclude each other.")
-    from claude_iterate.views import history_view
-
     layout = invocation.project.layout(name)
     runs = history_view.every(layout) if every else _chosen(layout, run) if run else history_view.last(layout)
-    total = history_view.total(runs)
+    view = history_view.history(layout, runs)
     if as_json:
-        output.document(document(name, runs, total))
-    elif any(told.rows for told in runs) or total.other_cost_usd:
-        _print(runs, total)
+        output.view(view)
+    elif any(told.iterations for told in view.runs) or view.total.other_cost_usd:
+        _print(view)
     elif run:
         output.note(f"The run {run} has no iterations.")
     else:
         output.note(f"{name} has no history yet. Begin one: claude-iterate run {name}")
 
 
-def _chosen(layout: Layout, wanted: str) -> list[Run]:
-    from claude_iterate.views import history_view
-
+def _chosen(layout: Layout, wanted: str) -> list[RunHistory]:
     found = [identity for identity in layout.run_ids() if wanted in {identity, _short(identity)}]
     runs = [told for told in (history_view.run(layout, identity) for identity in found) if told is not None]
     if not runs:
@@ -67,60 +63,53 @@ def _short(identity: str) -> str:
     return str(int(number)) if rest and number.isdecimal() and len(number) == 6 else identity
 
 
-def _print(runs: list[Run], total: Total) -> None:
-    rows = [row for told in runs for row in told.rows]
-    lines = [(_figures(row), (_progress(row), _outcome(row))) for row in rows]
+def _print(view: HistoryView) -> None:
+    total = view.total
+    rows = [row for told in view.runs for row in told.iterations]
     sums = ("", "", "total", duration(total.duration), money(total.cost_usd - total.other_cost_usd))
-    figures = [_HEAD, *(line[0] for line in lines), (*sums, *_counts(total.tokens, total.turns, total.tools))]
+    figures = [_HEAD, *map(_figures, rows), (*sums, *_counts(total.tokens, total.turns, total.tools))]
     widths = [max(len(row[column]) for row in figures) for column in range(len(_HEAD))]
     aligned = [tuple(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in figures]
-    ends = [ends for _, ends in lines]
+    ends = [(_progress(row), _outcome(row)) for row in rows]
     output.table(
         [*((*cells, *end) for cells, end in zip(aligned[1:-1], ends, strict=True)), (*aligned[-1], "", _sum(total))],
         (*aligned[0], *_ENDS),
     )
     if total.other_cost_usd:
         output.result(f"Reviews and other calls: {money(total.other_cost_usd)}; in all {money(total.cost_usd)}")
-    if total.untold:
-        calls = "1 call" if total.untold == 1 else f"{total.untold} calls"
-        output.note(f"?: the sums lack the cost of {calls}: still at work, or ended before Claude told it.")
-    if all(told.started.dry_run for told in runs):
-        output.note("A rehearsal: its money is pretended.")
+    if total.calls_without_cost:
+        calls = counted(total.calls_without_cost, "call")
+        output.note(f"?: the sums lack the cost of {calls}: still at work, or ended before Claude reported it.")
+    if all(told.dry_run for told in view.runs):
+        output.note("Dry run: the costs are simulated.")
 
 
 def _figures(row: Row) -> tuple[str, ...]:
     number = str(row.number) if row.attempt == 1 else f"{row.number} again"
-    cells = (
-        _short(row.run),
-        number,
-        moment(row.began),
-        duration(row.duration),
-        "?" if row.untold else money(row.cost_usd),
+    cost = "?" if row.cost_usd is None else money(row.cost_usd)
+    return (
+        *(_short(row.run), number, row.began, duration(row.duration), cost),
+        *_counts(row.tokens, row.turns, row.tools),
     )
-    return (*cells, *_counts(row.tokens, row.turns, row.tools))
 
 
-def _counts(tokens: Tokens, turns: int, tools: int) -> tuple[str, ...]:
+def _counts(tokens: TokenCounts, turns: int, tools: int) -> tuple[str, ...]:
     kinds = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)
     return (*map(shortened, kinds), str(turns), str(tools))
 
 
 def _sum(total: Total) -> str:
-    counted = "1 iteration" if total.iterations == 1 else f"{total.iterations} iterations"
-    return counted + (f", {total.retries} done again" if total.retries else "")
+    return counted(total.iterations, "iteration") + (f", {total.retries} done again" if total.retries else "")
 
 
 def _progress(row: Row) -> str:
-    status = row.status
-    if status is None:
-        return ""
-    if status.total:
-        return f"{status.completed or 0}/{status.total}"
-    return {True: "worked", False: "no work", None: ""}[status.worked]
+    if row.progress is not None:
+        return f"{row.progress.completed}/{row.progress.total}"
+    return {True: "worked", False: "no work", None: ""}[row.worked]
 
 
 def _outcome(row: Row) -> str:
-    words = row.outcome.kind.replace("_", " ")
-    if row.again:
+    words = row.outcome.replace("_", " ")
+    if row.done_again:
         return f"{words}, done again"
-    return f"{words}, complete" if row.status is not None and row.status.complete else words
+    return f"{words}, complete" if row.complete else words

@@ -1,4 +1,4 @@
-"""`init NAME`: make a workspace, or with --force mend one whose metadata is damaged."""
+"""`init NAME`: make a workspace, or with --force fix one whose metadata is damaged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import flags_layer, json_option, mode_option, name_argument, setting_option
+from claude_iterate.cli.options import json_option, layer_from_options, mode_option, name_argument, setting_option
 
 
 @click.command("init")
@@ -19,18 +19,18 @@ from claude_iterate.cli.options import flags_layer, json_option, mode_option, na
 @setting_option("stagnation_threshold", "--stagnation-threshold")
 @setting_option("notify.url", "--notify-url", metavar="URL")
 @setting_option("notify.events", "--notify-events", metavar="A,B")
-@click.option("--force", is_flag=True, help="Mend a damaged workspace; all its files are kept.")
+@click.option("--force", is_flag=True, help="Fix a damaged workspace; all its files are kept.")
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, /, name: str, mode: str | None, force: bool, as_json: bool, **given: Any) -> None:
     """Make the workspace NAME."""
     project = invocation.project
-    mending = force and project.exists(name)
-    layout = project.create(name, mode, flags_layer(given).values, force=force)
+    fixing = force and project.exists(name)
+    layout = project.create(name, mode, layer_from_options(given).values, force=force)
     if as_json:
-        output.document({"name": name, "path": str(layout.folder), "mended": mending})
+        output.document({"name": name, "path": str(layout.folder), "fixed": fixing})
         return
-    output.done(f"{'Mended' if mending else 'Made'} the workspace {name}: {layout.folder}")
+    output.done(f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}")
     if layout.instructions.exists():
         output.note(f"Next: claude-iterate run {name}")
     else:

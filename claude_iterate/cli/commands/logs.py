@@ -11,7 +11,8 @@ from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.views import run_files
+from claude_iterate.views import run_view
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
 
@@ -46,7 +47,7 @@ def command(
 
 
 def _log(layout: Layout, run: str | None) -> Path:
-    path = run_files.log_of(layout, run)
+    path = run_view.log_of(layout, run)
     if path is None or not path.is_file():
         which = f"the run {run}" if run else layout.name
         raise WorkspaceProblem(f"There is no log of {which} yet.", f"Run it: claude-iterate run {layout.name}")
@@ -60,28 +61,25 @@ def _print_text(path: Path, lines: int | None) -> None:
 
 
 def _print_journal(layout: Layout, run: str | None, lines: int | None) -> None:
-    wanted = run or run_files.newest_run(layout)
+    wanted = run or next(reader.newest(layout), None)
     if wanted is None:
         raise WorkspaceProblem(f"{layout.name} has never run.", f"Run it: claude-iterate run {layout.name}")
-    log = run_files.log_of(layout, wanted)
-    entries = run_files.entries(layout.journal(wanted))
-    kept = list(entries) if lines is None else list(deque(entries, maxlen=lines))
-    output.document({"workspace": layout.name, "run": wanted, "log": str(log) if log else None, "entries": kept})
+    output.view(run_view.journal(layout, wanted, lines))
 
 
 def _print_runs(layout: Layout, as_json: bool) -> None:
-    rows = run_files.summaries(layout)
+    view = run_view.runs(layout)
     if as_json:
-        output.document({"workspace": layout.name, "runs": rows, "logs": [str(path) for path in layout.logs()]})
+        output.view(view)
         return
-    if not rows:
+    if not view.runs:
         output.note(f"{layout.name} has no recorded runs.")
     else:
         output.table(
-            [(row["id"], row["started"], str(row["iterations"]), row["reason"] or "unfinished") for row in rows],
+            [(run.id, run.started or "", str(run.iterations), run.reason or run.state) for run in view.runs],
             ("RUN", "STARTED", "ITERATIONS", "ENDED"),
         )
-    known = {row["log"] for row in rows}
-    for path in layout.logs():
-        if str(path) not in known:
-            output.result(str(path))
+    known = {run.log for run in view.runs}
+    for path in view.logs:
+        if path not in known:
+            output.result(path)

@@ -1,4 +1,4 @@
-"""`note NAME TEXT`: a word from a person that reaches the next iteration's prompt once."""
+"""`note NAME TEXT`: a note of the user that the next iteration finds in its prompt, once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from claude_iterate.errors import UsageProblem
 
 
 class _Words(click.Command):
-    """Takes a note that begins with a dash, such as `- use tabs`: what has blanks in it is no option of ours."""
+    """Takes a note that begins with a dash, such as `- use tabs`: a word with blanks in it is not an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
@@ -56,10 +56,10 @@ def command(invocation: Invocation, name: str, text: tuple[str, ...], as_json: b
         return
     output.done("Noted for the next iteration.")
     if not running:
-        output.note(f"Nothing runs now. Next: claude-iterate run {name}")
+        output.note(f"{name} is not running. Next: claude-iterate run {name}")
 
 
 def _standard_input(most: int) -> str:
-    """At most what is needed to see that it is too much."""
+    """At most as much as shows that it is too long."""
     data = sys.stdin.buffer.read(most + 2) if sys.stdin is not None else b""
     return data.decode("utf-8", "replace")

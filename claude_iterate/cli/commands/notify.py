@@ -19,19 +19,18 @@ from claude_iterate.errors import SettingsProblem
 @json_option
 @click.pass_obj
 def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
-    """Send one notification and show the answer. Exit code 0 if it was taken, 1 if not."""
+    """Send one notification and show the answer. Exit code 0 if it was delivered, 1 if not."""
     settings = _settings(invocation, workspace)
-    from claude_iterate.sinks.notifications.delivery import Courier, Flight
+    from claude_iterate.sinks.notifications.delivery import Delivery
     from claude_iterate.sinks.notifications.notices import trial
 
-    courier = Courier(settings.notify)
-    answer = courier.send(Flight(trial(workspace, time.time())), lambda _seconds: False, tries=1)
-    courier.close()
+    delivery = Delivery(settings.notify)
+    answer = delivery.send(trial(workspace, time.time()), lambda _seconds: False, tries=1)
     if as_json:
         output.document(
             {
                 "delivered": answer.delivered,
-                "host": courier.host,
+                "host": delivery.host,
                 "format": settings.notify.format,
                 "status": answer.status,
                 "answer": answer.text,
@@ -40,9 +39,9 @@ def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
         )
         return 0 if answer.delivered else 1
     if answer.delivered:
-        output.done(f"{courier.host} took it: {answer.status}")
+        output.done(f"Delivered to {delivery.host} ({answer.status})")
     else:
-        output.note(f"{output.symbol('bad')} {courier.host} did not take it: {output.printable(answer.problem)}")
+        output.note(f"{output.symbol('bad')} Not delivered to {delivery.host}: {output.printable(answer.problem)}")
     if answer.text.strip():
         output.result(output.foreign(answer.text.rstrip()))
     return 0 if answer.delivered else 1

@@ -1,14 +1,18 @@
-"""`run NAME`: the loop. This file turns flags into a layer of settings; `launch` does the rest."""
+"""`run NAME`: the loop. This file turns options into settings; `launch` does the rest."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import flags_layer, name_argument, setting_option
+from claude_iterate.cli.options import dry_run_option, layer_from_options, name_argument, output_level, setting_option
 from claude_iterate.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from claude_iterate.operations.run_options import Options
 
 
 @click.command("run")
@@ -32,11 +36,11 @@ from claude_iterate.errors import UsageProblem
 @click.option("--dangerously-skip-permissions", is_flag=True, help="Allow everything. For sandboxes; never saved.")
 @click.option("--attended", is_flag=True, help="Ask on the terminal before each iteration: go, skip, note, stop.")
 @click.option("--verify", is_flag=True, help="Let Claude review a completion claim before it counts.")
-@click.option("--dry-run", is_flag=True, help="Use the built-in fake Claude: no login, no cost.")
+@dry_run_option
 @click.option("--detailed-exit-code", is_flag=True, help="A different exit code for every reason to end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document about the run on standard output.")
 @click.pass_obj
-def command(invocation: Invocation, /, name: str, **given: Any) -> int:
+def command(invocation: Invocation, /, name: str, as_json: bool, **given: Any) -> int:
     """Call Claude again and again until the task NAME is done.
 
     The first Ctrl-C lets the iteration finish, the second ends it now.
@@ -48,36 +52,50 @@ def command(invocation: Invocation, /, name: str, **given: Any) -> int:
       claude-iterate run my-task -m 5 --max-cost 3   a careful start
       claude-iterate run my-task --dry-run           try it without Claude
     """
-    own = _own_flags(given)
-    from claude_iterate.operations.launch import Options, launch
+    options = _options(as_json=as_json, color=invocation.color, **given)
+    # Imported here: it brings the engine, which `--help` does without.
+    from claude_iterate.cli.terminal.terminal_user import TerminalUser
+    from claude_iterate.operations.launch import launch
+    from claude_iterate.views import documents
 
-    options = Options(
-        flags=flags_layer(given),
-        allow=own["allow"],
-        skip_permissions=own["dangerously_skip_permissions"],
-        dry_run=own["dry_run"],
-        detailed=own["detailed_exit_code"],
-        as_json=own["as_json"],
-        color=invocation.colour,
+    project = invocation.project
+    done = launch(project, project.layout(name), options, TerminalUser())
+    if as_json:
+        output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
+    return done.exit_code
+
+
+def _options(
+    allow: tuple[str, ...],
+    dangerously_skip_permissions: bool,
+    dry_run: bool,
+    detailed_exit_code: bool,
+    as_json: bool,
+    color: bool,
+    **given: Any,
+) -> Options:
+    from claude_iterate.operations.run_options import Options
+
+    return Options(
+        flags=layer_from_options(_settings(**given)),
+        allow=allow,
+        skip_permissions=dangerously_skip_permissions,
+        dry_run=dry_run,
+        detailed=detailed_exit_code,
+        as_json=as_json,
+        color=color,
     )
-    return launch(invocation.project, name, options)
 
 
-def _own_flags(given: dict[str, Any]) -> dict[str, Any]:
-    """Take out of `given` what is no setting; the shorthands among it become settings."""
-    names = ("no_delay", "verbose", "quiet", "allow", "dangerously_skip_permissions", "dry_run", "verify", "attended")
-    own = {name: given.pop(name) for name in (*names, "detailed_exit_code", "as_json")}
-    levels = [word for word in ("verbose", "quiet") if own[word]]
-    if len(levels) + (given["output"] is not None) > 1:
+def _settings(no_delay: bool, verbose: bool, quiet: bool, verify: bool, attended: bool, **given: Any) -> dict[str, Any]:
+    """The options as settings, by dotted key; None means not given. The shorthands become the settings they mean."""
+    if verbose + quiet + (given["output"] is not None) > 1:
         raise UsageProblem("Choose one of --verbose, --quiet and --output.", "They all set the output level.")
-    if levels:
-        given["output"] = levels[0]
-    if own["no_delay"] and given["delay"] is not None:
+    if no_delay and given["delay"] is not None:
         raise UsageProblem("Choose one of --delay and --no-delay.", "They exclude each other.")
-    if own["attended"]:
-        given["attended"] = True
-    if own["verify"]:
-        given["verification.auto_verify"] = True
-    if own["no_delay"]:
-        given["delay"] = 0.0
-    return own
+    return given | {
+        "output": output_level(verbose, quiet) or given["output"],
+        "delay": 0.0 if no_delay else given["delay"],
+        "attended": True if attended else None,
+        "verification.auto_verify": True if verify else None,
+    }

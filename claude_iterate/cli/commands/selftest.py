@@ -1,4 +1,4 @@
-"""`selftest`: plays every fault that a run must survive, and says which it did."""
+"""`selftest`: runs every fault that a run must survive, and reports which ones it survived."""
 
 from __future__ import annotations
 
@@ -17,26 +17,28 @@ from claude_iterate.cli.options import json_option
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.names import meant
 from claude_iterate.errors import UsageProblem
-from claude_iterate.system import signals
+from claude_iterate.system import signals, temporary_files
 
 if TYPE_CHECKING:
-    from claude_iterate.selftest.harness.fault import Scenario
-    from claude_iterate.selftest.harness.fault_runner import Verdict
+    from claude_iterate.selftest.harness.fault import Fault
+    from claude_iterate.selftest.harness.fault_runner import FaultResult
 
 _SYMBOL = {"survived": "good", "skipped": "warning", "failed": "bad"}
 
 
 @click.command("selftest")
-@click.option("--list", "only_list", is_flag=True, help="Name the faults and play none.")
+@click.option("--list", "only_list", is_flag=True, help="List the faults without running any.")
 @click.option(
-    "--only", multiple=True, metavar="PATTERN", help="Play faults of this name, such as 'limit-*'. Repeatable."
+    "--only", multiple=True, metavar="PATTERN", help="Run only these faults, for example 'limit-*'. Repeatable."
 )
-@click.option("--jobs", type=click.IntRange(1, 64), metavar="N", help="How many at a time. Default: processors + 2.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many at the same time. Default: processors + 2."
+)
 @json_option
 def command(only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: bool) -> int:
-    """Play scripted faults against the real loop: hangs, crashes, limits, full disks, kill -9.
+    """Run scripted faults against the real loop: hangs, crashes, limits, full disks, kill -9.
 
-    Claude is not called and nothing is spent. It takes a minute or two. Exit code 1: a fault was not survived.
+    Claude is not called, so it costs nothing. It takes a minute or two. Exit code 1: a fault was not survived.
 
     \b
     Examples:
@@ -48,50 +50,51 @@ def command(only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: b
     for pattern in only:
         if not chosen((pattern,)):
             instead = meant(pattern, [one.name for one in chosen(())])
-            raise UsageProblem(f"No fault fits {pattern}.", f"{instead}See: claude-iterate selftest --list")
-    scenarios = chosen(only)
+            raise UsageProblem(f"No fault matches {pattern}.", f"{instead}See: claude-iterate selftest --list")
+    faults = chosen(only)
     if only_list:
-        _list(scenarios, as_json)
+        _list(faults, as_json)
         return 0
-    return _play(scenarios, jobs, as_json)
+    return _run(faults, jobs, as_json)
 
 
-def _list(scenarios: list[Scenario], as_json: bool) -> None:
+def _list(faults: list[Fault], as_json: bool) -> None:
     if as_json:
-        rows = [{"name": one.name, "fault": one.fault, "expected": str(one.expected)} for one in scenarios]
+        rows = [{"name": one.name, "fault": one.what, "expected": str(one.expected)} for one in faults]
         output.document({"faults": rows})
         return
-    output.table([(one.name, one.fault, str(one.expected)) for one in scenarios], ("NAME", "FAULT", "EXPECTED"))
+    output.table([(one.name, one.what, str(one.expected)) for one in faults], ("NAME", "FAULT", "EXPECTED"))
 
 
-def _play(scenarios: list[Scenario], jobs: int | None, as_json: bool) -> int:
-    from claude_iterate.selftest.harness.fault_runner import play_all, usual_jobs
+def _run(faults: list[Fault], jobs: int | None, as_json: bool) -> int:
+    from claude_iterate.selftest.harness.fault_runner import run_faults, usual_jobs
 
+    temporary_files.refuse_if_impossible()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-selftest-"))
     began = time.monotonic()
-    verdicts = []
+    results = []
     try:
-        with _ended_by_signals(), contextlib.closing(play_all(scenarios, folder, jobs or usual_jobs())) as plays:
-            for verdict in plays:
-                verdicts.append(verdict)
+        with _ended_by_signals(), contextlib.closing(run_faults(faults, folder, jobs or usual_jobs())) as running:
+            for result in running:
+                results.append(result)
                 if not as_json:
-                    _row(verdict, scenarios)
+                    _row(result, faults)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # nobody was told of it
+        shutil.rmtree(folder, ignore_errors=True)  # its path was never printed
         raise
     with contextlib.suppress(OSError):  # not empty: the folders of faults that were not survived are kept
         folder.rmdir()
     seconds = time.monotonic() - began
     if as_json:
-        _document(verdicts, seconds)
+        _document(results, seconds)
     else:
-        _card(verdicts, seconds)
-    return 1 if any(verdict.state == "failed" for verdict in verdicts) else 0
+        _card(results, seconds)
+    return 1 if any(result.state == "failed" for result in results) else 0
 
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """The first signal ends the plays in good order; while they are ended, further ones change nothing."""
+    """The first signal ends the faults cleanly; further signals change nothing meanwhile."""
     heard: list[str] = []
 
     def notice(name: str) -> None:
@@ -107,36 +110,36 @@ def _ended_by_signals() -> Iterator[None]:
         restore()
 
 
-def _row(verdict: Verdict, scenarios: list[Scenario]) -> None:
-    """fault, expected, got, seconds; one line, whatever came."""
-    names = max(len(one.name) for one in scenarios)
-    wanted = max(len(str(one.expected)) for one in scenarios)
-    one = verdict.scenario
-    got = {"survived": "as expected", "skipped": f"skipped: {', '.join(verdict.problems)}"}.get(verdict.state)
+def _row(result: FaultResult, faults: list[Fault]) -> None:
+    """One line: the fault, what was expected, the seconds, what came."""
+    names = max(len(one.name) for one in faults)
+    wanted = max(len(str(one.expected)) for one in faults)
+    one = result.fault
+    got = {"survived": "as expected", "skipped": f"skipped: {', '.join(result.problems)}"}.get(result.state)
     output.result(
-        f"{output.symbol(_SYMBOL[verdict.state])} {one.name:{names}}  {one.expected!s:{wanted}}  "
-        f"{verdict.seconds:5.1f} s  {got or verdict.got}"
+        f"{output.symbol(_SYMBOL[result.state])} {one.name:{names}}  {one.expected!s:{wanted}}  "
+        f"{result.seconds:5.1f} s  {got or result.got}"
     )
 
 
-def _card(verdicts: list[Verdict], seconds: float) -> None:
-    failed = [verdict for verdict in verdicts if verdict.state == "failed"]
-    skipped = sum(verdict.state == "skipped" for verdict in verdicts)
-    played = len(verdicts) - skipped
+def _card(results: list[FaultResult], seconds: float) -> None:
+    failed = [result for result in results if result.state == "failed"]
+    skipped = sum(result.state == "skipped" for result in results)
+    run = len(results) - skipped
     left_out = f", {skipped} skipped" if skipped else ""
     output.result()
-    for verdict in failed:
-        output.result(f"{output.symbol('bad')} {verdict.scenario.name}: {verdict.scenario.fault}")
-        for problem in verdict.problems:
+    for result in failed:
+        output.result(f"{output.symbol('bad')} {result.fault.name}: {result.fault.what}")
+        for problem in result.problems:
             output.result(f"    {problem}")
-        output.result(f"    What it means: {verdict.scenario.danger}")
-        output.result(f"    Look here: {verdict.folder}")
+        output.result(f"    What it means: {result.fault.danger}")
+        output.result(f"    Look here: {result.folder}")
     sign = output.symbol("bad" if failed else "good")
-    output.result(f"{sign} {played - len(failed)} of {played} faults survived{left_out} ({seconds:.0f} s)")
+    output.result(f"{sign} {run - len(failed)} of {run} faults survived{left_out} ({seconds:.0f} s)")
 
 
-def _document(verdicts: list[Verdict], seconds: float) -> None:
-    states = [verdict.state for verdict in verdicts]
+def _document(results: list[FaultResult], seconds: float) -> None:
+    states = [result.state for result in results]
     output.document(
         {
             "ok": "failed" not in states,
@@ -144,6 +147,6 @@ def _document(verdicts: list[Verdict], seconds: float) -> None:
             "failed": states.count("failed"),
             "skipped": states.count("skipped"),
             "seconds": round(seconds, 1),
-            "faults": [verdict.document() for verdict in verdicts],
+            "faults": [result.document() for result in results],
         }
     )

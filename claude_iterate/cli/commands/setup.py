@@ -1,21 +1,18 @@
-"""`setup NAME`: give a workspace its instructions: a text as it is, one from the editor, or one that Claude writes."""
+"""`setup NAME`: write the instructions of a workspace: a given text, one from the editor, or one that Claude writes."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from claude_iterate.cli import output
-from claude_iterate.cli.invocation import Invocation, on_terminal
+from claude_iterate.cli.invocation import Invocation, has_whole_terminal, on_terminal
 from claude_iterate.cli.options import dry_run_option, json_option, mode_option, name_argument
 from claude_iterate.cli.terminal import instructions_input
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
-from claude_iterate.operations import setup_notice
-from claude_iterate.workspace import metadata
-from claude_iterate.workspace.files import atomic
+from claude_iterate.operations import instructions
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
@@ -23,8 +20,8 @@ from claude_iterate.workspace.running import run_lock
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What the command line asks for."""
+class _Given:
+    """The command line."""
 
     name: str
     source: str | None
@@ -46,60 +43,68 @@ class Wish:
 @dry_run_option
 @json_option
 @click.pass_obj
-def command(invocation: Invocation, /, **given: Any) -> int:
+def command(invocation: Invocation, /, **options: Any) -> int:
     """Write the instructions of the workspace NAME, and make it if there is none.
 
     On a terminal Claude asks what you want and writes them. Without one the text comes from standard input.
     """
-    wish = Wish(**given)
-    _check(wish)
+    given = _Given(**options)
+    _check(given)
     project = invocation.project
-    layout = project.layout(wish.name) if project.exists(wish.name) else None
-    before = _before(layout)
-    if wish.source is None:
-        _refuse_to_replace(layout, before, wish.force)
+    layout = project.layout(given.name) if project.exists(given.name) else None
+    before = instructions.present(layout) if layout is not None else None
+    if given.source is None:
+        _refuse_to_replace(layout, before, given.force)
     made = layout is None
-    if wish.goal is not None or _talks(wish, project, layout):
-        layout, size = _compose(invocation, layout, wish)
+    if given.goal is not None or _talks(given, project, layout):
+        layout, size = _compose(invocation, layout, given)
     else:
-        text = instructions_input.obtain(wish.name, wish.source, before)
-        _refuse_to_replace(layout, before, wish.force, f" --from {wish.source}" if wish.source else "")
+        text = instructions_input.obtain(given.name, given.source, before)
+        _refuse_to_replace(layout, before, given.force, f" --from {given.source}" if given.source else "")
         if text is None:
             output.note("Nothing was saved, so nothing was written.")
             return 1
-        layout, size = _write(project, layout, wish.name, wish.mode, text), len(text)
-    if wish.dry_run and before is not None:
-        return _conclude_rehearsal(layout, wish, size, len(before))
-    return _conclude(project, layout, wish, size, made)
+        layout, size = instructions.write(project, layout, given.name, given.mode, text), len(text)
+    written = before is None or not given.dry_run
+    if given.as_json:
+        path = str(layout.instructions)
+        output.document({"name": given.name, "path": path, "bytes": size, "made": made, "written": written})
+    elif given.dry_run:
+        _tell_dry_run(given.name, size, written)
+    else:
+        _conclude(project, layout, size)
+    if not given.dry_run:
+        instructions.announce(project, layout, output.warn)
+    return 0
 
 
-def _check(wish: Wish) -> None:
-    """Flags that exclude each other."""
-    ways = [
-        flag for flag, value in (("--from", wish.source), ("--goal", wish.goal), ("--editor", wish.editor)) if value
-    ]
+def _check(given: _Given) -> None:
+    """Refuse flags that exclude each other."""
+    sources = {"--from": given.source, "--goal": given.goal, "--editor": given.editor}
+    ways = [flag for flag, value in sources.items() if value]
     if len(ways) > 1:
         raise UsageProblem(f"Choose one of {' and '.join(ways)}.", "Each says where the instructions come from.")
-    if wish.goal is not None and not wish.goal.strip():
+    if given.goal is not None and not given.goal.strip():
         raise UsageProblem("The goal is empty.", "Say what should be there when the work is done.")
-    if wish.editor and not on_terminal():
+    if given.editor and not on_terminal():
         raise UsageProblem("An editor needs a terminal.", "Give a file: --from FILE")
-    if wish.dry_run and wish.goal is None and (wish.source or wish.editor or wish.as_json or not _has_terminal()):
-        raise UsageProblem("There is nothing to rehearse.", "--dry-run needs a terminal to talk on, or --goal TEXT.")
+    if given.dry_run and given.goal is None and not _may_talk(given):
+        raise UsageProblem(
+            "--dry-run has no effect here.", "Use it for a conversation on a terminal, or with --goal TEXT."
+        )
 
 
-def _has_terminal() -> bool:
-    """True when Claude can have all of it, what it shows included."""
-    return on_terminal() and sys.stdout.isatty()
+def _may_talk(given: _Given) -> bool:
+    return not (given.source or given.editor or given.as_json) and has_whole_terminal()
 
 
-def _talks(wish: Wish, project: Project, layout: Layout | None) -> bool:
-    """True when Claude is to ask and write. Without Claude it is the editor, which is said in one line."""
-    if wish.source is not None or wish.editor or wish.as_json or not _has_terminal():
+def _talks(given: _Given, project: Project, layout: Layout | None) -> bool:
+    """True when Claude asks and writes. Where Claude is not installed the editor opens instead."""
+    if given.source is not None or not _may_talk(given):
         return False
-    if wish.dry_run:
+    if given.dry_run:
         return True
-    from claude_iterate.operations.converse import find_claude
+    from claude_iterate.operations.compose import find_claude
 
     try:
         find_claude(project, layout)
@@ -109,99 +114,60 @@ def _talks(wish: Wish, project: Project, layout: Layout | None) -> bool:
     return True
 
 
-def _compose(invocation: Invocation, layout: Layout | None, wish: Wish) -> tuple[Layout, int]:
+def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tuple[Layout, int]:
     """Let Claude write them; the workspace and the size of the text."""
-    from claude_iterate.operations import compose, converse
+    from claude_iterate.cli.terminal.terminal_user import TerminalUser
+    from claude_iterate.operations import compose
+    from claude_iterate.operations.run_options import Options
 
     project = invocation.project
-    if not wish.dry_run:
-        converse.find_claude(project, layout)
+    if not given.dry_run:
+        compose.find_claude(project, layout)
     if layout is None:
-        if wish.goal is not None and not wish.dry_run:
-            converse.refuse_broken_claude(project)
-        layout = project.create(wish.name, wish.mode)
-    elif wish.mode is not None and not wish.dry_run:
-        summary.change_mode(layout, wish.mode)
-    composed = compose.compose(invocation, layout, "setup", wish.goal, wish.dry_run, wish.as_json)
+        if given.goal is not None and not given.dry_run:
+            compose.refuse_broken_claude(project)
+        layout = project.create(given.name, given.mode)
+    elif given.mode is not None and not given.dry_run:
+        summary.change_mode(layout, given.mode)
+    options = Options(dry_run=given.dry_run, as_json=given.as_json, color=invocation.color, purpose="setup")
+    composed = compose.compose(project, layout, options, given.goal, TerminalUser())
     if composed.exit_code:
         raise click.exceptions.Exit(composed.exit_code)
-    again = f"Try again: claude-iterate setup {wish.name}, or give the text yourself: --from FILE"
+    again = f"Try again: claude-iterate setup {given.name}, or give the text yourself: --from FILE"
     if composed.problem:
-        raise WorkspaceProblem(f"Claude {composed.problem}.{composed.words}", f"The workspace is there. {again}")
+        raise WorkspaceProblem(f"Claude {composed.problem}.{composed.quote}", f"The workspace was made. {again}")
     if not composed.after.is_newer_than(composed.before):
-        raise WorkspaceProblem(f"Claude left the instructions as they were.{composed.words}", again)
+        raise WorkspaceProblem(f"Claude left the instructions as they were.{composed.quote}", again)
     return layout, len(composed.after.data or b"")
 
 
-def _conclude(project: Project, layout: Layout, wish: Wish, size: int, made: bool) -> int:
-    """Tell what there is now, and settle what Claude may do."""
-    if wish.as_json:
-        output.document(
-            {"name": wish.name, "path": str(layout.instructions), "bytes": size, "made": made, "written": True}
-        )
-    elif wish.dry_run:
-        output.result(f"The built-in fake wrote a sample of {size} bytes. Replace it before you run in earnest:")
-        output.result(f"  claude-iterate setup {wish.name} --force")
+def _conclude(project: Project, layout: Layout, size: int) -> None:
+    """Say what was written, and ask what Claude may do, unless that is decided."""
+    output.done(f"Wrote {layout.instructions} ({size} bytes).")
+    if on_terminal():
+        from claude_iterate.cli.terminal import permission_question
+        from claude_iterate.operations import permissions
+
+        if not permissions.are_decided(project.settings_for(layout).settings, project):
+            chosen = permission_question.ask()
+            with run_lock.hold(layout.lock, layout.name, "setup"):
+                output.note(permissions.save(layout, chosen))
+    output.note(f"Next: claude-iterate run {layout.name}")
+
+
+def _tell_dry_run(name: str, size: int, written: bool) -> None:
+    if written:
+        output.result(f"Dry run: the built-in fake wrote a sample ({size} bytes). Replace it before a real run:")
+        output.result(f"  claude-iterate setup {name} --force")
     else:
-        output.done(f"Wrote {layout.instructions} ({size} bytes).")
-        if on_terminal():
-            from claude_iterate.cli.terminal.permission_question import ask_and_save
-
-            ask_and_save(project, layout)
-        output.note(f"Next: claude-iterate run {wish.name}")
-    if not wish.dry_run:
-        setup_notice.setup_complete(project, layout)
-    return 0
-
-
-def _conclude_rehearsal(layout: Layout, wish: Wish, size: int, old: int) -> int:
-    """Instructions were there, and are back."""
-    if wish.as_json:
-        path = str(layout.instructions)
-        output.document({"name": wish.name, "path": path, "bytes": size, "made": False, "written": False})
-    else:
-        output.result(f"{size} bytes would replace the {old} of now. This was a dry run, so they did not.")
-    return 0
-
-
-def _before(layout: Layout | None) -> bytes | None:
-    """The instructions there are."""
-    if layout is None:
-        return None
-    metadata.read(layout.metadata)  # a damaged workspace is mended first
-    try:
-        return layout.instructions.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise WorkspaceProblem(
-            f"{layout.instructions} cannot be read: {error.strerror}.", "Move it away, or check its permissions."
-        ) from None
+        output.result(f"Dry run: the new text ({size} bytes) was discarded.")
 
 
 def _refuse_to_replace(layout: Layout | None, before: bytes | None, force: bool, how: str = "") -> None:
-    """Instructions that are there stand in the way unless the user said otherwise."""
+    """Instructions are replaced only with --force."""
     if layout is not None and before is not None and not force:
         raise WorkspaceProblem(
             f"{layout.name} already has instructions: {layout.instructions}",
             f"Improve them: claude-iterate edit {layout.name}; or replace them: "
             f"claude-iterate setup {layout.name}{how} --force",
         )
-
-
-def _write(project: Project, layout: Layout | None, name: str, mode: str | None, text: bytes) -> Layout:
-    if layout is None:
-        layout = project.create(name, mode, instructions=text)
-        mode = None
-    with run_lock.hold(layout.lock, name, "setup"):
-        try:
-            if layout.instructions.exists() and layout.instructions.read_bytes() != text:
-                atomic.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
-            atomic.write_bytes(layout.instructions, text)
-            summary.count_setup(layout, mode)
-        except OSError as error:
-            raise WorkspaceProblem(
-                f"The workspace {name!r} cannot be written: {error.strerror}.",
-                f"Check the permissions of {layout.folder}",
-            ) from None
-    return layout

@@ -1,8 +1,9 @@
-"""`show NAME`: one workspace: progress, the story of its last run, counters, settings, files."""
+"""`show NAME`: one workspace: progress, its last run or the one under way, counters, settings, files."""
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,14 @@ from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
 from claude_iterate.text.verification_lines import CUTS
 from claude_iterate.views.setting_values import as_text, shortened
-from claude_iterate.views.workspace_view import portrait
+from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
+
+if TYPE_CHECKING:
+    from claude_iterate.views.evidence_view import EvidenceView
+    from claude_iterate.views.run_view import RunView
+
+_TOOL = 80
+"""Characters of what Claude is doing."""
 
 
 @click.command("show")
@@ -23,111 +31,124 @@ from claude_iterate.views.workspace_view import portrait
 def command(invocation: Invocation, name: str, as_json: bool) -> None:
     """Show the workspace NAME."""
     project = invocation.project
-    view = portrait(project, project.layout(name))
+    view = workspace_view(project, project.layout(name), time.time())
     if as_json:
-        output.document(view)
+        output.view(view)
         return
-    output.result(output.heading(f"{view['name']}  ({view['mode']} mode)"))
-    output.result(f"  {view['path']}")
+    output.result(output.heading(f"{view.name}  ({view.mode} mode)"))
+    output.result(f"  {view.path}")
     output.result(f"Status: {_status(view)}")
-    _print_report(view["report"])
-    _print_run(view["lastRun"])
-    _print_proof(view["proof"])
-    counters = view["counters"]
-    output.result(
-        f"Iterations: {counters['execution']} in runs, {counters['setup']} in setup"
-        + (f"; ${counters['costUsd']:.2f} in all" if counters["costUsd"] else "")
-    )
-    _print_settings(view["settings"])
-    _print_files(view["files"])
-    output.result(f"Log: {view['log'] or 'none yet'}")
-    if not view["files"]["INSTRUCTIONS.md"]:
+    if view.running_run is not None:
+        output.result(f"Now: {foreign(_now(view.running_run))}")
+    if view.report.text is not None:
+        output.result(f"Progress: {foreign(view.report.text)}")
+    for problem in view.report.problems:
+        output.result(f"  {output.symbol('warning')} .status.json: {foreign(problem)}")
+    _print_run(view.last_run)
+    _print_proof(view.proof, view.running_run)
+    counters = view.counters
+    spent = f"; ${counters.cost_usd:.2f} in all" if counters.cost_usd else ""
+    output.result(f"Iterations: {counters.execution} in runs, {counters.setup} in setup{spent}")
+    output.result("Settings:" if view.settings else "Settings: all defaults")
+    for item in view.settings:
+        output.result(f"  {item.key} = {foreign(as_text(item.value))}  ({item.origin})")
+    _print_files(view)
+    output.result(f"Log: {view.log or 'none yet'}")
+    if not view.files["INSTRUCTIONS.md"]:
         output.note(f"Next: claude-iterate setup {name}")
 
 
-def _status(view: dict[str, Any]) -> str:
-    if view["status"] == "running":
-        who = view["runningNow"] or {}
-        return f"running now (pid {who.get('pid', 'unknown')}, since {who.get('started', 'a moment ago')}){_held(view)}"
-    if view["copyOf"]:
-        return f"a copy of a workspace that is running now (pid {view['copyOf']['pid']})"
-    if view["status"] == "interrupted":
-        return f"interrupted: the last run was killed. Go on with: claude-iterate run {view['name']}"
-    return str(view["status"])
+def _status(view: WorkspaceView) -> str:
+    run = view.last_run
+    if view.status == "running":
+        who = view.running_now or {}
+        since = who.get("started", "a moment ago")
+        wait = f", waiting until {run.waiting.until} ({_words(run.waiting.why)})" if run and run.waiting else ""
+        paused = ", paused" if run and run.paused else ""
+        return f"running now (pid {who.get('pid', 'unknown')}, since {since}){wait}{paused}"
+    if view.copy_of is not None:
+        return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
+    if view.status == "interrupted":
+        return f"interrupted: the last run was killed. Go on with: claude-iterate run {view.name}"
+    return f"{view.state} (dry run)" if run is not None and run.dry_run and view.state != "new" else view.state
 
 
-def _held(view: dict[str, Any]) -> str:
-    """What the run that is on waits for, if it does."""
-    run = view["lastRun"] or {}
-    waiting = run.get("waiting")
-    wait = f", waiting until {waiting['until']} ({waiting['for'].replace('_', ' ')})" if waiting else ""
-    return wait + (", paused" if run.get("paused") else "")
+def _now(run: RunView) -> str:
+    """`iteration 3, Bash pytest for 12s, last sign of life 2s ago`."""
+    now = run.now
+    assert now is not None
+    if run.waiting is not None:
+        return f"waiting until {run.waiting.until} ({_words(run.waiting.why)})"
+    what = {"iteration": f"iteration {now.iteration}", "between": "between two iterations"}
+    parts = [what.get(now.activity, now.activity)]
+    if now.tool is not None and now.tool_duration is not None:
+        parts.append(f"{formats.shortened(now.tool, _TOOL, '…')} for {_whole(now.tool_duration)}")
+    if now.activity != "paused":
+        parts.append(f"last sign of life {_whole(now.silence)} ago")
+    return ", ".join(parts)
 
 
-def _print_report(report: dict[str, Any]) -> None:
-    if report["present"]:
-        output.result(f"Progress: {foreign(report['text'])}")
-    for problem in report["problems"]:
-        output.result(f"  {output.symbol('warning')} .status.json: {foreign(problem)}")
+def _whole(seconds: float) -> str:
+    return f"{int(seconds)}s" if seconds < 60 else formats.duration(seconds)
 
 
-def _print_run(run: dict[str, Any] | None) -> None:
+def _words(why: str) -> str:
+    return why.replace("_", " ")
+
+
+def _print_run(run: RunView | None) -> None:
     if run is None:
         output.result("Last run: never")
         return
-    rehearsal = " (dry run)" if run["dryRun"] else ""
-    output.result(f"Last run: {run['id']}{rehearsal}, began {run['started']}")
-    cost = f", ${run['costUsd']:.2f}" if run["costUsd"] and not run["dryRun"] else ""
-    most = f" of at most {run['maxIterations']}" if run["maxIterations"] else ""
-    output.result(f"  {run['iterations']}{most} iterations, {formats.duration(run['duration'])}{cost}")
-    tokens = run["tokens"]
-    if any(tokens.values()) and not run["dryRun"]:
+    title = "This run" if run.now is not None else "Last run"
+    output.result(f"{title}: {run.id}{' (dry run)' if run.dry_run else ''}, began {run.started}")
+    cost = f", ${run.cost_usd:.2f}" if run.cost_usd and not run.dry_run else ""
+    most = f" of at most {run.max_iterations}" if run.max_iterations else ""
+    so_far = " so far" if run.now is not None else ""
+    output.result(f"  {run.iterations}{most} iterations, {formats.duration(run.duration)}{cost}{so_far}")
+    tokens = run.tokens
+    if any((tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)) and not run.dry_run:
         output.result(
-            f"  Tokens: {shortened(tokens['input'])} in, {shortened(tokens['output'])} out,"
-            f" {shortened(tokens['cacheRead'])} read from the cache, {shortened(tokens['cacheCreation'])} written to it"
+            f"  Tokens: {shortened(tokens.input)} in, {shortened(tokens.output)} out,"
+            f" {shortened(tokens.cache_read)} read from the cache, {shortened(tokens.cache_creation)} written to it"
         )
-    if run["reason"]:
-        output.result(f"  Ended: {run['reason']}. {run['meaning']}")
+    if run.reason:
+        output.result(f"  Ended: {run.reason}. {run.meaning}")
     # When it is completed, the report above says it already; a bare number is in the figures.
-    detail = "" if run["reason"] == "completed" or run["detail"].isdecimal() else run["detail"]
-    for line in (detail, run["advice"], run["lastError"]):
+    detail = "" if run.reason == "completed" or run.detail.isdecimal() else run.detail
+    for line in (detail, run.advice, run.last_error):
         if line:
             output.result(f"  {foreign(line)}")
 
 
-def _print_proof(proof: dict[str, Any] | None) -> None:
+def _print_proof(proof: EvidenceView | None, live: RunView | None) -> None:
     """The evidence, check by check."""
     if proof is None:
         return
-    verdict = {True: "the claim holds", False: "the claim does not hold", None: "it was cut off"}[proof["passed"]]
-    tree = f", tree {proof['tree'][:12]}" if proof["tree"] else ""
-    output.result(f"Proof: {verdict} (run {proof['run']}, claim {proof['claim']}{tree})")
-    for check in proof["checks"]:
-        good = check["exitCode"] == 0
-        how = f": exit code {check['exitCode']}"
-        if check["exitCode"] is None:
-            how = f": {CUTS.get(check['cut'], 'not run')}"
-        sign = output.symbol("good" if good else "bad")
-        output.result(f"  {sign} {foreign(check['command'])}{how} ({formats.duration(check['duration'])})")
-        if not good:
-            for line in check["output"].strip().splitlines()[-5:]:
-                output.result(f"      {foreign(line)}")
-    review = proof["review"]
+    unknown = "under way" if live is not None and live.id == proof.run else "it was cut off"
+    verdict = {True: "the claim holds", False: "the claim does not hold", None: unknown}[proof.passed]
+    dry_run = " in a dry run" if proof.dry_run else ""
+    tree = f", tree {proof.tree[:12]}" if proof.tree else ""
+    output.result(f"Proof: {verdict}{dry_run} (run {proof.run}, claim {proof.claim}{tree})")
+    for check in proof.checks:
+        how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")
+        sign = output.symbol("good" if check.exit_code == 0 else "bad")
+        output.result(f"  {sign} {foreign(check.command)}: {how} ({formats.duration(check.duration)})")
+        for line in check.output.strip().splitlines()[-5:] if check.exit_code != 0 else ():
+            output.result(f"      {foreign(line)}")
+    review = proof.review
     if review is not None:
-        sign = output.symbol("good" if review["verdict"] == "verified" else "bad")
-        summary = f" - {foreign(review['summary'])}" if review["summary"] else ""
-        output.result(f"  {sign} review: {review['verdict']}{summary}")
-        for item in review["findings"]:
+        sign = output.symbol("good" if review.verdict == "verified" else "bad")
+        summary = f" - {foreign(review.summary)}" if review.summary else ""
+        output.result(f"  {sign} review: {review.verdict}{summary}")
+        for item in review.findings:
             output.result(f"      - {foreign(item)}")
 
 
-def _print_settings(settings: list[dict[str, Any]]) -> None:
-    output.result("Settings:" if settings else "Settings: all defaults")
-    for item in settings:
-        output.result(f"  {item['key']} = {foreign(as_text(item['value']))}  ({item['origin']})")
-
-
-def _print_files(files: dict[str, bool]) -> None:
+def _print_files(view: WorkspaceView) -> None:
     output.result("Files:")
-    for file, there in files.items():
-        output.result(f"  {output.symbol('good' if there else 'bad')} {file}")
+    for file, there in view.files.items():
+        if file == ".status.json" and not there and view.state == "new":
+            output.result(f"  - {file} (not yet)")
+        else:
+            output.result(f"  {output.symbol('good' if there else 'bad')} {file}")

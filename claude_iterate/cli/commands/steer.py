@@ -25,7 +25,7 @@ _LOOK = 0.5
 _SAYINGS = {
     "answered": "The run has taken the request.",
     "over": "The run ended before it could answer.",
-    "silent": "No answer from process {pid} yet; the request waits for it. If it is suspended, wake it: fg",
+    "silent": "No answer from process {pid} yet; it will find the request. If it is suspended, continue it: fg",
 }
 _HELP = {
     "pause": "Let the running iteration of NAME finish, then hold until `resume`.",
@@ -61,7 +61,8 @@ commands = {verb: _command(verb, text) for verb, text in _HELP.items()}
 
 
 def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: bool) -> int:
-    """Ask, wait for the answer, tell what it means."""
+    """Ask, wait for the answer, print it."""
+    from claude_iterate.core.state.requests import UNCHANGED
     from claude_iterate.workspace.running import control
 
     layout = invocation.project.layout(name)
@@ -76,6 +77,8 @@ def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: boo
     words = said or _SAYINGS[came].format(pid=running.pid)
     if as_json:
         output.document({"name": name, "run": running.run, "verb": verb, "answered": done, "message": words})
+    elif said in UNCHANGED:
+        output.result(words)
     elif done:
         output.done(words)
     else:
@@ -98,7 +101,7 @@ def _running(layout: Layout) -> Running:
 
 
 def _purpose(layout: Layout, run: str) -> str:
-    """What the run is for. Its first entry tells; no more than that is read."""
+    """What the run is for: only the first entry of its journal is read."""
     from claude_iterate.core.events import RunStarted
     from claude_iterate.workspace.journal import reader
 

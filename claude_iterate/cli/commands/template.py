@@ -28,7 +28,9 @@ _global = click.option("-g", "--global", "globally", is_flag=True, help="Your ow
     "-e", "--estimated-iterations", metavar="N", type=click.IntRange(1), help="How many iterations it usually takes."
 )
 @_global
-@click.option("-f", "--force", is_flag=True, help="Replace a template of that name; what is not said anew is kept.")
+@click.option(
+    "-f", "--force", is_flag=True, help="Replace a template of that name; what you do not give again is kept."
+)
 @json_option
 @click.pass_obj
 def save(
@@ -109,7 +111,7 @@ def delete(invocation: Invocation, template: str, globally: bool, force: bool, a
     flags = " --global --force" if globally else " --force"
     again = f"claude-iterate template delete {template}{flags}"
     question = f"Delete the {found.scope} template {found.folder}?"
-    if not force and not confirmation.given(f"the template {template}", question, again):
+    if not force and not confirmation.confirmed(f"the template {template}", question, again):
         output.note("Nothing was deleted.")
         return 1
     remove(found.folder)

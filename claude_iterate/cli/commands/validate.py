@@ -6,9 +6,8 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import dry_run_option, flags_layer, json_option, name_argument
+from claude_iterate.cli.options import dry_run_option, json_option, layer_from_options, name_argument, output_level
 from claude_iterate.core.reports import validation
-from claude_iterate.errors import UsageProblem
 from claude_iterate.workspace.files import atomic, versions
 from claude_iterate.workspace.files.versions import Snapshot
 from claude_iterate.workspace.layout import Layout
@@ -18,7 +17,7 @@ _MEANING = {
     validation.READY: "Claude can work from these instructions.",
     validation.NEEDS_REVISION: "Improve them first: claude-iterate edit {name}",
     validation.MAJOR_ISSUES: "Claude could not work from them. Improve them: claude-iterate edit {name}",
-    validation.INVALID: "There is no verdict: {problem}. Try again: claude-iterate validate {name}",
+    validation.INVALID: "{problem}. Try again: claude-iterate validate {name}",
 }
 
 
@@ -34,28 +33,26 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
 
     The report is validation-report.md in the workspace. Exit code 0 only for the verdict READY.
     """
-    from claude_iterate.engine.prompt_texts import read_instructions
-    from claude_iterate.operations.launch import Options, perform
+    from claude_iterate.cli.terminal.terminal_user import TerminalUser
+    from claude_iterate.operations.launch import launch
+    from claude_iterate.operations.run_options import Options
 
-    if verbose and quiet:
-        raise UsageProblem("Choose one of --verbose and --quiet.", "They exclude each other.")
     layout = invocation.project.layout(name)
-    read_instructions(layout)
     path = layout.folder / _REPORT
     before = versions.look(path)
     options = Options(
-        flags=flags_layer({"output": "verbose" if verbose else "quiet" if quiet else None}),
+        flags=layer_from_options({"output": output_level(verbose, quiet)}),
         dry_run=dry_run,
         as_json=as_json,
-        color=invocation.colour,
+        color=invocation.color,
         purpose="validate",
-        errand={"report_path": str(path)},
+        prompt_values={"report_path": str(path)},
     )
-    done = perform(invocation.project, layout, options)
+    done = launch(invocation.project, layout, options, TerminalUser())
     if done.exit_code:
         report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
     else:
-        report, found = _judged(layout, before, done.state.errand.text if done.state.errand else "")
+        report, found = _judged(layout, before, done.state.one_off.text if done.state.one_off else "")
     code = done.exit_code or (0 if found.verdict == validation.READY else 1)
     if as_json:
         output.document(
@@ -83,8 +80,9 @@ def _judged(layout: Layout, before: Snapshot, said: str) -> tuple[str | None, va
 
 def _tell(name: str, found: validation.Validation, as_json: bool) -> None:
     kind = {validation.READY: "good", validation.NEEDS_REVISION: "warning"}.get(found.verdict, "bad")
-    meaning = _MEANING[found.verdict].format(name=name, problem=found.problem)
+    verdict = "No verdict" if found.verdict == validation.INVALID else found.verdict
+    text = f"{verdict}: {_MEANING[found.verdict].format(name=name, problem=found.problem)}"
     if as_json:
-        output.note(f"{found.verdict}: {meaning}")
+        output.note(text)
     else:
-        output.result(f"{output.symbol(kind)} {found.verdict}: {meaning}")
+        output.result(f"{output.symbol(kind)} {text}")

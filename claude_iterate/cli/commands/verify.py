@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import flags_layer, json_option, name_argument, setting_option
+from claude_iterate.cli.options import (
+    dry_run_option,
+    json_option,
+    layer_from_options,
+    name_argument,
+    output_level,
+    setting_option,
+)
 from claude_iterate.core.settings.kinds import OWN_FILES
 from claude_iterate.errors import UsageProblem
 from claude_iterate.workspace.layout import Layout
+
+if TYPE_CHECKING:
+    from claude_iterate.views.evidence_view import EvidenceView
 
 
 @click.command("verify")
@@ -23,39 +33,38 @@ from claude_iterate.workspace.layout import Layout
 @click.option("-v", "--verbose", is_flag=True, help="Show Claude's words and tools as they come.")
 @click.option("-q", "--quiet", is_flag=True, help="Show errors only.")
 @click.option("--dangerously-skip-permissions", is_flag=True, help="Allow everything. For sandboxes; never saved.")
-@click.option("--dry-run", is_flag=True, help="Use the built-in fake Claude: no login, no cost.")
+@dry_run_option
 @json_option
 @click.pass_obj
-def command(invocation: Invocation, /, name: str, **given: Any) -> int:
+def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bool, **given: Any) -> int:
     """Prove that the task NAME is done: run the checks, then let Claude review the work with fresh context.
 
     Exit code 0 only for green checks and a fresh, well-formed, positive verdict.
     """
+    from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.engine.prompt_texts import read_instructions
-    from claude_iterate.operations.launch import Options, perform
-    from claude_iterate.views import evidence_view
+    from claude_iterate.operations.launch import launch
+    from claude_iterate.operations.run_options import Options
+    from claude_iterate.views import documents, evidence_view
 
-    if given["verbose"] and given["quiet"]:
-        raise UsageProblem("Choose one of --verbose and --quiet.", "They exclude each other.")
+    level = output_level(given["verbose"], given["quiet"])
     project = invocation.project
     layout = project.layout(name)
     read_instructions(layout)
-    level = "verbose" if given["verbose"] else "quiet" if given["quiet"] else None
     options = Options(
-        flags=flags_layer({"verification.depth": given["verification.depth"], "output": level}),
+        flags=layer_from_options({"verification.depth": given["verification.depth"], "output": level}),
         skip_permissions=given["dangerously_skip_permissions"],
         dry_run=given["dry_run"],
-        as_json=given["as_json"],
-        color=invocation.colour,
+        as_json=as_json,
+        color=invocation.color,
         purpose="verify",
         report=_report_path(layout, given["report_path"]) if given["report_path"] else "",
     )
-    done = perform(project, layout, options)
-    proof = evidence_view.of_run(layout, done.run) or {}
-    report = _report(proof) if given["show_report"] or given["as_json"] else None
-    if given["as_json"]:
-        status = {True: "pass", False: "fail", None: "not_run"}[proof.get("passed")]
-        output.document({"workspace": name, "status": status, "exitCode": done.exit_code, **proof, "report": report})
+    done = launch(project, layout, options, TerminalUser())
+    proof = evidence_view.of_run(layout, done.run) or evidence_view.EvidenceView(done.run)
+    report = _report(proof) if show_report or as_json else None
+    if as_json:
+        output.document(documents.ended_verification(name, done.exit_code, proof, report))
     elif report is not None:
         output.result(output.foreign(report))
     return done.exit_code
@@ -76,12 +85,12 @@ def _report_path(layout: Layout, given: str) -> str:
     return str(path)
 
 
-def _report(proof: dict[str, Any]) -> str | None:
+def _report(proof: EvidenceView) -> str | None:
     """The text of the review's report, if it wrote one that counts."""
-    review = proof.get("review")
     from claude_iterate.workspace.files import foreign
 
-    if review is None or review["verdict"] not in {"verified", "incomplete"}:
+    review = proof.review
+    if review is None or review.verdict not in {"verified", "incomplete"}:
         return None
-    found = foreign.read(Path(review["report"]))
+    found = foreign.read(Path(review.report))
     return found.decode("utf-8", "replace") if found is not None else None

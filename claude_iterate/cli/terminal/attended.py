@@ -1,6 +1,6 @@
-"""Attended mode: before each iteration a person says go, skip or stop, and may leave a note.
+"""Attended mode: before each iteration the user says go, skip or stop, and may leave a note.
 
-Asking never waits: the engine asks again and again what was answered so far, and meanwhile heeds signals and requests.
+Asking never blocks: the engine polls for the answer, and meanwhile handles signals and requests.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import sys
 import click
 
 from claude_iterate.cli import output
-from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.core.events import Requested
+from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.errors import ExpectedError, UsageProblem
+from claude_iterate.errors import ExpectedError
 from claude_iterate.system import terminals
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import notes
@@ -37,23 +37,23 @@ class Question:
         if self._asked != number:
             self._asked = number
             self._unread = b""
-            terminals.forget_typed(self._handle)  # what was typed before the question is no answer to it
+            terminals.forget_typed(self._handle)  # what was typed before the question does not answer it
             self._prompt()
         typed = terminals.typed(self._handle)
         if typed is None:
-            # Nobody is there any more, and nobody's consent is none.
-            return [Requested("stop", "answer")]
+            # The terminal is gone, so no answer can come: the run must not go on without one.
+            return [Requested(Verb.STOP, "answer")]
         *lines, self._unread = (self._unread + typed).split(b"\n")
         for line in lines:
             if verb := self._understood(line.decode("utf-8", "replace").strip()):
-                # Asked anew if the same iteration comes up again, for example after a pause.
+                # Ask again if the same iteration comes up again, for example after a pause.
                 self._asked = 0
-                return [Requested(verb, "answer")]
+                return [Requested(Verb(verb), "answer")]
             self._prompt()
         return []
 
     def held(self, state: RunState) -> list[Requested]:
-        """In a pause nobody waits for an answer: afterwards it is asked anew, and what was typed meanwhile is none."""
+        """After a pause the question is asked again; what was typed during the pause does not count."""
         if state.paused:
             self._asked = 0
         return []
@@ -73,14 +73,5 @@ class Question:
             return ""
         verb = _VERBS.get(line.lower(), "")
         if not verb:
-            output.warn(f"{output.printable(line)!r} is none of the answers.")
+            output.warn(f"{output.printable(line)!r} is not one of the answers.")
         return verb
-
-
-def refuse_without_terminal() -> None:
-    """Attended, with nobody to ask, would be unattended."""
-    if not on_terminal():
-        raise UsageProblem(
-            "Attended mode asks before each iteration, and there is no terminal to ask on.",
-            "Run it on a terminal, or without --attended (setting `attended`).",
-        )

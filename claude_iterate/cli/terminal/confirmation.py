@@ -1,4 +1,4 @@
-"""Asks before something is deleted. Without a terminal there is nobody to ask, so it must have been said already."""
+"""Asks before something is deleted. Without a terminal the user must have confirmed it with a flag."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.errors import UsageProblem
 
 
-def given(what: str, question: str, again: str, warning: str = "") -> bool:
-    """True for a yes. `again` is the command that does not ask; it is the advice where nobody can be asked."""
+def confirmed(what: str, question: str, again: str, warning: str = "") -> bool:
+    """True for a yes. `again` is the command that does not ask; it is the advice where there is no terminal."""
     if not on_terminal():
         raise UsageProblem(
             f"Deleting {what} must be confirmed, and there is no terminal to ask on.", f"If you are sure: {again}"

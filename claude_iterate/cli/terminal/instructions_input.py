@@ -1,4 +1,4 @@
-"""Where instructions come from: a file or standard input, byte for byte, or a person's editor."""
+"""Where instructions come from: a file or standard input, byte for byte, or the user's editor."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ leave everything as it was.
 
 
 def obtain(name: str, source: str | None, before: bytes | None) -> bytes | None:
-    """The instructions, or None when a person saved nothing. Bad input is a UsageProblem."""
+    """The instructions, or None when the user saved nothing. Bad input is a UsageProblem."""
     if source is not None and source != "-":
         return _good(_from_file(source), source)
     if source == "-" or not on_terminal():

@@ -1,4 +1,4 @@
-"""Keys while a run is shown on a terminal: the same requests as those of the commands, with one letter each."""
+"""Keys while a run is shown on a terminal: the same requests as the commands make, with one letter each."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from collections.abc import Iterator
 
 from claude_iterate.cli import output
 from claude_iterate.core.events import Requested
+from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.system import terminals
 
 HELP = "Keys: p pause or resume · s stop after this iteration · n end it now, next · r retry now · ? help"
-_VERBS = {"s": "stop", "n": "skip", "r": "retry"}
+_VERBS = {"s": Verb.STOP, "n": Verb.SKIP, "r": Verb.RETRY}
 _KNOWN = frozenset("psnr?")
 
 
@@ -35,20 +36,20 @@ class Keys:
             if key == "?":
                 self._help()
             elif key == "p":
-                requests.append(Requested("resume" if paused else "pause", "key"))
+                requests.append(Requested(Verb.RESUME if paused else Verb.PAUSE, "key"))
                 paused = not paused
             else:
                 requests.append(Requested(_VERBS[key], "key"))
         return requests
 
     def _help(self) -> None:
-        """In the place of the live line, which then goes on below."""
+        """Replaces the live line, which continues below."""
         output.note("\r" + HELP.ljust(shutil.get_terminal_size().columns - 1))
 
 
 @contextlib.contextmanager
 def listening() -> Iterator[Keys]:
-    """The keyboard of the terminal we run on, letter by letter."""
+    """Reads the keyboard of the terminal, key by key."""
     handle = sys.stdin.fileno()
     with terminals.single_keys(handle):
         output.note("Press ? for keys.")

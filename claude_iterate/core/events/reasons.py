@@ -34,7 +34,7 @@ ENDINGS: dict[Reason, Ending] = {
     "completed": Ending(0, 0, "The agent reported completion.", good=True),
     "max_iterations": Ending(0, 3, "The allowed number of iterations is used up.", good=True),
     "stagnation": Ending(0, 4, "Iterative mode: several iterations in a row did no work.", good=True),
-    "blocked": Ending(1, 5, "The agent says that it needs a person."),
+    "blocked": Ending(1, 5, "The agent says that it needs help."),
     "verification_failed": Ending(1, 5, "The agent claimed completion, and the proof failed."),
     "agent_failed": Ending(
         1, 6, "Claude crashed, hung, was misconfigured, not logged in or not allowed to work; or the disk is full."
@@ -42,8 +42,8 @@ ENDINGS: dict[Reason, Ending] = {
     "budget": Ending(1, 7, "The money allowed for the workspace is spent."),
     "duration": Ending(1, 7, "The time allowed for the run is over."),
     "usage_limit": Ending(1, 7, "The provider's usage limit is reached."),
-    "reserve": Ending(1, 7, "Less of a usage window is left than is to be kept."),
-    "stopped": Ending(0, 8, "Somebody said stop.", good=True),
+    "reserve": Ending(1, 7, "Less of a usage window is left than `limits.reserve` keeps."),
+    "stopped": Ending(0, 8, "A stop was asked for.", good=True),
     "interrupted": Ending(130, 130, "Ctrl-C."),
     "terminated": Ending(143, 143, "SIGTERM or SIGHUP."),
 }

@@ -1,4 +1,4 @@
-"""Events that stand for what Claude prints: past-tense facts, one struct each."""
+"""Events that stand for what Claude prints, and what they are made of."""
 
 from __future__ import annotations
 
@@ -6,7 +6,30 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.events.results import Denial, Tokens
+
+class Tokens(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tokens by kind, as Claude's last result of a process counts them."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_creation: int = 0
+
+    def __add__(self, other: Tokens) -> Tokens:
+        """Sum over processes."""
+        return Tokens(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_creation + other.cache_creation,
+        )
+
+
+class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A tool call that Claude was not allowed to make."""
+
+    tool: str
+    detail: str = ""
 
 
 class SessionOpened(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -16,7 +39,6 @@ class SessionOpened(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
     model: str = ""
     version: str = ""
     permission_mode: str = ""
-    credential: str = ""
     problems: tuple[str, ...] = ()
 
 
@@ -52,6 +74,25 @@ class ToolCalled(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     name: str
     input: dict[str, Any] = {}
     parent: str = ""
+
+
+_TELLING = (
+    "command",
+    "file_path",
+    "notebook_path",
+    "pattern",
+    "path",
+    "url",
+    "description",
+    "query",
+    "subject",
+    "skill",
+)
+
+
+def telling(values: dict[str, Any]) -> tuple[str, str]:
+    """The key and the value of a tool's input that say best what the call is about; two empty texts if none does."""
+    return next(((key, value) for key in _TELLING if (value := values.get(key)) and isinstance(value, str)), ("", ""))
 
 
 class ToolAnswered(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -109,15 +150,14 @@ class AgentNoted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
 
 
 class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude's own word on how it went. There may be several in one process; the last one counts. `untold`: it tells
-    no cost that can be read."""
+    """Claude's own word on how it went. There may be several in one process; the last one counts. `untold`: it
+    names no cost that can be read."""
 
     subtype: str = ""
     is_error: bool = False
     text: str = ""
     errors: tuple[str, ...] = ()
     api_error_status: int | None = None
-    terminal_reason: str = ""
     session: str = ""
     turns: int = 0
     cost_usd: float = 0.0
@@ -129,7 +169,7 @@ class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
 
 
 class GarbageSeen(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A line of output that is no event: kept, shown, never fatal."""
+    """A line of output that is not an event: kept, shown, never fatal."""
 
     text: str
     bytes: int = 0

@@ -8,66 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, tzinfo
 from typing import NamedTuple
 
-from claude_iterate.core.events import CutStarted, LimitReported, Outcome, ResultReported
+from claude_iterate.core.events import LimitReported, Outcome
+from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.formats import duration, shortened
-from claude_iterate.core.outcomes import denials, usage_limits
-
-
-class Evidence(NamedTuple):
-    """What is known of a call when it is over. `wrote_status`: the agent wrote a valid report in it; `began`: Claude
-    opened a session, so it had started well; `retrying`: the last that it told was that it tries the API again."""
-
-    result: ResultReported | None = None
-    exit_code: int = 0
-    cut: CutStarted | None = None
-    rejected: LimitReported | None = None
-    error_said: str = ""
-    stderr: str = ""
-    wrote_status: bool = False
-    now: float = 0.0
-    local: tzinfo | None = UTC
-    patterns: tuple[str, ...] = ()
-    resumed: bool = False
-    began: bool = False
-    retrying: bool = False
-
-    @property
-    def words(self) -> str:
-        """Claude's own words about what went wrong, from its error channels only. Once it works, what comes on stderr
-        may be a hook's or a server's word, and proves nothing."""
-        return self._told or ("" if self.began else self.stderr.strip())
-
-    @property
-    def heard(self) -> str:
-        """All that a person may want to read about a failure."""
-        return self._told or self.stderr.strip()
-
-    @property
-    def _told(self) -> str:
-        if self.result is not None and self.result.is_error:
-            said = self.result.text or "; ".join(self.result.errors)
-            if said:
-                return said
-        return self.error_said
-
-    @property
-    def status(self) -> int | None:
-        """The HTTP status Claude reported, if any."""
-        return self.result.api_error_status if self.result else None
-
-    @property
-    def failed(self) -> bool:
-        """True when Claude itself says that it failed, or said nothing at all."""
-        return self.result is None or self.result.is_error
+from claude_iterate.core.outcomes import denials, reset_times, usage_limits
+from claude_iterate.core.outcomes.evidence import Evidence
 
 
 class Class(NamedTuple):
     """One row of the table: a class of outcome and what it means for the run."""
 
-    kind: str
+    kind: Kind
     meaning: str
     advice: str
     holds: Callable[[Evidence], bool]
@@ -111,7 +64,7 @@ def _window_is_used_up(limit: LimitReported | None) -> bool:
 
 
 def _is_transient(evidence: Evidence) -> bool:
-    if evidence.retrying and (_cut_by(evidence, "idle") or _cut_by(evidence, "timeout")):
+    if evidence.retrying and (_cut_by(evidence, Cause.IDLE) or _cut_by(evidence, Cause.TIMEOUT)):
         return True  # a network that swallows everything is not this task's failure
     status = evidence.status or 0
     return evidence.failed and (status in _BUSY or 500 <= status < 600 or _transient_words(evidence))
@@ -128,7 +81,7 @@ def _is_refused(evidence: Evidence) -> bool:
 
 
 def _limit_is_reached(evidence: Evidence) -> bool:
-    """The structured word goes first; a login that does not hold is no limit. A good result cannot be one, unless
+    """The structured word goes first; a login that does not hold is not a limit. A good result cannot be one, unless
     Claude's exit code takes it back."""
     if evidence.failed and _usage_words(evidence):
         return True
@@ -140,10 +93,10 @@ def _is_ok(evidence: Evidence) -> bool:
     """A good last result. An exit code spoils it only when nothing was written: MCP trouble exits 1 after success."""
     if evidence.failed:
         return False
-    return evidence.exit_code == 0 or evidence.wrote_status or _cut_by(evidence, "lingering")
+    return evidence.exit_code == 0 or evidence.wrote_status or _cut_by(evidence, Cause.LINGERING)
 
 
-def _cut_by(evidence: Evidence, cause: str) -> bool:
+def _cut_by(evidence: Evidence, cause: Cause) -> bool:
     return evidence.cut is not None and evidence.cut.cause == cause
 
 
@@ -157,95 +110,95 @@ def _denied(evidence: Evidence) -> bool:
 
 
 CLASSES: tuple[Class, ...] = (
-    Class("interrupted", "We ended it because somebody asked.", "", lambda e: _cut_by(e, "stopped")),
-    Class("skipped", "We ended it because somebody said skip.", "", lambda e: _cut_by(e, "skip")),
-    Class("rebooted", "We ended it because somebody said reboot.", "", lambda e: _cut_by(e, "reboot")),
+    Class(Kind.INTERRUPTED, "The run ended it because a stop was asked for.", "", lambda e: _cut_by(e, Cause.STOPPED)),
+    Class(Kind.SKIPPED, "The run ended it because the user said `skip`.", "", lambda e: _cut_by(e, Cause.SKIP)),
+    Class(Kind.REBOOTED, "The run ended it because the user said `reboot`.", "", lambda e: _cut_by(e, Cause.REBOOT)),
     Class(
-        "denied",
+        Kind.DENIED,
         "A tool was not allowed and no report was written.",
         "Allow it: {rules}",
         _denied,
     ),
-    Class("ok", "Claude finished.", "", _is_ok),
-    Class("max_turns", "The turn limit ended it: a normal end.", "", _subtype("error_max_turns")),
+    Class(Kind.OK, "Claude finished.", "", _is_ok),
+    Class(Kind.MAX_TURNS, "The turn limit ended it: a normal end.", "", _subtype("error_max_turns")),
     Class(
-        "budget",
+        Kind.BUDGET,
         "The money for this iteration is spent.",
         "Raise `limits.max_cost_usd` or `limits.max_cost_per_iteration_usd`.",
         _subtype("error_max_budget_usd"),
     ),
     Class(
-        "idle",
+        Kind.IDLE,
         "Claude was silent for too long.",
         "Raise `timeouts.idle` if such silence is normal for this task.",
-        lambda e: _cut_by(e, "idle") and not e.retrying,
+        lambda e: _cut_by(e, Cause.IDLE) and not e.retrying,
     ),
     Class(
-        "timeout",
+        Kind.TIMEOUT,
         "The iteration took too long.",
         "Raise `timeouts.iteration` or make the items smaller.",
-        lambda e: _cut_by(e, "duration") or (_cut_by(e, "timeout") and not e.retrying),
+        lambda e: _cut_by(e, Cause.DURATION) or (_cut_by(e, Cause.TIMEOUT) and not e.retrying),
     ),
     Class(
-        "usage_limit",
+        Kind.USAGE_LIMIT,
         "The provider's usage limit is reached.",
         "Run again after the reset; nothing is lost.",
         _limit_is_reached,
     ),
     Class(
-        "billing",
+        Kind.BILLING,
         "The account cannot pay.",
         "Add credit, or log in with a subscription: claude /login",
         _billing_words,
     ),
     Class(
-        "auth",
+        Kind.AUTH,
         "Claude is not logged in.",
         "Log in: run `claude` and type /login; for servers: claude setup-token",
         lambda e: e.failed and (e.status in {401, 403} or _auth_words(e)),
     ),
     Class(
-        "session",
+        Kind.SESSION,
         "The session cannot go on: unknown, poisoned or too full.",
         "The same iteration is done again with a fresh session.",
         _session_is_spoilt,
     ),
     Class(
-        "config",
+        Kind.CONFIG,
         "Claude cannot work with these settings.",
         "Check `claude.model`, `claude.args` and `claude.command`: claude-iterate config --keys",
         lambda e: e.failed and (e.status == 404 or _config_words(e)),
     ),
     Class(
-        "refused",
+        Kind.REFUSED,
         "The API refused the request: too long, or not well made.",
         "If it was too long, make the items smaller. The next iteration begins with fresh context.",
         _is_refused,
     ),
     Class(
-        "transient",
+        Kind.TRANSIENT,
         "The API or the network failed.",
         "Run again in some minutes; nothing is lost.",
         _is_transient,
     ),
     Class(
-        "crash",
+        Kind.CRASH,
         "Claude ended without a good result.",
         "See the log; `claude-iterate doctor` checks the installation.",
         lambda _: True,
     ),
 )
 
-FINE = frozenset({"ok", "max_turns", "skipped"})
-"""Outcomes that are no failure: running into the turn limit is a normal end."""
+FINE = frozenset({Kind.OK, Kind.MAX_TURNS, Kind.SKIPPED})
+"""Outcomes that are not failures: running into the turn limit is a normal end."""
 
-RETRIED = frozenset({"usage_limit", "transient", "session", "rebooted"})
-"""Nobody's failure: the same iteration is done again, after a wait if the provider was to blame."""
+RETRIED = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.SESSION, Kind.REBOOTED})
+"""Not failures either: the same iteration is done again, after a wait if the provider was to blame."""
 
-COUNTED_FAILURES = frozenset({"crash", "timeout", "idle", "refused", "budget"})
+COUNTED_FAILURES = frozenset({Kind.CRASH, Kind.TIMEOUT, Kind.IDLE, Kind.REFUSED, Kind.BUDGET})
 """Failures that may pass by themselves: the run goes on until `stop.failures` of them came in a row."""
 
-ENDING_FAILURES = frozenset({"billing", "auth", "config"})
+ENDING_FAILURES = frozenset({Kind.BILLING, Kind.AUTH, Kind.CONFIG})
 """Failures that end the run at once, with their advice."""
 
 
@@ -253,35 +206,38 @@ def classify(evidence: Evidence) -> Outcome:
     """The first class that holds, with Claude's own words."""
     found = next(row for row in CLASSES if row.holds(evidence))
     advice = found.advice
-    if found.kind == "denied" and evidence.result is not None:
+    if found.kind == Kind.DENIED and evidence.result is not None:
         advice = advice.format(rules=denials.flags(evidence.result.denials))
-    if found.kind in {"config", "auth"} and "cannot be used with root" in evidence.words:
+    if found.kind in {Kind.CONFIG, Kind.AUTH} and "cannot be used with root" in evidence.words:
         advice = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
-    if found.kind == "auth" and "api key" in evidence.words.lower():
+    if found.kind == Kind.AUTH and "api key" in evidence.words.lower():
         advice = "Check ANTHROPIC_API_KEY in the environment or in `claude.env`, or unset it to use your login."
-    resets_at, window = _reset(evidence) if found.kind == "usage_limit" else (None, "")
+    resets_at, window = _reset(evidence) if found.kind == Kind.USAGE_LIMIT else (None, "")
     return Outcome(found.kind, _message(found, evidence), advice, resets_at, window)
 
 
 def _reset(evidence: Evidence) -> tuple[float | None, str]:
     """When the limit ends, from the structured event first, then from the words; and which window it is."""
-    told = evidence.rejected
-    moment = usage_limits.plausible(told.resets_at, evidence.now) if told else None
-    moment = moment or usage_limits.reset_in(evidence.words, evidence.now, evidence.local)
-    return moment, told.window if told else ""
+    limit = evidence.rejected
+    moment = reset_times.plausible(limit.resets_at, evidence.now) if limit else None
+    moment = moment or reset_times.reset_in(evidence.words, evidence.now, evidence.zones)
+    return moment, limit.window if limit else ""
+
+
+_TOO_LONG = frozenset({Cause.IDLE, Cause.TIMEOUT, Cause.DURATION})
 
 
 def _message(found: Class, evidence: Evidence) -> str:
-    if found.kind in {"ok", "max_turns", "interrupted", "skipped", "rebooted"}:
+    if found.kind in {Kind.OK, Kind.MAX_TURNS, Kind.INTERRUPTED, Kind.SKIPPED, Kind.REBOOTED}:
         return ""
-    if found.kind == "denied" and evidence.result is not None:
+    if found.kind == Kind.DENIED and evidence.result is not None:
         return "not allowed: " + ", ".join(denials.rules(evidence.result.denials))
-    if evidence.cut is not None and evidence.cut.cause in {"idle", "timeout", "duration"}:
+    if evidence.cut is not None and evidence.cut.cause in _TOO_LONG:
         doing = f" ({evidence.cut.doing})" if evidence.cut.doing else ""
-        verb = "silent for" if evidence.cut.cause == "idle" else "ran for"
+        verb = "silent for" if evidence.cut.cause == Cause.IDLE else "ran for"
         return f"{verb} {duration(evidence.cut.after)}{doing}"
     words = _first_lines(evidence.heard)
-    if found.kind == "crash":
+    if found.kind == Kind.CRASH:
         return f"{_ending(evidence)}{': ' + words if words else ''}"
     return words or found.meaning
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 
 from claude_iterate.core.events import Denial
 
@@ -16,8 +17,13 @@ def rules(denials: tuple[Denial, ...]) -> tuple[str, ...]:
 
 
 def flags(denials: tuple[Denial, ...]) -> str:
-    """The flags of `run` that add the rules, for a shell."""
-    return " ".join(f"--allow {shlex.quote(rule)}" for rule in rules(denials))
+    """The flags of `run` that would have allowed it, for a shell."""
+    return as_flags(rules(denials))
+
+
+def as_flags(found: Iterable[str]) -> str:
+    """The flags of `run` that add these rules, for a shell."""
+    return " ".join(f"--allow {shlex.quote(rule)}" for rule in found)
 
 
 def _rules(denial: Denial) -> list[str]:

@@ -15,7 +15,7 @@ _FIELD = re.compile(r"[ \t]*([A-Z_]{1,60})[ \t]*:(.*)")
 _STATES = frozenset({"IN_PROGRESS", "COMPLETE", "BLOCKED"})
 _BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\](?=\s|$)")
 _FENCE = re.compile(r"^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
-"""The marks of a fence, and what follows them. Backquotes after backquotes are code within a line, and no fence."""
+"""The marks of a fence, and what follows them. Backquotes after backquotes are code within a line, not a fence."""
 
 
 def from_block(message: str) -> Reading | None:
@@ -30,7 +30,7 @@ def from_block(message: str) -> Reading | None:
     done = _count(fields, "TASKS_COMPLETED_THIS_LOOP", problems) + _count(fields, "FILES_MODIFIED", problems)
     advice = fields.get("RECOMMENDATION") or None
     status = Status(
-        # Who is blocked may want to leave, but has not finished.
+        # A blocked agent may want to end the loop, but has not finished.
         complete=state == "COMPLETE" or (state != "BLOCKED" and fields.get("EXIT_SIGNAL", "").lower() == "true"),
         worked=done > 0,
         summary=advice,
@@ -82,5 +82,5 @@ def _count(fields: dict[str, str], name: str, problems: list[str]) -> int:
     text = fields.get(name, "0")
     if text.isdecimal() and len(text) < 10:
         return int(text)
-    problems.append(f"LOOP_STATUS: {name} is no whole number")
+    problems.append(f"LOOP_STATUS: {name} is not a whole number")
     return 0

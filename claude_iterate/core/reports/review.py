@@ -56,7 +56,7 @@ def read(text: str, identity: str, answer: str = "") -> Review:
 
 
 def _trouble(text: str, lines: list[str], identity: str, ends_with_verdict: bool) -> str:
-    """Why this is no report of this review at all; empty when it is."""
+    """Why this is not a report of this review at all; empty when it is."""
     if _IDENTITY.findall(text) != [identity]:
         return "the report does not name this review"
     count = len(_ANY_VERDICT.findall(text))

@@ -1,6 +1,6 @@
 """What the agent reports in `.status.json`: parse it leniently, compare two reports, describe the change.
 
-A wrong optional field costs a warning and never hides `complete`. Reading the file is somebody else's job.
+A wrong optional field costs a warning and never hides `complete`. Reading the file is not done here.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
     phase: str | None = None
     blocked: str | None = None
     blockers: tuple[str, ...] = ()
-    notes: str | None = None
-    last_updated: str | None = None
     source: str = "file"
 
     @property
@@ -39,7 +37,7 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What came of reading a report: the status, or why there is none, and what was odd about it."""
+    """The result of reading a report: the status, or why there is none, and what was odd about it."""
 
     status: Status | None
     problems: tuple[str, ...] = ()
@@ -50,8 +48,6 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 
     items: int = 0
     total: int = 0
-    now_complete: bool = False
-    said_something_new: bool = False
 
 
 def parse(data: bytes) -> Reading:
@@ -89,9 +85,9 @@ def _read_fields(document: dict[str, Any]) -> Reading:
         phase=_optional(document, "phase", str, problems),
         blocked=_blocked(blocked, blockers, problems),
         blockers=tuple(str(item) for item in blockers),
-        notes=_optional(document, "notes", str, problems),
-        last_updated=_optional(document, "lastUpdated", str, problems),
     )
+    for key in ("notes", "lastUpdated"):  # allowed in a report, and used by no one
+        _optional(document, key, str, problems)
     return Reading(status, tuple(problems))
 
 
@@ -129,7 +125,7 @@ def _progress(value: Any, problems: list[str]) -> tuple[int | None, int | None]:
 
 
 def _is_count(value: Any) -> bool:
-    """A whole number in JSON clothes; 3.0 is accepted, true is not."""
+    """A JSON number with an integer value; 3.0 is accepted, true is not."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return 0 <= value < 1e12 and float(value).is_integer()
@@ -138,18 +134,13 @@ def _is_count(value: Any) -> bool:
 def compare(before: Status | None, now: Status) -> Change | None:
     """What is new, or None when nothing but the timestamp moved."""
     if before is None:
-        return Change(now.completed or 0, now.total or 0, now.complete, said_something_new=True)
-    change = Change(
-        items=(now.completed or 0) - (before.completed or 0),
-        total=(now.total or 0) - (before.total or 0),
-        now_complete=now.complete and not before.complete,
-        said_something_new=_words(now) != _words(before) or now.complete != before.complete,
-    )
-    return change if change != Change() else None
+        return Change(now.completed or 0, now.total or 0)
+    change = Change((now.completed or 0) - (before.completed or 0), (now.total or 0) - (before.total or 0))
+    return change if change != Change() or _words(now) != _words(before) else None
 
 
 def _words(status: Status) -> tuple[object, ...]:
-    return status.summary, status.phase, status.blocked, status.blockers, status.worked
+    return status.complete, status.summary, status.phase, status.blocked, status.blockers, status.worked
 
 
 def describe(status: Status, change: Change | None = None) -> str:

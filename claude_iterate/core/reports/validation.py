@@ -1,4 +1,4 @@
-"""Reads the verdict of a validation report. Exactly one verdict line, of three words, that the grades do not belie.
+"""Reads the verdict of a validation report. It needs exactly one verdict line, consistent with the grades.
 
 READY needs a readable grade for each of the ten criteria. Whatever is odd makes the report invalid, never ready.
 """
@@ -18,7 +18,7 @@ _MARKS = r"[ \t>*_`#-]*"
 _LINE = re.compile(rf"^{_MARKS}VERDICT:(.*)$", re.MULTILINE)
 
 CRITERIA, REQUIRED = 10, 7
-"""The first seven are required, the others recommended: so say the prompts."""
+"""The first seven are required, the others recommended: as the prompts say."""
 PASS, PARTIAL, FAIL = "pass", "partial", "fail"
 # A heading, an item, a row of a table; not a quotation.
 _CRITERION = re.compile(
@@ -79,5 +79,5 @@ def _borne_out(graded: dict[int, str]) -> tuple[str, str]:
 
 
 def holds_verdict(text: str) -> bool:
-    """True when a text that is no report could stand in for one."""
+    """True when a text that is not a report could be taken for one."""
     return _LINE.search(text) is not None

@@ -1,16 +1,26 @@
 """What happens next: an ordered tuple of small rules over state and facts. The documentation's table is this one.
 
-Between iterations the first rule with an opinion wins. While Claude works, `core.running` rules.
+Between iterations the first rule with an opinion wins. While Claude works, `core.rules.during` decides.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 
-from claude_iterate.core.formats import duration, money
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
-from claude_iterate.core.rules.verdicts import Ask, Begin, Facts, Finish, RunErrand, Verdict, Verify, Wait
+from claude_iterate.core.rules.breaker import (
+    agent_is_blocked,
+    denied_again,
+    failure_ends_the_run,
+    iterations_are_used_up,
+    money_is_spent,
+    stagnated,
+    time_is_up,
+    too_many_failures,
+)
+from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verdict, Verify, Wait
 from claude_iterate.core.rules.waits import (
     api_is_in_trouble,
     limit_is_reached,
@@ -18,27 +28,32 @@ from claude_iterate.core.rules.waits import (
     reserve_is_reached,
     wait_is_on,
 )
+from claude_iterate.core.state.requests import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 
 Between = Callable[[RunState, Facts], Verdict | None]
 
 
-def errand(state: RunState, facts: Facts) -> Verdict | None:
-    """`setup`, `edit` and `validate` make one call and are done: **completed**, or **agent_failed** if it failed."""
-    if not facts.only_errand:
+def workspace_is_gone(state: RunState, facts: Facts) -> Verdict | None:
+    """The workspace's folder was deleted, renamed or moved: **agent_failed**."""
+    if not facts.workspace_gone:
         return None
-    if state.errand is None:
-        return RunErrand() if state.stop is None else None
-    outcome = state.errand.outcome
-    if state.stop is not None and outcome.kind == "interrupted":
+    how = "It was deleted, renamed or moved, perhaps by a command of the run (see `verification.checks`)."
+    return Finish("agent_failed", f"the workspace's folder is gone: {facts.workspace_gone}", how)
+
+
+def one_off_call(state: RunState, facts: Facts) -> Verdict | None:
+    """`setup`, `edit` and `validate` make one call and are done: **completed**, or **agent_failed** if it failed."""
+    if not facts.only_one_off:
+        return None
+    if state.one_off is None:
+        return MakeOneOffCall() if state.stop is None else None
+    outcome = state.one_off.outcome
+    if state.stop is not None and outcome.kind == Kind.INTERRUPTED:
         return None
     if outcome.kind in FINE:
         return Finish("completed")
     return Finish("agent_failed", outcome.message, outcome.advice)
-
-
-def _claims_completion(state: RunState) -> bool:
-    return state.last_status is not None and state.last_status.complete
 
 
 def completed(state: RunState, facts: Facts) -> Verdict | None:
@@ -46,9 +61,10 @@ def completed(state: RunState, facts: Facts) -> Verdict | None:
     **completed**."""
     if facts.only_verify:
         return Finish("completed", "verified") if state.proof is not None and state.proof.passed else None
-    if _claims_completion(state) and (not facts.proof_wanted or (state.proof is not None and state.proof.passed)):
-        return Finish("completed", (state.last_status.summary or "") if state.last_status else "")
-    return None
+    status = state.last_status
+    if status is None or not status.complete or (facts.proof_wanted and not (state.proof and state.proof.passed)):
+        return None
+    return Finish("completed", status.summary or "")
 
 
 def stop_was_asked(state: RunState, facts: Facts) -> Verdict | None:
@@ -68,109 +84,45 @@ _NOT_YET = RETRIED | ENDING_FAILURES
 def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
     """The agent reported `complete: true` and checks or a review are wanted: look for ourselves. A review that cannot
     be paid any more is not begun: **budget**."""
-    if state.proof is not None or not (facts.only_verify or (facts.proof_wanted and _claims_completion(state))):
+    if state.proof is not None or not (facts.only_verify or (facts.proof_wanted and claim_is_open(state))):
         return None
     if state.wait is not None or (state.last_outcome is not None and state.last_outcome.kind in _NOT_YET):
         return None
     if state.paused and not facts.only_verify:
-        return Wait(float("inf"))  # a proof costs time and money, and somebody said to hold
+        return Wait(float("inf"))  # a proof costs time and money, and the user said to hold
     if not facts.review_wanted:
-        return Verify(state.claims + 1)
-    return money_is_spent(state, facts) or pace_is_kept(state, facts) or Verify(state.claims + 1)
+        return Verify(state.claim.judged + 1)
+    return money_is_spent(state, facts) or pace_is_kept(state, facts) or Verify(state.claim.judged + 1)
 
 
 def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
     """The proof failed, and `verification.max_attempts` claims were made or `resume_on_fail` is off:
     **verification_failed**."""
-    if state.proof is None or state.proof.passed or (not facts.only_verify and state.claims < facts.claims_allowed):
+    if state.proof is None or state.proof.passed:
         return None
-    return Finish("verification_failed", state.proof.findings, "Help it along, then run again. Evidence: show")
-
-
-def agent_is_blocked(state: RunState, facts: Facts) -> Verdict | None:
-    """The agent reported `blocked`: **blocked**, with its reason."""
-    if state.last_status is not None and state.last_status.blocked:
-        return Finish("blocked", state.last_status.blocked, "Help it (INSTRUCTIONS.md, files), then run again.")
-    return None
-
-
-def failure_ends_the_run(state: RunState, facts: Facts) -> Verdict | None:
-    """Login, billing, settings: **agent_failed** at once; an iteration that spent what the workspace had left:
-    **budget**. One that spent only `limits.max_cost_per_iteration_usd` is a failure like others."""
-    outcome = state.last_outcome
-    if outcome is None:
+    if state.claim.judged < facts.claims_allowed and not facts.only_verify:
         return None
-    if outcome.kind == "budget" and facts.max_cost_per_iteration_usd is None:
-        return Finish("budget", outcome.message, outcome.advice)
-    return Finish("agent_failed", outcome.message, outcome.advice) if outcome.kind in ENDING_FAILURES else None
-
-
-def denied_again(state: RunState, facts: Facts) -> Verdict | None:
-    """Two iterations in a row were denied the same tools and got no further: **agent_failed**, with the rule to
-    add."""
-    if state.denials < 2:
-        return None
-    rules = state.denied.split("\n")
-    flags = " ".join(f"--allow {shlex.quote(rule)}" for rule in rules)
-    return Finish("agent_failed", f"not allowed: {', '.join(rules)}", f"Allow it: {flags}")
-
-
-def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
-    """`stop.failures` crashes, hangs or time-outs in a row: **agent_failed**."""
-    outcome = state.last_outcome
-    if outcome is None or not 0 < facts.failures_allowed <= state.failures:
-        return None
-    times = "1 iteration" if state.failures == 1 else f"{state.failures} iterations in a row"
-    return Finish("agent_failed", f"{times} failed; the last: {outcome.message}", outcome.advice)
-
-
-def stagnated(state: RunState, facts: Facts) -> Verdict | None:
-    """Iterative mode, `worked: false` in `stagnation_threshold` iterations in a row: **stagnation**."""
-    if facts.stagnates and 0 < facts.stagnation_threshold <= state.idle_iterations:
-        return Finish("stagnation", str(state.idle_iterations))
-    return None
-
-
-def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
-    """The workspace cost `limits.max_cost_usd` or more: **budget**."""
-    # A millionth more or less is a matter of how computers add.
-    if facts.max_cost_usd is not None and state.total_cost_usd + 1e-6 >= facts.max_cost_usd:
-        figures = f"{money(state.total_cost_usd)} of {money(facts.max_cost_usd)} spent"
-        return Finish("budget", figures, "Raise `limits.max_cost_usd` (or --max-cost) and run again.")
-    return None
-
-
-def time_is_up(state: RunState, facts: Facts) -> Verdict | None:
-    """The run took `limits.max_duration` or more: **duration**."""
-    if facts.max_duration is not None and facts.now + state.elapsed_before >= facts.max_duration:
-        return Finish("duration", f"{duration(facts.max_duration)} are over", "Run again to go on.")
-    return None
-
-
-def iterations_are_used_up(state: RunState, facts: Facts) -> Verdict | None:
-    """`max_iterations` iterations are done, and no claim waits for its proof: **max_iterations**."""
-    unproven = facts.proof_wanted and _claims_completion(state) and state.proof is None
-    if 0 < facts.max_iterations <= state.iterations and not unproven:
-        return Finish("max_iterations", str(facts.max_iterations))
-    return None
+    name = state.started.workspace if state.started is not None else "NAME"
+    advice = f"See the evidence: claude-iterate show {name}. Then run again: claude-iterate run {name}"
+    return Finish("verification_failed", state.proof.findings, advice)
 
 
 def paused(state: RunState, facts: Facts) -> Verdict | None:
-    """Somebody said `pause`: wait until somebody says `resume`."""
+    """The user said `pause`: wait for `resume`."""
     return Wait(float("inf")) if state.paused else None
 
 
 def pause_between_iterations(state: RunState, facts: Facts) -> Verdict | None:
     """`delay` seconds have not passed since the last iteration: wait."""
-    if state.iterations == 0 or facts.now >= state.last_ended + facts.delay:
+    if state.iterations == 0 or facts.now >= state.last_ended + facts.settings.delay:
         return None
-    return Wait(state.last_ended + facts.delay)
+    return Wait(state.last_ended + facts.settings.delay)
 
 
-def person_is_asked(state: RunState, facts: Facts) -> Verdict | None:
-    """Attended mode, and the person has not said `go` for this iteration yet: ask."""
+def user_is_asked(state: RunState, facts: Facts) -> Verdict | None:
+    """Attended mode, and the user has not said `go` for this iteration yet: ask."""
     number = state.iterations + 1
-    return Ask(number) if facts.attended and state.approved < number else None
+    return Ask(number) if facts.settings.attended and state.requests.approved < number else None
 
 
 def begin_the_next(state: RunState, facts: Facts) -> Verdict | None:
@@ -179,7 +131,8 @@ def begin_the_next(state: RunState, facts: Facts) -> Verdict | None:
 
 
 BETWEEN_RULES: tuple[Between, ...] = (
-    errand,
+    workspace_is_gone,
+    one_off_call,
     completed,
     stop_was_asked,
     time_is_up,
@@ -199,15 +152,38 @@ BETWEEN_RULES: tuple[Between, ...] = (
     pace_is_kept,
     paused,
     pause_between_iterations,
-    person_is_asked,
+    user_is_asked,
     begin_the_next,
 )
 
 
 def decide(state: RunState, facts: Facts) -> Verdict:
-    """The first rule that has an opinion."""
-    for rule in BETWEEN_RULES:
-        verdict = rule(state, facts)
-        if verdict is not None:
-            return verdict
-    raise AssertionError("the last rule always has an opinion")
+    """What the first rule with an opinion says; the last rule always has one."""
+    return next(verdict for rule in BETWEEN_RULES if (verdict := rule(state, facts)) is not None)
+
+
+def nothing_can_be_recorded(state: RunState, facts: Facts) -> Finish | None:
+    """The journal cannot be written, for example because the disk is full: **agent_failed**. What is paid for and not
+    recorded would be done, and paid for, again."""
+    if not facts.unrecorded:
+        return None
+    detail = f"what it does could not be recorded: {facts.unrecorded}"
+    return Finish("agent_failed", detail, "Free some space and run again; what is done is done.")
+
+
+STARTING_RULES: tuple[Callable[[RunState, Facts], Finish | None], ...] = (nothing_can_be_recorded,)
+"""Asked when something is about to begin: an iteration, a proof or a one-off call."""
+
+
+def decide_start(state: RunState, facts: Facts) -> Finish | None:
+    """Why nothing may begin now; None when it may."""
+    return next((verdict for rule in STARTING_RULES if (verdict := rule(state, facts)) is not None), None)
+
+
+PROOF_RULES: tuple[Between, ...] = (stop_was_asked, time_is_up)
+"""Asked between the steps of a proof: its checks and its review."""
+
+
+def decide_proof(state: RunState, facts: Facts) -> Verdict | None:
+    """Why the proof is broken off; None when it goes on. The claim is then still unproven."""
+    return next((verdict for rule in PROOF_RULES if (verdict := rule(state, facts)) is not None), None)

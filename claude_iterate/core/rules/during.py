@@ -1,10 +1,13 @@
-"""While Claude works: every rule names the moment at which it would cut in; the engine sleeps until the earliest."""
+"""While Claude or a check works: every rule names the moment at which it would end it; the engine sleeps until the
+earliest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from claude_iterate.core.rules.verdicts import Cut, Facts, Wait
+from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.run_state import RunState
 
 Limit = tuple[float, Cut]
@@ -13,12 +16,12 @@ Running = Callable[[RunState, Facts], Limit | None]
 
 def stop_now(state: RunState, facts: Facts) -> Limit | None:
     """A stop was asked for with urgency (second Ctrl-C, SIGTERM, SIGHUP, `stop --now`): at once."""
-    return (facts.now, Cut("stopped")) if state.stop is not None and state.stop.now else None
+    return (facts.now, Cut(Cause.STOPPED)) if state.stop is not None and state.stop.now else None
 
 
 def skip_was_asked(state: RunState, facts: Facts) -> Limit | None:
-    """Somebody said `skip` or `reboot`: at once."""
-    return (facts.now, Cut(state.cut_asked)) if state.cut_asked else None
+    """The user said `skip` or `reboot`: at once."""
+    return (facts.now, Cut(state.requests.cut)) if state.requests.cut is not None else None
 
 
 def lingers_after_result(state: RunState, facts: Facts) -> Limit | None:
@@ -26,26 +29,26 @@ def lingers_after_result(state: RunState, facts: Facts) -> Limit | None:
     call = state.call
     if call is None or call.result_at is None or call.open_tasks:
         return None
-    return call.result_at + facts.result_grace, Cut("lingering", facts.result_grace)
+    grace = facts.settings.timeouts.result_grace
+    return call.result_at + grace, Cut(Cause.LINGERING, grace)
 
 
 def silent_for_too_long(state: RunState, facts: Facts) -> Limit | None:
     """Nothing was heard of Claude: `timeouts.idle` after its last sign of life."""
-    return facts.last_heard + facts.idle_timeout, Cut("idle", facts.idle_timeout)
+    return facts.last_heard + facts.settings.timeouts.idle, Cut(Cause.IDLE, facts.settings.timeouts.idle)
 
 
 def call_too_long(state: RunState, facts: Facts) -> Limit | None:
     """The call goes on: `timeouts.iteration` after its start."""
     if state.call is None:
         return None
-    return state.call.started + facts.iteration_timeout, Cut("timeout", facts.iteration_timeout)
+    return state.call.started + facts.settings.timeouts.iteration, Cut(Cause.TIMEOUT, facts.settings.timeouts.iteration)
 
 
 def run_too_long(state: RunState, facts: Facts) -> Limit | None:
     """The run has taken its `limits.max_duration`: at that moment."""
-    if facts.max_duration is None:
-        return None
-    return facts.max_duration - state.elapsed_before, Cut("duration", facts.max_duration)
+    most = facts.limits.max_duration
+    return None if most is None else (most - state.elapsed_before, Cut(Cause.DURATION, most))
 
 
 RUNNING_RULES: tuple[Running, ...] = (
@@ -58,10 +61,33 @@ RUNNING_RULES: tuple[Running, ...] = (
 )
 
 
+def stop_ends_a_check(state: RunState, facts: Facts) -> Limit | None:
+    """A stop was asked for: at once, because a check can be repeated."""
+    return (facts.now, Cut(Cause.STOPPED)) if state.stop is not None else None
+
+
+def check_too_long(state: RunState, facts: Facts) -> Limit | None:
+    """The check goes on: `verification.check_timeout` after its start."""
+    most = facts.settings.verification.check_timeout
+    return facts.check_began + most, Cut(Cause.TIMEOUT, most)
+
+
+CHECK_RULES: tuple[Running, ...] = (stop_ends_a_check, check_too_long, run_too_long)
+
+
 def decide_running(state: RunState, facts: Facts) -> Wait | Cut:
-    """Cut in now, or look again at the moment the earliest rule names."""
+    """End Claude now, or look again at the moment the earliest rule names."""
+    return _earliest(RUNNING_RULES, state, facts)
+
+
+def decide_check(state: RunState, facts: Facts) -> Wait | Cut:
+    """End the check now, or look again at the moment the earliest rule names."""
+    return _earliest(CHECK_RULES, state, facts)
+
+
+def _earliest(rules: tuple[Running, ...], state: RunState, facts: Facts) -> Wait | Cut:
     earliest = float("inf")
-    for rule in RUNNING_RULES:
+    for rule in rules:
         limit = rule(state, facts)
         if limit is not None:
             at, cut = limit

@@ -1,51 +1,11 @@
-"""What `decide` is told beyond the state, and what it can say."""
+"""What the rules can say."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import NamedTuple
 
 import msgspec
 
 from claude_iterate.core.events.reasons import Reason
-
-NOTHING: Mapping[str, float] = MappingProxyType({})
-
-
-class Facts(NamedTuple):
-    """What the state cannot know: the time, and the bounds that hold for this run.
-
-    `now` and `last_heard` are seconds since the run began; `wall` is epoch seconds; `chance` is between 0 and 1.
-    """
-
-    now: float
-    wall: float = 0.0
-    chance: float = 0.0
-    max_iterations: int = 0
-    delay: float = 0.0
-    stagnates: bool = False
-    stagnation_threshold: int = 0
-    failures_allowed: int = 3
-    max_duration: float | None = None
-    max_cost_usd: float | None = None
-    max_cost_per_iteration_usd: float | None = None
-    iteration_timeout: float = 3600.0
-    idle_timeout: float = 900.0
-    result_grace: float = 15.0
-    last_heard: float = 0.0
-    wait_for_limits: bool = True
-    max_wait: float = 86400.0
-    reset_margin: float = 60.0
-    reserve: Mapping[str, float] = NOTHING
-    wait_for_reserve: bool = False
-    calls_per_hour: int = 0
-    attended: bool = False
-    proof_wanted: bool = False
-    review_wanted: bool = False
-    claims_allowed: int = 1
-    only_verify: bool = False
-    only_errand: bool = False
+from claude_iterate.core.events.vocabulary import Cause, Why
 
 
 class Begin(msgspec.Struct, frozen=True):
@@ -55,7 +15,7 @@ class Begin(msgspec.Struct, frozen=True):
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """Ask the person whether iteration `number` may begin."""
+    """Ask the user whether iteration `number` may begin."""
 
     number: int
 
@@ -69,7 +29,7 @@ class Wait(msgspec.Struct, frozen=True):
 class StartWait(msgspec.Struct, frozen=True):
     """Begin a wait that the journal knows of: until a moment on the wall clock."""
 
-    why: str
+    why: Why
     until: float
     detail: str = ""
     window: str = ""
@@ -79,7 +39,7 @@ class StartWait(msgspec.Struct, frozen=True):
 class EndWait(msgspec.Struct, frozen=True):
     """The moment has come."""
 
-    why: str
+    why: Why
 
 
 class Verify(msgspec.Struct, frozen=True):
@@ -88,14 +48,14 @@ class Verify(msgspec.Struct, frozen=True):
     claim: int
 
 
-class RunErrand(msgspec.Struct, frozen=True):
+class MakeOneOffCall(msgspec.Struct, frozen=True):
     """Make the one call that this run is for."""
 
 
 class Cut(msgspec.Struct, frozen=True):
     """End Claude now. `after` is how long the thing that tripped lasted."""
 
-    cause: str
+    cause: Cause
     after: float = 0.0
 
 
@@ -107,4 +67,4 @@ class Finish(msgspec.Struct, frozen=True):
     advice: str = ""
 
 
-Verdict = Begin | Ask | Wait | StartWait | EndWait | Verify | RunErrand | Finish
+Verdict = Begin | Ask | Wait | StartWait | EndWait | Verify | MakeOneOffCall | Finish

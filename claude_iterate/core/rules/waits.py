@@ -1,4 +1,4 @@
-"""Rules about limits and overloads: they are nobody's failure, so the run waits and does the same iteration again."""
+"""Rules about limits and overloads: they are not failures, so the run waits and does the same iteration again."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from claude_iterate.core.events.reasons import Reason
+from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.formats import duration
-from claude_iterate.core.outcomes import usage_limits
-from claude_iterate.core.rules import backoff
-from claude_iterate.core.rules.verdicts import EndWait, Facts, Finish, StartWait, Verdict, Wait
+from claude_iterate.core.outcomes import reset_times
+from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.verdicts import EndWait, Finish, StartWait, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
 
 _NOTHING = 0.1
@@ -18,15 +19,16 @@ _NOTHING = 0.1
 
 
 def wait_is_on(state: RunState, facts: Facts) -> Verdict | None:
-    """A wait was begun: go on waiting until its moment on the wall clock, or until somebody says `retry`."""
+    """A wait was begun: go on waiting until its moment on the wall clock, or until the user says `retry`."""
     wait = state.wait
     if wait is None:
         return None
-    if wait.why == "usage_limit" and not facts.wait_for_limits:
+    if wait.why == Why.USAGE_LIMIT and facts.limits.on_usage_limit != "wait":
         return _limit_stops(wait.detail, wait.until)
-    # A computer may sleep, so the wall clock counts; somebody may set it back, so our own clock counts as well.
+    # A computer may sleep, so the wall clock counts; it may be set back, so the run's own clock counts as well.
     # One that was taken over may have been planned with another clock, or another `limits.max_wait`.
-    left = min(wait.until - facts.wall, min(state.wait_ends, state.wait_began + facts.max_wait) - facts.now)
+    ends = min(state.waiting.ends, state.waiting.began + facts.limits.max_wait)
+    left = min(wait.until - facts.wall, ends - facts.now)
     return Wait(facts.now + left) if left > 0 else EndWait(wait.why)
 
 
@@ -34,43 +36,45 @@ def limit_is_reached(state: RunState, facts: Facts) -> Verdict | None:
     """The provider's usage limit: wait until its reset plus `limits.reset_margin` (without a known reset: look again
     after growing pauses), at most `limits.max_wait` in all; with `limits.on_usage_limit = stop`: **usage_limit**."""
     outcome = state.last_outcome
-    if outcome is None or outcome.kind != "usage_limit":
+    if outcome is None or outcome.kind != Kind.USAGE_LIMIT:
         return None
-    if not facts.wait_for_limits:
+    if facts.limits.on_usage_limit != "wait":
         return _limit_stops(outcome.message, outcome.resets_at)
-    attempt = state.waits + 1
+    attempt = state.waiting.waits + 1
     if outcome.resets_at is None:
-        until = facts.wall + backoff.probe(attempt)
+        until = facts.wall + probe(attempt)
     elif outcome.resets_at > facts.wall:
-        until = outcome.resets_at + facts.reset_margin
-    else:  # It lags behind; whoever asks again at once only asks too often.
-        until = facts.wall + max(facts.reset_margin, backoff.transient(attempt, facts.chance))
-    return _wait(state, facts, StartWait("usage_limit", until, outcome.message, outcome.window, attempt))
+        until = outcome.resets_at + facts.limits.reset_margin
+    else:  # It lags behind, and asking again at once would only ask too often.
+        until = facts.wall + max(facts.limits.reset_margin, backoff(attempt, facts.chance))
+    return _wait(state, facts, StartWait(Why.USAGE_LIMIT, until, outcome.message, outcome.window, attempt))
 
 
 def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
     """Overload, server or network error: wait 5 s, doubling to 5 min, and try again; after `limits.max_wait` in all:
     **agent_failed**."""
     outcome = state.last_outcome
-    if outcome is None or outcome.kind != "transient":
+    if outcome is None or outcome.kind != Kind.TRANSIENT:
         return None
-    attempt = state.waits + 1
-    until = facts.wall + backoff.transient(attempt, facts.chance)
-    return _wait(state, facts, StartWait("transient", until, outcome.message, "", attempt))
+    attempt = state.waiting.waits + 1
+    until = facts.wall + backoff(attempt, facts.chance)
+    return _wait(state, facts, StartWait(Why.TRANSIENT, until, outcome.message, "", attempt))
 
 
 def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
-    """Less than `limits.reserve` percent of a usage window is left: **reserve**, or wait for the window's reset."""
-    for window, percent in facts.reserve.items():
-        seen = state.windows.get(window)
+    """Less than `limits.reserve` percent of a usage window is left: **reserve**; with `limits.on_reserve = wait`: wait
+    for the window's reset."""
+    for window, percent in facts.limits.reserve.items():
+        seen = state.waiting.windows.get(window)
         if seen is None or seen.utilization is None or (seen.resets_at or facts.wall + 1) <= facts.wall:
             continue
         left = 100 * (1 - seen.utilization)
         if left < percent:
-            figures = f"{left:.0f}% of {window} left, {percent:.0f}% are to be kept"
-            resets_at = usage_limits.plausible(seen.resets_at, facts.wall)
-            if facts.wait_for_reserve and resets_at is not None:
-                return _wait(state, facts, StartWait("reserve", resets_at + facts.reset_margin, figures, window))
+            figures = f"{left:.0f}% of the {window} window is left; limits.reserve keeps {percent:.0f}%"
+            resets_at = reset_times.plausible(seen.resets_at, facts.wall)
+            if facts.limits.on_reserve == "wait" and resets_at is not None:
+                until = resets_at + facts.limits.reset_margin
+                return _wait(state, facts, StartWait(Why.RESERVE, until, figures, window))
             when = f"after {_moment(resets_at)}" if resets_at is not None else "after the window's reset"
             return Finish("reserve", figures, f"Run again {when}, or change `limits.reserve`.")
     return None
@@ -82,14 +86,14 @@ _HOUR = 3600.0
 def pace_is_kept(state: RunState, facts: Facts) -> Verdict | None:
     """`limits.calls_per_hour` calls of Claude were made within the last hour: wait until the first of them is an hour
     old."""
-    if not facts.calls_per_hour:
+    if not facts.limits.calls_per_hour:
         return None
-    recent = [at for at in state.calls if at > facts.wall - _HOUR]
-    if len(recent) < facts.calls_per_hour:
+    recent = [at for at in state.waiting.calls if at > facts.wall - _HOUR]
+    if len(recent) < facts.limits.calls_per_hour:
         return None
-    until = min(recent[-facts.calls_per_hour], facts.wall) + _HOUR
-    counted = "1 call" if facts.calls_per_hour == 1 else f"{facts.calls_per_hour} calls"
-    return StartWait("pace", until, f"{counted} within an hour")
+    until = min(recent[-facts.limits.calls_per_hour], facts.wall) + _HOUR
+    counted = "1 call" if facts.limits.calls_per_hour == 1 else f"{facts.limits.calls_per_hour} calls"
+    return StartWait(Why.PACE, until, f"{counted} within an hour")
 
 
 def _limit_stops(said: str, until: float | None) -> Finish:
@@ -104,9 +108,27 @@ def _moment(at: float) -> str:
 
 def _wait(state: RunState, facts: Facts, wanted: StartWait) -> Verdict:
     """This wait, cut to what is left of `limits.max_wait`; the end of the run when nothing is."""
-    left = facts.max_wait - state.waited
+    left = facts.limits.max_wait - state.waiting.waited
     if left < _NOTHING:
-        reason: Reason = "agent_failed" if wanted.why == "transient" else "usage_limit"
-        detail = f"{wanted.detail} (waited {duration(facts.max_wait)})"
+        reason: Reason = "agent_failed" if wanted.why == Why.TRANSIENT else "usage_limit"
+        detail = f"{wanted.detail} (waited {duration(facts.limits.max_wait)})"
         return Finish(reason, detail, "Run again later, or raise `limits.max_wait`; nothing is lost.")
     return replace(wanted, until=min(wanted.until, facts.wall + left))
+
+
+_TRANSIENT_FIRST, _TRANSIENT_LONGEST = 5.0, 300.0
+_PROBE_FIRST, _PROBE_LONGEST = 300.0, 3600.0
+
+
+def backoff(attempt: int, chance: float) -> float:
+    """Pause after the `attempt`-th overload or network error in a row; up to a quarter is added by chance (0..1)."""
+    return _doubled(_TRANSIENT_FIRST, _TRANSIENT_LONGEST, attempt) * (1 + chance / 4)
+
+
+def probe(attempt: int) -> float:
+    """Pause before the `attempt`-th look whether a limit without a known end is over."""
+    return _doubled(_PROBE_FIRST, _PROBE_LONGEST, attempt)
+
+
+def _doubled(first: float, longest: float, attempt: int) -> float:
+    return min(longest, first * 2.0 ** min(max(attempt - 1, 0), 30))

@@ -1,4 +1,4 @@
-"""The shapes by which secrets are known, whoever looks for them: logs, listings of settings, templates."""
+"""What secrets look like, and which names of variables, headers and settings stand for one. One place for all."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SHAPES = {
     "npm_": r"npm_[A-Za-z0-9]{30,}",
     "eyJhbGci": r"eyJhbGci[\w-]+\.[\w-]+\.[\w-]+",
     "PRIVATE KEY-----": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.|\n)*?-----END [A-Z ]*PRIVATE KEY-----",
-    # What a person typed into a command; `$TOKEN` is none, and prose has no digits.
+    # What was typed into a command; `$TOKEN` is not a secret, and prose has no digits.
     "earer ": r"(?<=[Bb]earer )(?:(?<=uthorization: .{7})[\w.~+/-]{6,}|(?=[\w.~+/-]*\d)[\w.~+/-]{20,})=*",
     "uthorization: Basic ": r"(?<=uthorization: Basic )[\w+/-]{6,}=*",
     "-api-key: ": r"(?<=-api-key: )[\w.~+/-]{6,}=*",
 }
-"""Fixed characters that betray a shape, and the shape."""
+"""Fixed characters that a secret contains, and its pattern."""
 
 
 @cache
@@ -37,5 +37,14 @@ def _pattern() -> re.Pattern[str]:
 
 
 def masked(text: str, mask: str = MASK) -> str:
-    """The text with all that has such a shape masked."""
+    """The text with everything masked that looks like a secret."""
     return _pattern().sub(mask, text)
+
+
+# Authorization is one; GIT_AUTHOR_NAME, XAUTHORITY and KEYBOARD are not.
+_SECRET_NAME = re.compile(r"KEY(?!BOARD)|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH(?!OR(?!I[SZ]))", re.IGNORECASE)
+
+
+def is_secret_name(name: str) -> bool:
+    """True for names such as GITHUB_TOKEN."""
+    return _SECRET_NAME.search(name) is not None

@@ -14,8 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Event
-from claude_iterate.core.secrets.patterns import MASK, SHAPES
-from claude_iterate.core.secrets.secret_names import is_secret_name
+from claude_iterate.core.secrets.patterns import MASK, SHAPES, is_secret_name
 from claude_iterate.core.settings.declared import Settings
 
 _PLAIN = re.compile(r".{0,7}|[a-z]{0,15}|[A-Z]{0,15}|[A-Z][a-z]{0,14}", re.DOTALL)
@@ -25,24 +24,24 @@ _SHORTEST = 8
 
 WORDS = frozenset(
     """
-    agent_version birth by cause credential cut depth host id kind log mode model name parent permission_mode purpose
-    reason report resumes review run session source status subtype terminal_reason tool tree verb verdict version why
+    agent_version birth by cause cut depth host id kind log mode model name parent permission_mode purpose
+    reason report resumes review run session source status subtype tool tree verb verdict version why
     window windows workspace
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 """Fields of events that hold words of ours, names and paths. The code reads them, so they are kept as they are;
-everything else is taken for text that somebody wrote, and so is a field that nobody thought of."""
+every other field, a new one included, is taken for free text."""
 
 
 def redactor_for(environ: Mapping[str, str], settings: Settings) -> Redactor:
-    """For a run with these settings: Claude's own variables count, and what notifications are signed and sent with."""
+    """For a run with these settings: what they set for Claude counts, and so do secret and headers of notifications."""
     return Redactor(
         {**environ, **settings.claude.env}, {settings.notify.secret or "", *settings.notify.headers.values()}
     )
 
 
 class Redactor:
-    """Knows the secrets of one environment, and those that somebody called so (`own`)."""
+    """Knows the secrets of one environment, and those that settings declare (`own`)."""
 
     def __init__(self, environ: Mapping[str, str], own: Collection[str] = ()) -> None:
         values = {value for name, value in environ.items() if is_secret_name(name) and not _PLAIN.fullmatch(value)}

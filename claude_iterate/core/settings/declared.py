@@ -11,21 +11,24 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from claude_iterate.core.settings.kinds import (
-    Amount,
-    Choice,
-    Duration,
-    Flag,
+    AMOUNT,
+    COMMANDS,
+    FLAG,
+    HEADERS,
+    PATTERNS,
+    PROGRAM,
+    REPORT_NAME,
+    SHARES,
+    TABLE,
+    TEXT,
+    TEXTS,
+    WEB_ADDRESS,
     Kind,
-    Pattern,
-    Program,
-    ReportName,
-    Shares,
-    Table,
-    Whole,
-    Words,
+    choice,
+    duration,
+    each,
+    whole,
 )
-from claude_iterate.core.settings.shell_kinds import Command
-from claude_iterate.core.settings.web_kinds import Headers, WebAddress
 
 PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
 NOTIFY_EVENTS = (
@@ -47,7 +50,7 @@ NOTIFY_FORMATS = ("ntfy", "json", "slack", "discord")
 
 
 def _set(kind: Kind, default: Any, sentence: str, **extra: Any) -> Any:
-    """Declare a setting. `original` lists other names it goes by; `planned` marks what is read but not used yet."""
+    """Declare a setting. `original` lists other names for it."""
     return field(default=default, metadata={"kind": kind, "sentence": sentence, **extra})
 
 
@@ -65,71 +68,71 @@ class Group:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ClaudeSettings(Group):
-    command: tuple[str, ...] = _set(Program(), ("claude",), "The program to call; a list puts arguments first.")
-    args: tuple[str, ...] = _set(Words(), (), "Arguments added to every call.")
-    model: str | None = _set(Kind(), None, "Model, passed as `--model`.")
-    max_turns: int | None = _set(Whole(1), None, "Most model turns in one iteration, passed as `--max-turns`.")
+    command: tuple[str, ...] = _set(PROGRAM, ("claude",), "The program to call; a list puts arguments first.")
+    args: tuple[str, ...] = _set(TEXTS, (), "Arguments added to every call.")
+    model: str | None = _set(TEXT, None, "Model, passed as `--model`.")
+    max_turns: int | None = _set(whole(1), None, "Most model turns in one iteration, passed as `--max-turns`.")
     permission_mode: str | None = _set(
-        Choice(PERMISSION_MODES), None, "What Claude may do without asking, passed as `--permission-mode`."
+        choice(*PERMISSION_MODES), None, "What Claude may do without asking, passed as `--permission-mode`."
     )
     allowed_tools: tuple[str, ...] = _set(
-        Words(), (), "Tools allowed without asking, passed as `--allowedTools`, for example `Bash(npm test:*)`."
+        TEXTS, (), "Tools allowed without asking, passed as `--allowedTools`, for example `Bash(npm test:*)`."
     )
     env: dict[str, str] = field(
         default_factory=dict,
-        metadata={"kind": Table(), "sentence": "Environment variables added for Claude."},
+        metadata={"kind": TABLE, "sentence": "Environment variables added for Claude."},
     )
     agents_file: str | None = _set(
-        Kind(), None, "A file whose text is added to the system prompt; relative to the project root."
+        TEXT, None, "A file whose text is added to the system prompt; relative to the project root."
     )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TimeoutSettings(Group):
-    iteration: float = _set(Duration(above_zero=True), 3600.0, "Longest time one iteration may take.")
-    idle: float = _set(Duration(above_zero=True), 900.0, "Longest silence of Claude within an iteration.")
+    iteration: float = _set(duration(above_zero=True), 3600.0, "Longest time one iteration may take.")
+    idle: float = _set(duration(above_zero=True), 900.0, "Longest silence of Claude within an iteration.")
     result_grace: float = _set(
-        Duration(above_zero=True), 15.0, "How long Claude may linger after its last result before it is ended."
+        duration(above_zero=True), 15.0, "How long Claude may linger after its last result before it is ended."
     )
-    terminate_grace: float = _set(Duration(above_zero=True), 5.0, "Pause between SIGTERM and SIGKILL.")
+    terminate_grace: float = _set(duration(above_zero=True), 5.0, "Pause between SIGTERM and SIGKILL.")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LimitSettings(Group):
-    max_duration: float | None = _set(Duration(above_zero=True), None, "Longest time a run may take.")
-    max_cost_usd: float | None = _set(Amount(), None, "Most money the workspace may cost, over all its runs.")
-    max_cost_per_iteration_usd: float | None = _set(Amount(), None, "Most money one iteration may cost.")
+    max_duration: float | None = _set(duration(above_zero=True), None, "Longest time a run may take.")
+    max_cost_usd: float | None = _set(AMOUNT, None, "Most money the workspace may cost, over all its runs.")
+    max_cost_per_iteration_usd: float | None = _set(AMOUNT, None, "Most money one iteration may cost.")
     on_usage_limit: str = _set(
-        Choice(("wait", "stop")), "wait", "What to do at the provider's usage limit: wait for the reset, or stop."
+        choice("wait", "stop"), "wait", "What to do at the provider's usage limit: wait for the reset, or stop."
     )
     max_wait: float = _set(
-        Duration(above_zero=True), 86400.0, "Longest time to wait for a limit or an overload before the run ends."
+        duration(above_zero=True), 86400.0, "Longest time to wait for a limit or an overload before the run ends."
     )
-    reset_margin: float = _set(Duration(), 60.0, "Time added to the announced reset of a limit.")
+    reset_margin: float = _set(duration(), 60.0, "Time added to the announced reset of a limit.")
     reserve: dict[str, float] = field(
         default_factory=dict,
         metadata={
-            "kind": Shares(),
+            "kind": SHARES,
             "sentence": "Percent of a usage window to leave unused, for example `five_hour = 20`.",
         },
     )
-    on_reserve: str = _set(Choice(("stop", "wait")), "stop", "What to do when a window's reserve is reached.")
-    calls_per_hour: int = _set(Whole(0, 1000), 0, "Most calls of Claude that a run makes within an hour; 0 = no limit.")
+    on_reserve: str = _set(choice("stop", "wait"), "stop", "What to do when a window's reserve is reached.")
+    calls_per_hour: int = _set(whole(0, 1000), 0, "Most calls of Claude that a run makes within an hour; 0 = no limit.")
     patterns: tuple[str, ...] = _set(
-        Words(Pattern()), (), "More regular expressions that mark an error message as a usage limit."
+        PATTERNS, (), "More regular expressions that mark an error message as a usage limit."
     )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class StopSettings(Group):
-    failures: int = _set(Whole(0), 3, "End the run after this many failed iterations in a row; 0 = never.")
+    failures: int = _set(whole(0), 3, "End the run after this many failed iterations in a row; 0 = never.")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class StatusWatchSettings(Group):
-    enabled: bool = _set(Flag(), True, "Tell of changes of `.status.json` while Claude works.")
-    debounce_ms: int = _set(Whole(500, 10000), 2000, "Wait for this much quiet before reading a changed status.")
-    notify_only_meaningful: bool = _set(Flag(), True, "A change of nothing but the timestamp is not told.")
+    enabled: bool = _set(FLAG, True, "Show changes of `.status.json` while Claude works.")
+    debounce_ms: int = _set(whole(500, 10000), 2000, "Wait for this much quiet before reading a changed status.")
+    notify_only_meaningful: bool = _set(FLAG, True, "Ignore changes of nothing but the timestamp.")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -140,78 +143,76 @@ class NotificationSettings(Group):
 @dataclass(frozen=True, repr=False, eq=False)
 class NotifySettings(Group):
     url: str | None = _set(
-        WebAddress(), None, "Where notifications are posted; empty: nowhere.", original=("notifyUrl",)
+        WEB_ADDRESS, None, "Where notifications are posted; empty: nowhere.", original=("notifyUrl",)
     )
     events: tuple[str, ...] = _set(
-        Words(Choice(NOTIFY_EVENTS)), ("all",), "Which events are posted.", original=("notifyEvents",)
+        each(choice(*NOTIFY_EVENTS)), ("all",), "Which events are posted.", original=("notifyEvents",)
     )
-    format: str = _set(Choice(NOTIFY_FORMATS), "ntfy", "The form of a notification: who is to understand it.")
+    format: str = _set(choice(*NOTIFY_FORMATS), "ntfy", "The form of a notification: what its receiver understands.")
     headers: dict[str, str] = field(
         default_factory=dict,
-        metadata={"kind": Headers(), "sentence": "Headers added to every notification, for example a login."},
+        metadata={"kind": HEADERS, "sentence": "Headers added to every notification, for example a login."},
     )
-    secret: str | None = _set(Kind(), None, "Signs every notification, so that the receiver can tell it is ours.")
+    secret: str | None = _set(TEXT, None, "Signs every notification, so that the receiver can check its origin.")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class VerificationSettings(Group):
     checks: tuple[str, ...] = _set(
-        Words(Command()),
+        COMMANDS,
         (),
         "Shell commands that must succeed before a completion claim counts, for example `npm test`.",
     )
-    check_timeout: float = _set(Duration(above_zero=True), 600.0, "Longest time one check may take.")
-    auto_verify: bool = _set(Flag(), False, "Let Claude review a completion claim in fresh context before it counts.")
-    depth: str = _set(Choice(("quick", "standard", "deep")), "standard", "How thorough the review is.")
-    resume_on_fail: bool = _set(Flag(), True, "Go on when the proof fails; the findings go into the next prompt.")
-    max_attempts: int = _set(Whole(1, 10), 2, "Completion claims allowed in one run before it gives up.")
-    report_filename: str = _set(ReportName(), "verification-report.md", "Name of the review's report in the workspace.")
-    notify_on_verification: bool = _set(Flag(), True, "Post a notification of each verification.")
+    check_timeout: float = _set(duration(above_zero=True), 600.0, "Longest time one check may take.")
+    auto_verify: bool = _set(FLAG, False, "Let Claude review a completion claim in fresh context before it counts.")
+    depth: str = _set(choice("quick", "standard", "deep"), "standard", "How thorough the review is.")
+    resume_on_fail: bool = _set(FLAG, True, "Continue when the proof fails; the findings go into the next prompt.")
+    max_attempts: int = _set(whole(1, 10), 2, "Completion claims allowed in one run before it gives up.")
+    report_filename: str = _set(REPORT_NAME, "verification-report.md", "Name of the review's report in the workspace.")
+    notify_on_verification: bool = _set(FLAG, True, "Post a notification of each verification.")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PathSettings(Group):
-    workspaces_dir: str = _set(
-        Kind(), "claude-iterate/workspaces", "Where workspaces live.", original=("workspacesDir",)
-    )
-    templates_dir: str = _set(Kind(), "claude-iterate/templates", "Where templates live.", original=("templatesDir",))
-    archive_dir: str = _set(Kind(), "claude-iterate/archive", "Where archives live.", original=("archiveDir",))
+    workspaces_dir: str = _set(TEXT, "claude-iterate/workspaces", "Where workspaces live.", original=("workspacesDir",))
+    templates_dir: str = _set(TEXT, "claude-iterate/templates", "Where templates live.", original=("templatesDir",))
+    archive_dir: str = _set(TEXT, "claude-iterate/archive", "Where archives live.", original=("archiveDir",))
     global_templates_dir: str | None = _set(
-        Kind(), None, "Where the user's own templates live.", original=("globalTemplatesDir",)
+        TEXT, None, "Where the user's own templates live.", original=("globalTemplatesDir",)
     )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Settings(Group):
     max_iterations: int | None = _set(
-        Whole(0),
+        whole(0),
         None,
         "Iterations a run may take; 0 = no limit. Unset: loop 50, iterative 20.",
         original=("defaultMaxIterations",),
     )
-    delay: float = _set(Duration(), 2.0, "Pause between iterations.", original=("defaultDelay",))
+    delay: float = _set(duration(), 2.0, "Pause between iterations.", original=("defaultDelay",))
     stagnation_threshold: int = _set(
-        Whole(0),
+        whole(0),
         2,
         "Iterative mode: end after this many iterations in a row without work; 0 = never.",
         original=("defaultStagnationThreshold",),
     )
     output: str = _set(
-        Choice(("quiet", "progress", "verbose")), "progress", "How much `run` shows.", original=("outputLevel",)
+        choice("quiet", "progress", "verbose"), "progress", "How much `run` shows.", original=("outputLevel",)
     )
     exit_codes: str = _set(
-        Choice(("simple", "detailed")), "simple", "`detailed` gives every reason for ending a code of its own."
+        choice("simple", "detailed"), "simple", "`detailed` gives every reason for ending a code of its own."
     )
-    colors: bool = _set(Flag(), True, "Colour on terminals that can show it.")
+    colors: bool = _set(FLAG, True, "Colour on terminals that can show it.")
     session: str = _set(
-        Choice(("fresh", "resume")), "fresh", "Fresh context in every iteration, or the session of the last one."
+        choice("fresh", "resume"), "fresh", "Fresh context in every iteration, or the session of the last one."
     )
     context_redline: int = _set(
-        Whole(1, 100), 85, "With `session = resume`: percent of the context at which a fresh session begins."
+        whole(1, 100), 85, "With `session = resume`: percent of the context at which a fresh session begins."
     )
-    attended: bool = _set(Flag(), False, "Ask before every iteration.")
-    keep_awake: bool = _set(Flag(), True, "Keep the computer awake while a run is going on.")
-    keep_raw_runs: int = _set(Whole(1), 5, "Of how many runs Claude's raw output is kept.")
+    attended: bool = _set(FLAG, False, "Ask before every iteration.")
+    keep_awake: bool = _set(FLAG, True, "Keep the computer awake during a run.")
+    keep_raw_runs: int = _set(whole(1), 5, "How many runs keep Claude's raw output.")
     claude: ClaudeSettings = field(default_factory=ClaudeSettings)
     timeouts: TimeoutSettings = field(default_factory=TimeoutSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
@@ -230,7 +231,6 @@ class Setting(NamedTuple):
     default: Any
     sentence: str
     original: tuple[str, ...]
-    planned: bool
 
     @property
     def variable(self) -> str:
@@ -246,9 +246,7 @@ def _walk(group: Any, prefix: str) -> dict[str, Setting]:
             found |= _walk(value, key + ".")
         else:
             meta = item.metadata
-            found[key] = Setting(
-                key, meta["kind"], value, meta["sentence"], meta.get("original", ()), meta.get("planned", False)
-            )
+            found[key] = Setting(key, meta["kind"], value, meta["sentence"], meta.get("original", ()))
     return found
 
 

@@ -1,7 +1,6 @@
-"""Kinds of setting values: what each accepts, from a file (typed) or from text (environment, command line).
+"""Kinds of setting values, one row each: what is expected, what is accepted, how typed text is read.
 
-Kinds are compared by nobody, so their dataclasses are plain ones: every start-up pays for what is generated.
-A kind is asked once per value; what it refuses, it refuses with the words that the error message shows.
+A row accepts what a file holds (typed) or what `read` makes of a text (environment, command line).
 """
 
 from __future__ import annotations
@@ -9,218 +8,187 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
-from typing import Any
-
-from claude_iterate.core.settings import durations
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 
-@dataclass(repr=False, eq=False)
-class Kind:
-    """Accepts any string. The base of the others."""
+class Kind(NamedTuple):
+    """`take` returns the value as the program uses it, or raises; `form` is list, duration or program where that
+    matters to a file or to the documentation."""
 
-    @property
-    def expected(self) -> str:
-        """The noun phrase of error messages and of the reference page."""
-        return "a text"
+    expected: str
+    take: Callable[[Any], Any]
+    read: Callable[[str], Any] = str
+    form: str = ""
 
     def accept(self, value: Any) -> Any:
-        """The value as the program uses it; ValueError otherwise."""
-        if not isinstance(value, str) or not _can_be_given(value):
-            raise ValueError(self.expected)
-        return value
+        """The value as the program uses it; otherwise a ValueError with what was expected."""
+        try:
+            return self.take(value)
+        except (ValueError, TypeError, OverflowError, RecursionError):
+            raise ValueError(self.expected) from None
 
     def from_text(self, text: str) -> Any:
-        """The same, from a string typed by a person."""
-        return self.accept(text)
+        """The same, from a text that the user typed."""
+        try:
+            value = self.read(text)
+        except (ValueError, RecursionError):
+            raise ValueError(self.expected) from None
+        return self.accept(value)
 
 
-@dataclass(repr=False, eq=False)
-class Flag(Kind):
-    """true or false."""
-
-    @property
-    def expected(self) -> str:
-        return "true or false"
-
-    def accept(self, value: Any) -> bool:
-        if not isinstance(value, bool):
-            raise ValueError(self.expected)
-        return value
-
-    def from_text(self, text: str) -> bool:
-        word = text.strip().lower()
-        if word in {"true", "yes", "on", "1"}:
-            return True
-        if word in {"false", "no", "off", "0"}:
-            return False
-        raise ValueError(self.expected)
-
-
-@dataclass(repr=False, eq=False)
-class Whole(Kind):
+def whole(at_least: int = 0, at_most: int | None = None) -> Kind:
     """A whole number within bounds."""
 
-    at_least: int = 0
-    at_most: int | None = None
+    def take(value: Any) -> int:
+        number = _number(value)
+        _require(number == int(number) and number >= at_least and (at_most is None or number <= at_most))
+        return int(number)
 
-    @property
-    def expected(self) -> str:
-        if self.at_most is not None:
-            return f"a whole number from {self.at_least} to {self.at_most}"
-        return f"a whole number of at least {self.at_least}"
-
-    def accept(self, value: Any) -> int:
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int) or value < self.at_least:
-            raise ValueError(self.expected)
-        if self.at_most is not None and value > self.at_most:
-            raise ValueError(self.expected)
-        return value
-
-    def from_text(self, text: str) -> int:
-        try:
-            return self.accept(int(text.strip()))
-        except ValueError:
-            raise ValueError(self.expected) from None
+    bounds = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
+    return Kind(f"a whole number {bounds}", take, int)
 
 
-@dataclass(repr=False, eq=False)
-class Amount(Kind):
-    """A sum of money in US dollars."""
-
-    @property
-    def expected(self) -> str:
-        return "an amount in US dollars above 0"
-
-    def accept(self, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-            raise ValueError(self.expected)
-        return float(value)
-
-    def from_text(self, text: str) -> float:
-        try:
-            return self.accept(float(text.strip().lstrip("$")))
-        except ValueError:
-            raise ValueError(self.expected) from None
-
-
-@dataclass(repr=False, eq=False)
-class Duration(Kind):
+def duration(above_zero: bool = False) -> Kind:
     """Seconds, or text with units."""
 
-    above_zero: bool = False
+    def take(value: Any) -> float:
+        seconds = _seconds(value) if isinstance(value, str) else _number(value)
+        _require(0 <= seconds < 1e10 and not (above_zero and seconds == 0))
+        return float(seconds)
 
-    @property
-    def expected(self) -> str:
-        return f"a duration{' above 0' if self.above_zero else ''}, such as 90, 90s, 5m or 1h30m"
-
-    def accept(self, value: Any) -> float:
-        if isinstance(value, str):
-            return self.from_text(value)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(self.expected)
-        if not 0 <= value < 1e10 or (self.above_zero and value == 0):
-            raise ValueError(self.expected)
-        return float(value)
-
-    def from_text(self, text: str) -> float:
-        try:
-            return self.accept(durations.parse(text))
-        except ValueError:
-            raise ValueError(self.expected) from None
+    above = " above 0" if above_zero else ""
+    return Kind(f"a duration{above}, such as 90, 90s, 5m or 1h30m", take, form="duration")
 
 
-@dataclass(repr=False, eq=False)
-class Choice(Kind):
+def choice(*words: str) -> Kind:
     """One of a few words."""
 
-    words: tuple[str, ...] = ()
-
-    @property
-    def expected(self) -> str:
-        return "one of " + ", ".join(self.words)
-
-    def accept(self, value: Any) -> str:
-        if value not in self.words:
-            raise ValueError(self.expected)
+    def take(value: Any) -> str:
+        _require(value in words)
         return str(value)
 
-
-@dataclass(repr=False, eq=False)
-class Words(Kind):
-    """A list of strings. As text: a JSON array, or words separated by commas."""
-
-    each: Kind | None = None
-
-    @property
-    def expected(self) -> str:
-        return "a list of texts" if self.each is None else f"a list, each {self.each.expected}"
-
-    def accept(self, value: Any) -> tuple[str, ...]:
-        if not isinstance(value, list | tuple):
-            raise ValueError(self.expected)
-        if not all(isinstance(word, str) and _can_be_given(word) for word in value):
-            raise ValueError(self.expected)
-        if self.each is not None:
-            for word in value:
-                self.each.accept(word)
-        return tuple(value)
-
-    def from_text(self, text: str) -> tuple[str, ...]:
-        stripped = text.strip()
-        if stripped.startswith("["):
-            return self.accept(_json(stripped, self.expected))
-        if isinstance(self.each, Pattern):
-            return self.accept([stripped] if stripped else [])  # a comma is a part of it: `x{1,3}`
-        return self.accept([word.strip() for word in stripped.split(",") if word.strip()])
+    return Kind("one of " + ", ".join(words), take)
 
 
-@dataclass(repr=False, eq=False)
-class Table(Kind):
-    """Names and texts. As text: a JSON object."""
+def each(kind: Kind, commas: bool = True) -> Kind:
+    """A list. As text: a JSON array, or items separated by commas, or one item where a comma can be a part of it."""
 
-    @property
-    def expected(self) -> str:
-        return "a table of names and texts"
+    def take(value: Any) -> tuple[Any, ...]:
+        _require(isinstance(value, list | tuple))
+        return tuple(kind.take(item) for item in value)
 
-    def accept(self, value: Any) -> dict[str, str]:
-        if not isinstance(value, dict):
-            raise ValueError(self.expected)
-        for name, item in value.items():
-            if not isinstance(item, str) or not _can_be_given(name + item) or "=" in name or not name:
-                raise ValueError(self.expected)
-        return dict(value)
+    def read(text: str) -> Any:
+        if text.strip().startswith("["):
+            return json.loads(text)
+        items = text.split(",") if commas else [text]
+        return [item.strip() for item in items if item.strip()]
 
-    def from_text(self, text: str) -> dict[str, str]:
-        return self.accept(_json(text, self.expected))
+    expected = "a list of texts" if kind is TEXT else f"a list, each {kind.expected}"
+    return Kind(expected, take, read, "list")
 
 
-_WINDOW = re.compile(r"[a-z0-9_]+")
-"""How Claude Code spells the windows it has today; new ones will look like them."""
+def _require(holds: bool) -> None:
+    if not holds:
+        raise ValueError
 
 
-@dataclass(repr=False, eq=False)
-class Shares(Kind):
-    """Usage windows and percentages. As text: a JSON object."""
+def _text(value: Any) -> str:
+    """No program takes a NUL, and no file a character that UTF-8 does not have."""
+    _require(isinstance(value, str))
+    _require(not any(character == "\0" or "\ud800" <= character <= "\udfff" for character in value))
+    return str(value)
 
-    @property
-    def expected(self) -> str:
-        return "a table of windows (five_hour, seven_day, seven_day_opus, ...) and percentages from 0 to 100"
 
-    def accept(self, value: Any) -> dict[str, float]:
-        if not isinstance(value, dict):
-            raise ValueError(self.expected)
-        for name, share in value.items():
-            if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 100:
-                raise ValueError(self.expected)
-            if not _WINDOW.fullmatch(name):
-                raise ValueError(self.expected)
-        return {name: float(share) for name, share in value.items()}
+def _number(value: Any) -> int | float:
+    _require(isinstance(value, int | float) and not isinstance(value, bool))
+    return value  # type: ignore[no-any-return]
 
-    def from_text(self, text: str) -> dict[str, float]:
-        return self.accept(_json(text, self.expected))
+
+def _flag(value: Any) -> bool:
+    _require(isinstance(value, bool))
+    return bool(value)
+
+
+_FLAG_WORDS = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(("false", "no", "off", "0"), False)
+
+
+def _amount(value: Any) -> float:
+    _require(0 < _number(value) < math.inf)
+    return float(value)
+
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+
+
+def _seconds(text: str) -> float:
+    """`90`, `90s`, `1h30m` or `1.5h` in seconds."""
+    compact = text.strip().lower().replace(" ", "")
+    try:
+        return float(compact)
+    except ValueError:
+        _require(re.fullmatch(rf"(?:{_PART.pattern})+", compact) is not None)
+        return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(compact))
+
+
+def _table(value: Any) -> dict[str, str]:
+    _require(isinstance(value, dict))
+    for name, text in value.items():
+        _require(bool(_text(name)) and "=" not in name)
+        _text(text)
+    return dict(value)
+
+
+def _shares(value: Any) -> dict[str, float]:
+    _require(isinstance(value, dict))
+    for name, share in value.items():
+        # How Claude Code spells the windows it has today; new ones will look like them.
+        _require(re.fullmatch(r"[a-z0-9_]+", name) is not None and 0 <= _number(share) <= 100)
+    return {name: float(share) for name, share in value.items()}
+
+
+def _headers(value: Any) -> dict[str, str]:
+    """A line break in a header would add another header."""
+    for name, text in _table(value).items():
+        _require(re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) is not None)
+        _require(re.search(r"[\x00-\x1f\x7f]", text) is None)
+    return dict(value)
+
+
+def _program(value: Any) -> tuple[str, ...]:
+    words = [value] if isinstance(value, str) else value
+    _require(isinstance(words, list | tuple) and bool(words) and all(words))
+    return tuple(_text(word) for word in words)
+
+
+def _command(value: Any) -> str:
+    """A command without a word in it would succeed and prove nothing."""
+    _require(bool(_text(value).strip()))
+    return str(value)
+
+
+def _pattern(value: Any) -> str:
+    """For the library whose searches can be given a time-out."""
+    import regex
+
+    try:
+        _require(regex.compile(value).search("", timeout=1.0) is None)
+    except (regex.error, TimeoutError) as error:
+        raise ValueError from error
+    return str(value)
+
+
+def _web_address(value: Any) -> str:
+    """An empty text takes back what a weaker layer set."""
+    from urllib.parse import urlsplit  # most calls meet no address
+
+    address = _text(value).strip()
+    if address:
+        parts = urlsplit(address)
+        _require(re.search(r"[\x00-\x20\x7f]", address) is None and parts.port != 0)
+        _require(parts.scheme in {"http", "https"} and bool(parts.hostname))
+    return address
 
 
 OWN_FILES = frozenset(
@@ -230,71 +198,31 @@ OWN_FILES = frozenset(
 """Names in a workspace that mean something else; compared without regard to case, as some disks do."""
 
 
-@dataclass(repr=False, eq=False)
-class ReportName(Kind):
-    """The name of a file in the workspace that is none of ours."""
-
-    @property
-    def expected(self) -> str:
-        return "the name of a file in the workspace that is not used for anything else, such as review.md"
-
-    def accept(self, value: Any) -> str:
-        name = super().accept(value)
-        if not name.strip() or set(name) & {"/", "\\"} or name in {".", ".."} or name.lower() in OWN_FILES:
-            raise ValueError(self.expected)
-        return str(name)
+def _report_name(value: Any) -> str:
+    name = _text(value)
+    _require(bool(name.strip()) and not set(name) & {"/", "\\"})
+    _require(name not in {".", ".."} and name.lower() not in OWN_FILES)
+    return name
 
 
-@dataclass(repr=False, eq=False)
-class Pattern(Kind):
-    """A regular expression, for the library that can be told to give up (see `core.limits`)."""
-
-    @property
-    def expected(self) -> str:
-        return "a regular expression that does not fit everything"
-
-    def accept(self, value: Any) -> str:
-        import regex
-
-        try:
-            fits_everything = regex.compile(value).search("", timeout=1.0) is not None
-        except (regex.error, TypeError, ValueError, OverflowError, RecursionError, TimeoutError):
-            raise ValueError(self.expected) from None
-        if fits_everything:
-            raise ValueError(self.expected)
-        return str(value)
-
-
-@dataclass(repr=False, eq=False)
-class Program(Kind):
-    """A program: its name or path, or a list of the program and its first arguments."""
-
-    @property
-    def expected(self) -> str:
-        return "a program, or a list of a program and its arguments"
-
-    def accept(self, value: Any) -> tuple[str, ...]:
-        words = [value] if isinstance(value, str) else value
-        if (
-            not isinstance(words, list | tuple)
-            or not words
-            or not all(isinstance(w, str) and w and _can_be_given(w) for w in words)
-        ):
-            raise ValueError(self.expected)
-        return tuple(words)
-
-    def from_text(self, text: str) -> tuple[str, ...]:
-        stripped = text.strip()
-        return self.accept(_json(stripped, self.expected) if stripped.startswith("[") else stripped)
-
-
-def _can_be_given(text: str) -> bool:
-    """No program takes a NUL, and no file a character that UTF-8 does not have."""
-    return not any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text)
-
-
-def _json(text: str, expected: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise ValueError(expected) from None
+TEXT = Kind("a text", _text)
+FLAG = Kind("true or false", _flag, lambda text: _FLAG_WORDS.get(text.strip().lower()))
+AMOUNT = Kind("an amount in US dollars above 0", _amount, lambda text: float(text.strip().lstrip("$")))
+TEXTS = each(TEXT)
+TABLE = Kind('a table of names and texts, for example {"NAME": "text"}', _table, json.loads)
+SHARES = Kind(
+    "a table of windows (five_hour, seven_day, seven_day_opus, ...) and percentages from 0 to 100", _shares, json.loads
+)
+HEADERS = Kind("a table of header names and texts on one line", _headers, json.loads)
+PROGRAM = Kind(
+    "a program, or a list of a program and its arguments",
+    _program,
+    lambda text: json.loads(text) if text.strip().startswith("[") else text.strip(),
+    "program",
+)
+COMMANDS = each(Kind("a command that is not empty", _command))
+PATTERNS = each(Kind("a regular expression that does not match everything", _pattern), commas=False)
+WEB_ADDRESS = Kind("an http or https address with a host, for example https://ntfy.sh/my-topic", _web_address)
+REPORT_NAME = Kind(
+    "the name of a file in the workspace that is not used for anything else, such as review.md", _report_name
+)

@@ -60,7 +60,7 @@ def layer_from_document(kind: str, place: str, document: Mapping[str, Any]) -> L
 
 
 def layer_from_environment(environ: Mapping[str, str]) -> Layer:
-    """A layer from `CLAUDE_ITERATE_*` variables; a variable that is no setting is not ours to judge."""
+    """A layer from `CLAUDE_ITERATE_*` variables; a variable that is not a setting is ignored."""
     by_variable = {setting.variable: setting for setting in catalogue().values()}
     values: dict[str, Any] = {}
     for name, text in environ.items():
@@ -70,14 +70,14 @@ def layer_from_environment(environ: Mapping[str, str]) -> Layer:
     return Layer("environment", "environment", values)
 
 
-def layer_from_flags(given: Mapping[str, str]) -> Layer:
+def layer_from_texts(given: Mapping[str, str]) -> Layer:
     """A layer from texts on the command line, by dotted key."""
     values = {key: accepted_text(catalogue()[key], text, f"`{key}`") for key, text in given.items()}
     return Layer("flag", "command line", values)
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """Variables that look like settings of ours and are none; `doctor` tells of them."""
+    """Variables that look like settings and are not; `doctor` names them."""
     prefix = "CLAUDE_ITERATE_"
     known = {setting.variable for setting in catalogue().values()}
     return [
@@ -99,7 +99,7 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
 
 
 def accepted_text(setting: Setting, text: str, where: str) -> Any:
-    """The value in a string typed by a person, or a SettingsProblem that names `where`."""
+    """The value in a text that the user typed, or a SettingsProblem that names `where`."""
     try:
         return setting.kind.from_text(text)
     except ValueError as refused:
@@ -112,8 +112,8 @@ def unknown_key(spelled: str, place: str) -> SettingsProblem:
     names += dict.fromkeys(key.rpartition(".")[0] for key in catalogue() if "." in key)
     close = difflib.get_close_matches(spelled, names, n=1, cutoff=0.6)
     hint = f"Did you mean `{close[0]}`? " if close else ""
-    prefix = f"{place}: " if place else ""
-    return SettingsProblem(f"{prefix}unknown setting `{spelled}`.", f"{hint}All settings: claude-iterate config --keys")
+    where = f"{place}: unknown" if place else "Unknown"
+    return SettingsProblem(f"{where} setting `{spelled}`.", f"{hint}All settings: claude-iterate config --keys")
 
 
 def _accepted(setting: Setting, value: Any, where: str) -> Any:

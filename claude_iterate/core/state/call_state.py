@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
+from typing import NamedTuple
+
 from msgspec.structs import replace
 
 from claude_iterate.core.events import (
@@ -21,6 +22,7 @@ from claude_iterate.core.events import (
     ToolAnswered,
     ToolCalled,
 )
+from claude_iterate.core.events.stream_events import telling
 from claude_iterate.core.formats import duration, one_line, shortened
 
 STDERR_KEPT = 4000
@@ -28,28 +30,9 @@ _OPEN_KEPT = 31
 _OPEN_TASKS_KEPT = 999
 _LABEL = 60
 
-FOLDED = frozenset(
-    {
-        AgentExited,
-        ApiRetried,
-        CutStarted,
-        ErrorPrinted,
-        LimitReported,
-        ResultReported,
-        Said,
-        SessionOpened,
-        TaskEnded,
-        TaskStarted,
-        Thought,
-        ToolAnswered,
-        ToolCalled,
-    }
-)
-"""Events that can change a call."""
 
-
-class Call(msgspec.Struct, frozen=True):
-    """One call; `number` is the iteration's, 0 for a review or an errand; `resumes` the session it went on with."""
+class Call(NamedTuple):
+    """One call; `number` is the iteration's, 0 for a review or a one-off call; `resumes` is the session it resumed."""
 
     number: int
     started: float
@@ -81,38 +64,38 @@ def advance(now: Call, entry: Entry) -> Call:
     match event:
         case ToolCalled():
             opened = (*now.open_tools[-_OPEN_KEPT:], (event, entry.elapsed))
-            return replace(now, open_tools=opened, tools=now.tools + 1, rejected=None, retrying=False)
+            return now._replace(open_tools=opened, tools=now.tools + 1, rejected=None, retrying=False)
         case ToolAnswered():
-            return replace(now, open_tools=tuple(tool for tool in now.open_tools if tool[0].id != event.id))
+            return now._replace(open_tools=tuple(tool for tool in now.open_tools if tool[0].id != event.id))
         case Said() if event.error:
-            return replace(now, error_said=event.text)
+            return now._replace(error_said=event.text)
         case Said() | Thought() if now.in_doubt:
-            return replace(now, rejected=None, retrying=False)
+            return now._replace(rejected=None, retrying=False)
         case ApiRetried():
-            return now if now.retrying else replace(now, retrying=True)
+            return now if now.retrying else now._replace(retrying=True)
         case ResultReported() if now.cut is not None and now.result is not None:
             # What Claude says when we end it does not unsay the result it gave before; its costs count.
-            return replace(now, result=replace(now.result, cost_usd=max(now.result.cost_usd, event.cost_usd)))
+            return now._replace(result=replace(now.result, cost_usd=max(now.result.cost_usd, event.cost_usd)))
         case ResultReported():
-            # The cost is the process's, so it never falls; a result that does not tell it takes nothing back.
+            # The cost is the process's, so it never falls; a result without a cost takes nothing back.
             if now.result is not None and now.result.cost_usd > event.cost_usd:
                 event = replace(event, cost_usd=now.result.cost_usd)
-            return replace(now, result=event, result_at=entry.elapsed)
+            return now._replace(result=event, result_at=entry.elapsed)
         case SessionOpened():
-            # A further prompt in the same process (a finished background task) takes the last result back.
-            return replace(now, session=event.session or now.session, result_at=None)
+            # A further prompt in the same process (a background task has ended) takes the last result back.
+            return now._replace(session=event.session or now.session, result_at=None)
         case TaskStarted() | TaskEnded():
             return _with_task(now, event, entry.elapsed)
         case LimitReported() if event.status == "rejected":
-            return replace(now, rejected=event)
+            return now._replace(rejected=event)
         case LimitReported() if now.rejected is not None and event.window == now.rejected.window:
-            return replace(now, rejected=None)
+            return now._replace(rejected=None)
         case ErrorPrinted():
-            return replace(now, stderr=(now.stderr + event.text + "\n")[-STDERR_KEPT:])
+            return now._replace(stderr=(now.stderr + event.text + "\n")[-STDERR_KEPT:])
         case CutStarted():
-            return replace(now, cut=now.cut or event)
+            return now._replace(cut=now.cut or event)
         case AgentExited():
-            return replace(now, exit_code=event.code)
+            return now._replace(exit_code=event.code)
     return now
 
 
@@ -120,14 +103,14 @@ def _with_task(now: Call, event: TaskStarted | TaskEnded, elapsed: float) -> Cal
     """The ledger of sub-agents and background commands."""
     others = tuple(task for task in now.open_tasks[-_OPEN_TASKS_KEPT:] if task[0].id != event.id)
     if isinstance(event, TaskStarted):
-        return replace(now, open_tasks=(*others, (event, elapsed)))
+        return now._replace(open_tasks=(*others, (event, elapsed)))
     # The grace after a result begins when nothing is left to wait for.
     at = elapsed if now.result_at is not None and not others else now.result_at
-    return replace(now, open_tasks=others, result_at=at)
+    return now._replace(open_tasks=others, result_at=at)
 
 
 def busy_with(call: Call, elapsed: float) -> str:
-    """What Claude is doing, as far as it told: the last tool or task that is open, and for how long. After its result
+    """What Claude is doing, as far as it said: the last tool or task that is open, and for how long. After its result
     all tasks, because it is them that it waits for."""
     tasks = call.open_tasks if call.result is not None else call.open_tasks[-1:]
     busy = [(_tool(tool), since) for tool, since in call.open_tools[-1:]] + [
@@ -138,11 +121,8 @@ def busy_with(call: Call, elapsed: float) -> str:
     return "waiting for the API's answer" if call.session and call.result is None else ""
 
 
-_TELLING = ("command", "file_path", "path", "url", "pattern", "description")
-
-
 def _tool(event: ToolCalled) -> str:
-    about = next((event.input[key] for key in _TELLING if isinstance(event.input.get(key), str)), "")
+    about = telling(event.input)[1]
     return f"{event.name} `{_clipped(about)}`" if about else event.name
 
 

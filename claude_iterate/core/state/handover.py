@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from claude_iterate.core.events import Carried, ResultReported, Resumed
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState
 
@@ -11,7 +12,7 @@ def handed_on(state: RunState) -> Carried:
     """What the next run has to know of this one and of all before it."""
     cost = state.total_cost_usd + _under_way(state).cost_usd
     worked = state.iterations > 0 or (state.proof is not None and state.proof.passed)
-    # What a proof found is told to whoever works next, be it in another run.
+    # The next iteration has to read what a proof found, even if it is one of another run.
     findings = state.findings if state.proof is not None and not state.proof.passed else ""
     return Carried(
         state.total_iterations,
@@ -25,15 +26,15 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
     """What a run takes over from this one, which was killed. The iteration under way is done again, with its number."""
     under_way = _under_way(state)
     working = state.call is not None and state.call.number > 0
-    # A claim that failed has been judged, and whoever says `run` wants another try: its findings go with it.
+    # A claim that failed has been judged, and a user who says `run` wants another try: the findings go with it.
     failed = state.proof is not None and not state.proof.passed
     return Resumed(
         run=run,
         iterations=state.iterations,
-        idle_iterations=state.idle_iterations,
-        failures=state.failures,
-        retries=state.retries,
-        claims=state.claims,
+        idle_iterations=state.streaks.idle_iterations,
+        failures=state.streaks.failures,
+        retries=state.streaks.retries,
+        claims=state.claim.judged,
         cost_usd=state.cost_usd + under_way.cost_usd,
         elapsed=state.elapsed_before + elapsed,
         findings=state.findings,
@@ -41,22 +42,22 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         last_status=None if working or failed else _claim(state),
         proof=None if working or failed else state.proof,
         last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
-        windows=state.windows,
-        calls=state.calls,
+        windows=dict(state.waiting.windows),
+        calls=state.waiting.calls,
         wait=state.wait,
-        waits=state.waits,
-        waited=state.waited,
-        denied=state.denied,
+        waits=state.waiting.waits,
+        waited=state.waiting.waited,
+        denied=state.streaks.denied,
         # One denial more ends the run; it should be one that the rules of today give.
-        denials=min(state.denials, 1),
-        session=state.session,
-        context=state.context,
+        denials=min(state.streaks.denials, 1),
+        session=state.session.id,
+        context=state.session.context,
         tokens=state.tokens + under_way.tokens,
     )
 
 
-_WAITED_FOR = frozenset({"usage_limit", "transient"})
-"""Outcomes that the next step still has to look at; after any other, whoever says `run` wants another try."""
+_WAITED_FOR = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT})
+"""Outcomes that the next step still has to look at; after any other, a user who says `run` wants another try."""
 
 
 def _claim(state: RunState) -> Status | None:
@@ -64,5 +65,5 @@ def _claim(state: RunState) -> Status | None:
 
 
 def _under_way(state: RunState) -> ResultReported:
-    """What a call that was killed had told of its cost."""
+    """What is known of the cost of a call that was killed."""
     return state.call.result if state.call and state.call.result else ResultReported()

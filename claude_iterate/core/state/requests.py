@@ -1,44 +1,142 @@
-"""What a request changes in the state of a run. Steps of the fold in `core.state`."""
+"""What a request changes in the state of a run, and what the run answers to it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import assert_never
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Entry, Requested, StopRequested
-
-if TYPE_CHECKING:
-    from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.events import Requested, StopRequested
+from claude_iterate.core.events.vocabulary import Cause, Verb
+from claude_iterate.core.state.run_state import RunState, Session
 
 _LONG_AGO = -1e9
 
 
-def requested(state: RunState, event: Requested, _entry: Entry) -> dict[str, Any]:
-    """Somebody steers."""
+def requested(state: RunState, event: Requested) -> RunState:
+    """A step of the fold: the user steers. A verb of another version changes nothing."""
+    now = state.requests
     match event.verb:
-        case "pause":
-            return {"paused": True}
-        case "resume":
-            return {"paused": False}
-        case "go":
-            return {"approved": state.iterations + 1}
-        case "skip" | "reboot" if state.call is not None and state.call.number:
-            return {"cut_asked": event.verb, "last_ended": _LONG_AGO}
-        case "skip" | "retry" if state.call is None and not claim_is_open(state):
+        case Verb.PAUSE:
+            return state._replace(requests=now._replace(paused=True))
+        case Verb.RESUME:
+            return state._replace(requests=now._replace(paused=False))
+        case Verb.GO:
+            return state._replace(requests=now._replace(approved=state.iterations + 1))
+        case Verb.SKIP | Verb.REBOOT if state.call is not None and state.call.number:
+            return state._replace(requests=now._replace(cut=Cause(event.verb)), last_ended=_LONG_AGO)
+        case Verb.SKIP | Verb.RETRY if state.call is None and not claim_is_open(state):
             # Between iterations there is nothing to cut; the pause between them is over.
-            return {"last_ended": _LONG_AGO}
-        case "reboot":
-            return {"session": "", "context": None}
-    return {}
+            return state._replace(last_ended=_LONG_AGO)
+        case Verb.REBOOT:
+            return state._replace(session=Session())
+    return state
 
 
-def stop_requested(state: RunState, event: StopRequested, _entry: Entry) -> dict[str, Any]:
-    """Somebody wants the end. The first one names the reason; whoever comes later can only make it urgent."""
-    return {"stop": event if state.stop is None else replace(state.stop, now=state.stop.now or event.now)}
+def stop_requested(state: RunState, event: StopRequested) -> RunState:
+    """A step of the fold. The first request names the reason; later ones can only make it urgent."""
+    stop = event if state.stop is None else replace(state.stop, now=state.stop.now or event.now)
+    return state._replace(requests=state.requests._replace(stop=stop))
 
 
 def claim_is_open(state: RunState) -> bool:
-    """The last iteration reported that all is done, and nobody has judged that yet: it is being verified, unless the
+    """The last iteration reported that all is done, and that has not been judged yet: it is being verified, unless the
     run waits to do so or ends."""
     return state.last_status is not None and state.last_status.complete and state.proof is None
+
+
+_PAUSED = "Already paused."
+_NOT_PAUSED = "The run was not paused."
+_NOTHING_TO_SKIP = "There is no iteration to skip: a claim is being verified."
+_NOTHING_TO_RETRY = "There is nothing to retry: a claim is being verified."
+_NOT_WAITING = "The run is not waiting, so there is nothing to retry."
+UNCHANGED = frozenset({_PAUSED, _NOT_PAUSED, _NOTHING_TO_SKIP, _NOTHING_TO_RETRY, _NOT_WAITING})
+"""Answers to requests that change nothing."""
+
+
+def answer(verb: Verb, state: RunState, now: bool = False, attended: bool = False) -> str:
+    """What a request means for a run, in one line; the state is the one before the request. In an `attended` run no
+    iteration begins before the user has said so."""
+    if verb in {Verb.SKIP, Verb.RETRY} and attended and _between(state):
+        return "The next iteration begins when the question at its terminal is answered."
+    match verb:
+        case Verb.STOP:
+            return "It stops after this iteration." if _iteration(state) and not now else "It stops now."
+        case Verb.PAUSE:
+            return _pause(state)
+        case Verb.RESUME:
+            return _resume(state)
+        case Verb.SKIP:
+            return _skip(state)
+        case Verb.REBOOT:
+            return _reboot(state)
+        case Verb.RETRY:
+            return _retry(state)
+        case Verb.GO:
+            return f"Iteration {state.iterations + 1} begins."
+        case _:
+            assert_never(verb)
+
+
+def _iteration(state: RunState) -> int:
+    """The number of the iteration under way; 0 when there is none."""
+    return state.call.number if state.call is not None else 0
+
+
+def _verifying(state: RunState) -> bool:
+    """A review is under way, or a check, which is not a call of Claude."""
+    return not _iteration(state) and state.wait is None and (state.call is not None or claim_is_open(state))
+
+
+def _between(state: RunState) -> bool:
+    """Nothing stands before the next iteration but the delay, or the user's consent."""
+    return state.call is None and state.wait is None and not state.paused and not claim_is_open(state)
+
+
+def _pause(state: RunState) -> str:
+    if _verifying(state):
+        return "It pauses after the verification, unless the claim holds."
+    if state.paused:
+        return _PAUSED if state.call is None else "It pauses after this iteration (already asked for)."
+    if state.call is not None:
+        return "It pauses after this iteration."
+    if state.wait is not None:
+        return "Paused: when the wait is over, no iteration begins until `resume`."
+    return "Paused: no iteration begins until `resume`."
+
+
+def _resume(state: RunState) -> str:
+    if not state.paused:
+        return _NOT_PAUSED
+    if _verifying(state):
+        return "It does not pause after the verification."
+    if state.wait is not None:
+        return "It goes on when the wait is over."
+    return "Going on." if state.call is None else "It does not pause after this iteration."
+
+
+def _skip(state: RunState) -> str:
+    held = " The run stays paused." if state.paused else ""
+    if number := _iteration(state):
+        return f"Iteration {number} is ended now.{held}"
+    if _verifying(state):
+        return _NOTHING_TO_SKIP
+    if state.wait is not None:
+        return f"The wait is over.{held}"
+    return f"There is no iteration to skip.{held}" if held else "The next iteration begins now."
+
+
+def _reboot(state: RunState) -> str:
+    if number := _iteration(state):
+        return f"Iteration {number} is ended now and done again with fresh context."
+    return "The next iteration begins with fresh context."
+
+
+def _retry(state: RunState) -> str:
+    if state.wait is not None:
+        return "The wait is over." + (" The run stays paused." if state.paused else " It tries again now.")
+    if _verifying(state):
+        return _NOTHING_TO_RETRY
+    if state.call is not None or state.paused:
+        return _NOT_WAITING
+    return "The next iteration begins now."

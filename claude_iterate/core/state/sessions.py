@@ -28,9 +28,9 @@ def continuation(state: RunState, mode: str, redline: int) -> Continuation:
     """How the next iteration begins, by the settings `session` and `context_redline` (percent)."""
     if mode != "resume":
         return FRESH
-    if not _IDENTITY.fullmatch(state.session):
+    if not _IDENTITY.fullmatch(state.session.id):
         return Continuation("")
-    full = 100 * (state.context or 0.0)
+    full = 100 * (state.session.context or 0.0)
     if full >= redline:
         return Continuation("", f"the context is {full:.0f}% full, so a fresh session begins")
-    return Continuation(state.session)
+    return Continuation(state.session.id)

@@ -1,4 +1,4 @@
-"""The checks of `doctor`: each looks at one thing, never raises for what it finds, and never tells a secret."""
+"""The checks of `doctor`: each looks at one thing, never raises for what it finds, and never prints a secret."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from claude_iterate.core.settings.layers import unknown_variables
 from claude_iterate.errors import ExpectedError
+from claude_iterate.operations.doctor.finding import Finding
 from claude_iterate.operations.doctor.workspace_checks import workspace_findings
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.settings_files import settings_reader
@@ -19,21 +19,12 @@ _CREDENTIALS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_
 _PROVIDERS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 
 
-class Finding(NamedTuple):
-    """What a check found: ok, warning (may be fine) or problem (must be mended), and how to mend it."""
-
-    check: str
-    state: str
-    message: str
-    mend: str = ""
-
-
 def examine(project: Project) -> list[Finding]:
-    """All checks, in the order in which a person would mend things."""
+    """All checks, in the order in which problems should be fixed."""
     settings = list(_settings(project))
     findings = [*settings, *_variables(project)]
     if any(finding.state == "problem" for finding in settings):
-        return [*findings, Finding("rest", "warning", "not checked", "Mend the settings first, then ask again.")]
+        return [*findings, Finding("rest", "warning", "not checked", "Fix the settings first, then run doctor again.")]
     checks: tuple[Callable[[Project], Iterator[Finding]], ...] = (_claude, _login, _git, _folders, _workspaces)
     for check in checks:
         findings.extend(check(project))
@@ -52,7 +43,7 @@ def _settings(project: Project) -> Iterator[Finding]:
 def _variables(project: Project) -> Iterator[Finding]:
     for name in unknown_variables(project.environ):
         yield Finding(
-            "environment", "warning", f"{name} is no setting", "See the names: claude-iterate config --keys --json"
+            "environment", "warning", f"{name} is not a setting", "See the names: claude-iterate config --keys --json"
         )
 
 
@@ -79,18 +70,18 @@ def _login(project: Project) -> Iterator[Finding]:
     if (folder / ".credentials.json").exists():
         yield Finding("login", "ok", f"{folder / '.credentials.json'} is there")
     elif sys.platform == "darwin":
-        yield Finding("login", "ok", "Claude keeps it in the keychain; `claude` itself tells whether it is there")
+        yield Finding("login", "ok", "Claude keeps it in the keychain; start `claude` to see whether it is there")
     else:
-        yield Finding("login", "warning", "no sign of one", "Start `claude` and log in, or: claude setup-token")
+        yield Finding("login", "warning", "none found", "Start `claude` and log in, or: claude setup-token")
 
 
 def _git(project: Project) -> Iterator[Finding]:
     import shutil
 
     if shutil.which("git", path=project.environ.get("PATH")) is None:
-        yield Finding("git", "warning", "not found", "Install git: then Claude's work can be seen and undone.")
+        yield Finding("git", "warning", "not found", "Install git, so that you can see and undo what Claude changes.")
     elif not any((folder / ".git").exists() for folder in (project.root, *project.root.parents)):
-        yield Finding("git", "warning", f"{project.root} is no repository", "Make it one: git init")
+        yield Finding("git", "warning", f"{project.root} is not a repository", "Make it one: git init")
     else:
         yield Finding("git", "ok", "the project is a repository")
 
@@ -101,14 +92,14 @@ def _folders(project: Project) -> Iterator[Finding]:
         while not nearest.exists() and nearest != nearest.parent:
             nearest = nearest.parent
         if problem := _refused(nearest):
-            mend = f"Check {nearest}, its permissions and its free space."
-            yield Finding(name, "problem", f"{folder} cannot be written: {problem}", mend)
+            fix = f"Check the permissions and free space of {nearest}"
+            yield Finding(name, "problem", f"{folder} cannot be written: {problem}", fix)
         else:
             yield Finding(name, "ok", f"{folder} can be written")
 
 
 def _refused(folder: Path) -> str:
-    """Why nothing can be written there. It is tried: permissions alone do not tell of a full disk."""
+    """Why nothing can be written there; empty when it can. It writes: permissions do not show a full disk."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:  # it has no name, so it never stays behind
             file.write(b" " * 4096)
@@ -121,7 +112,6 @@ def _refused(folder: Path) -> str:
 
 def _workspaces(project: Project) -> Iterator[Finding]:
     try:
-        for check, message, mend, state in workspace_findings(project):
-            yield Finding(check, state, message, mend)
+        yield from workspace_findings(project)
     except ExpectedError as problem:
         yield Finding("workspaces", "problem", problem.message, problem.hint)

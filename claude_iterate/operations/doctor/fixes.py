@@ -1,5 +1,5 @@
-"""What `doctor --mend` does: ends what killed runs left alive, takes away what they left half-made, and repairs torn
-metadata from the journal. Each thing is told; nothing else is touched, and no workspace that somebody is busy with."""
+"""What `doctor --fix` does: ends processes and removes files that killed runs left, and rebuilds torn metadata from the
+journal. Every fix is reported. Nothing else is touched, and no workspace that is in use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.errors import ExpectedError
-from claude_iterate.operations.doctor.computer_checks import Finding
+from claude_iterate.operations.doctor.finding import Finding
 from claude_iterate.operations.doctor.workspace_checks import behind, can_be_repaired, stale_outside, suspects
 from claude_iterate.workspace import leftover_files, metadata
 from claude_iterate.workspace.files import folders
@@ -19,27 +19,27 @@ from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import liveness, run_lock
 
 
-def mend(project: Project) -> list[Finding]:
-    """Everything that was done, and what could not be done."""
+def fix(project: Project) -> list[Finding]:
+    """What was fixed, and what could not be."""
     try:
         layouts = [project.layout(name) for name in project.workspaces()]
     except ExpectedError:
-        return []  # the checks tell of it
-    found = [finding for layout in layouts for finding in _mend_workspace(layout)]
-    return [*found, *_take_away("leftovers", stale_outside(project))]
+        return []  # the checks report it
+    found = [finding for layout in layouts for finding in _fix_workspace(layout)]
+    return [*found, *_remove("leftovers", stale_outside(project))]
 
 
-def _mend_workspace(layout: Layout) -> list[Finding]:
+def _fix_workspace(layout: Layout) -> list[Finding]:
     check = f"workspace {layout.name}"
     if run_lock.holder(layout.lock) is not None:
         return []
-    # Asked before the lock is taken: until then its file names the run that was killed.
+    # Before the lock is taken: until then its file names the run that was killed.
     names = [run for run in suspects(layout, _last_run(layout)) if _left(layout, run)]
     broken = _is_broken(layout)
-    if not (names or broken or _half_made(layout) or behind(layout)):
+    if not (names or broken or _incomplete(layout) or behind(layout)):
         return []
     try:
-        with run_lock.hold(layout.lock, layout.name, "mending"):
+        with run_lock.hold(layout.lock, layout.name, "doctor"):
             done = [_repair(check, layout)] if broken else []
             if late := summary.catch_up(layout):
                 done.append(Finding(check, "ok", f"wrote into .metadata.json how run {late} ended"))
@@ -48,17 +48,17 @@ def _mend_workspace(layout: Layout) -> list[Finding]:
                 for run in names
                 for process in leftover_processes.end_marked(run)
             ]
-            return [*done, *_take_away(check, _half_made(layout))]
+            return [*done, *_remove(check, _incomplete(layout))]
     except ExpectedError as problem:
         return [Finding(check, "problem", problem.message, problem.hint)]
 
 
 def _left(layout: Layout, run: str) -> list[int]:
-    """What is left of a run whose runner is dead for certain: a workspace may be a copy of one that goes on."""
+    """Processes of a run whose runner is certainly dead: a workspace may be a copy of one that is running."""
     return leftover_processes.leftovers(run) if liveness.of_runner(layout, run) == liveness.DEAD else []
 
 
-def _half_made(layout: Layout) -> list[Path]:
+def _incomplete(layout: Layout) -> list[Path]:
     return [*leftover_files.half_made_runs(layout), *leftover_files.stale_in_workspace(layout, time.time())]
 
 
@@ -78,7 +78,7 @@ def _is_broken(layout: Layout) -> bool:
 
 
 def _repair(check: str, layout: Layout) -> Finding:
-    """Torn metadata is made anew from what the journal knows; the torn file is kept."""
+    """Rebuild torn metadata from the journal; the torn file is kept."""
     found = reader.last_run(layout, ("run",))
     assert found is not None
     run, state = found
@@ -86,10 +86,10 @@ def _repair(check: str, layout: Layout) -> Finding:
     creation.repair(layout, state.started.mode if state.started else None, {})
     summary.record_run(layout, state, run, running=state.finished is None)
     kept = "; the torn file, with the workspace's own settings, is .metadata.json.bak" if torn else ""
-    return Finding(check, "ok", f"made .metadata.json anew from the journal of run {run}{kept}")
+    return Finding(check, "ok", f"rebuilt .metadata.json from the journal of run {run}{kept}")
 
 
-def _take_away(check: str, paths: list[Path]) -> list[Finding]:
+def _remove(check: str, paths: list[Path]) -> list[Finding]:
     found = []
     for path in paths:
         try:

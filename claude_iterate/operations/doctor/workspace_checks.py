@@ -1,4 +1,4 @@
-"""What `doctor` finds wrong in workspaces: damage, what a killed run left behind, settings that nobody can read."""
+"""What `doctor` finds in workspaces: damage, leftovers of a killed run, settings that cannot be read."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
+from claude_iterate.operations.doctor.finding import FIX, Finding
 from claude_iterate.workspace import leftover_files, metadata
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
@@ -18,66 +18,55 @@ from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.running import liveness, run_lock
 from claude_iterate.workspace.settings_files import settings_reader
 
-MEND = "Mend it: claude-iterate doctor --mend"
 
-
-class Trouble(NamedTuple):
-    """What is wrong, how to mend it, and whether it must be mended (problem) or may stay (warning)."""
-
-    check: str
-    message: str
-    mend: str
-    state: str = "problem"
-
-
-def workspace_findings(project: Project) -> Iterator[Trouble]:
-    """Check, message and remedy of everything that is wrong."""
+def workspace_findings(project: Project) -> Iterator[Finding]:
+    """Everything that is wrong in the workspaces and beside them."""
     names = project.workspaces()
     for name in names:
         yield from _examine(project, project.layout(name))
-    yield from _strangers(project, set(names))
+    yield from _bad_names(project, set(names))
     yield from _torn(project)
     for path in stale_outside(project):
-        yield Trouble("leftovers", f"{path} was left half-made by a killed command", MEND, "warning")
+        yield Finding("leftovers", "warning", f"{path} was left incomplete by a killed command", FIX)
 
 
-def _examine(project: Project, layout: Layout) -> Iterator[Trouble]:
+def _examine(project: Project, layout: Layout) -> Iterator[Finding]:
     check = f"workspace {layout.name}"
     try:
         about = metadata.read(layout.metadata)
         project.settings_for(layout)
     except WorkspaceProblem as problem:
-        yield Trouble(check, problem.message, MEND if can_be_repaired(layout) else problem.hint)
+        yield Finding(check, "problem", problem.message, FIX if can_be_repaired(layout) else problem.hint)
         return
     except ExpectedError as problem:
-        mend = f"{problem.hint} Or: claude-iterate config KEY --unset --workspace {layout.name}"
-        yield Trouble(check, problem.message, mend)
+        fix = f"{problem.hint} Or: claude-iterate config KEY --unset --workspace {layout.name}"
+        yield Finding(check, "problem", problem.message, fix)
         return
     if not os.access(layout.folder, os.W_OK | os.X_OK):
-        yield Trouble(check, f"{layout.folder} cannot be written", "Check its permissions.")
+        yield Finding(check, "problem", f"{layout.folder} cannot be written", "Check its permissions.")
     if run_lock.holder(layout.lock) is None:
         yield from _last_run(layout, check, about)
         yield from _left_behind(layout, check, suspects(layout, about.last_run))
 
 
-def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Trouble]:
-    """Nobody holds the lock; what still says otherwise is of a run that was killed, or of the one we are a copy of."""
+def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
+    """The lock is free. A run that still seems to be on was killed, or this is a copy of a workspace where it is on."""
     for run in sorted(_named(layout, about.last_run)):
         if is_over(layout, run):
             continue
         if liveness.of_runner(layout, run) == liveness.LIVES:
             pid = liveness.pid_of(layout, run)
-            mend = f"Wait for that one, or begin afresh here: claude-iterate reset {layout.name}"
-            yield Trouble(check, f"it is a copy of a workspace that is running now (pid {pid})", mend, "warning")
+            fix = f"Wait for that one, or start over here: claude-iterate reset {layout.name}"
+            yield Finding(check, "warning", f"it is a copy of a workspace that is running now (pid {pid})", fix)
         else:
-            # It needs no mending: the next one goes on.
-            yield Trouble(check, "its last run was killed", f"Go on: claude-iterate run {layout.name}", "warning")
+            # Nothing has to be fixed: the next run goes on where it stopped.
+            yield Finding(check, "warning", "its last run was killed", f"Go on: claude-iterate run {layout.name}")
     if behind(layout):
         message = "its last run ended and was killed before it could write that into .metadata.json"
-        yield Trouble(check, message, MEND, "warning")
+        yield Finding(check, "warning", message, FIX)
 
 
-def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Trouble]:
+def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Finding]:
     from claude_iterate.agent.processes.leftover_processes import leftovers
 
     for run in runs:
@@ -85,22 +74,23 @@ def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Troubl
         alive = leftovers(run) if fate != liveness.LIVES else []
         if alive:
             by_hand = f"kill {' '.join(map(str, alive))}"
-            mend = f"{MEND} (or: {by_hand})" if fate == liveness.DEAD else f"If nobody runs it elsewhere: {by_hand}"
-            yield Trouble(check, f"processes of run {run} still live", mend)
+            elsewhere = f"If it does not run on another machine: {by_hand}"
+            fix = f"{FIX} (or: {by_hand})" if fate == liveness.DEAD else elsewhere
+            yield Finding(check, "problem", f"processes of run {run} are still alive", fix)
     for path in leftover_files.half_made_runs(layout):
-        yield Trouble(check, f"run {path.name} was killed before it began", MEND, "warning")
+        yield Finding(check, "warning", f"run {path.name} was killed before it began", FIX)
     for path in leftover_files.stale_in_workspace(layout, time.time()):
-        yield Trouble(check, f"{path.name} was left by a killed command", MEND, "warning")
+        yield Finding(check, "warning", f"{path.name} was left by a killed command", FIX)
 
 
 def suspects(layout: Layout, last_run: dict[str, object]) -> list[str]:
-    """Runs of which something may still live. One that ended well swept up after itself; looking through all
-    processes for each of them would take long."""
+    """Runs that may have left processes. A run that ended normally ended its own; to look through all processes for
+    each of those would take long."""
     return sorted(_named(layout, last_run) or set(layout.run_ids()[-1:] if not last_run else []))
 
 
 def is_over(layout: Layout, run: str) -> bool:
-    """The journal is the truth: a run was killed if it does not tell of an end."""
+    """The journal is the truth: a run without an end in it was killed."""
     from claude_iterate.core.events import RunFinished
     from claude_iterate.workspace.journal import reader
 
@@ -109,7 +99,7 @@ def is_over(layout: Layout, run: str) -> bool:
 
 
 def behind(layout: Layout) -> bool:
-    """The journal tells of an end that the summary does not know of."""
+    """The journal has an end that the summary in .metadata.json does not have."""
     try:
         about = metadata.read(layout.metadata)
     except ExpectedError:
@@ -119,14 +109,14 @@ def behind(layout: Layout) -> bool:
 
 
 def can_be_repaired(layout: Layout) -> bool:
-    """The metadata is damaged or missing, and the journal still knows the numbers."""
+    """The metadata is damaged or missing, and a journal has the numbers."""
     from claude_iterate.workspace.journal import reader
 
     return os.access(layout.folder, os.W_OK) and reader.last_run(layout, ("run",)) is not None
 
 
 def stale_outside(project: Project) -> list[Path]:
-    """What killed commands left outside of any workspace."""
+    """What killed commands left outside of the workspaces."""
     now = time.time()
     folders = (project.workspaces_folder, project.templates_folder, project.global_templates_folder)
     return [
@@ -138,13 +128,13 @@ def stale_outside(project: Project) -> list[Path]:
 
 
 def _named(layout: Layout, last_run: dict[str, object]) -> set[str]:
-    """Runs that seem to be under way: one that ends well says so, in its summary and in the lock's file."""
+    """Runs that seem to be on: a run that ends normally says so, in its summary and in the lock file."""
     said = {str(last_run.get("id", ""))} if last_run.get("state") == "running" else set()
     return (said | _named_in_lock(layout)) - {""}
 
 
 def _named_in_lock(layout: Layout) -> set[str]:
-    """The run that a lock file still names: one that ends well empties it."""
+    """The run that a lock file still names: a run that ends normally empties it."""
     try:
         found = json.loads(layout.lock.read_bytes())
     except (OSError, ValueError):
@@ -153,19 +143,19 @@ def _named_in_lock(layout: Layout) -> set[str]:
     return {run} if isinstance(run, str) and run in layout.run_ids() else set()
 
 
-def _strangers(project: Project, known: set[str]) -> Iterator[Trouble]:
-    """Folders that no command can name: made by the original with other rules. Half-made ones are told elsewhere."""
+def _bad_names(project: Project, known: set[str]) -> Iterator[Finding]:
+    """Folders whose names no command accepts: the original had other rules. Incomplete ones are found elsewhere."""
     if not project.workspaces_folder.is_dir():
         return
     for entry in sorted(project.workspaces_folder.iterdir()):
         unknown = entry.is_dir() and entry.name not in known and not leftover_files.is_aside(entry.name)
         if unknown and (entry / ".metadata.json").exists():
-            mend = "Rename it to letters, digits, '.', '_' and '-', beginning with a letter or digit; or delete it."
-            yield Trouble("workspaces", f"{entry} has a name that cannot be used", mend)
+            fix = "Rename it to letters, digits, '.', '_' and '-', beginning with a letter or digit; or delete it."
+            yield Finding("workspaces", "problem", f"{entry} has a name that cannot be used", fix)
 
 
-def _torn(project: Project) -> Iterator[Trouble]:
+def _torn(project: Project) -> Iterator[Finding]:
     for folder in (project.workspaces_folder, project.templates_folder, project.global_templates_folder):
         for path, name in leftover_files.torn_folders(folder).items():
-            mend = f"Rename the form that you want to {folder / name}, and delete the other."
-            yield Trouble("leftovers", f"{path} was left when a killed command replaced {name!r}", mend)
+            fix = f"Rename the version that you want to {folder / name}, and delete the other."
+            yield Finding("leftovers", "problem", f"{path} was left when a killed command replaced {name!r}", fix)

@@ -1,4 +1,4 @@
-"""All faults, in the order in which they are told."""
+"""All faults, in the order in which they are listed."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from claude_iterate.selftest.faults import (
     stream_faults,
     surrounding_faults,
 )
-from claude_iterate.selftest.harness.fault import Scenario
+from claude_iterate.selftest.harness.fault import Fault
 
-SCENARIOS: tuple[Scenario, ...] = (
-    *stream_faults.SCENARIOS,
-    *process_faults.SCENARIOS,
-    *service_faults.SCENARIOS,
-    *limit_faults.SCENARIOS,
-    *report_faults.SCENARIOS,
-    *steering_faults.SCENARIOS,
-    *surrounding_faults.SCENARIOS,
-    *death_faults.SCENARIOS,
+FAULTS: tuple[Fault, ...] = (
+    *stream_faults.FAULTS,
+    *process_faults.FAULTS,
+    *service_faults.FAULTS,
+    *limit_faults.FAULTS,
+    *report_faults.FAULTS,
+    *steering_faults.FAULTS,
+    *surrounding_faults.FAULTS,
+    *death_faults.FAULTS,
 )
 
 
-def chosen(patterns: tuple[str, ...]) -> list[Scenario]:
-    """Those whose name fits one of the patterns (`limit-*`), or holds it as a part; all when there is no pattern."""
+def chosen(patterns: tuple[str, ...]) -> list[Fault]:
+    """The faults whose name matches one of the patterns (`limit-*`) or contains it; all faults without a pattern."""
     from fnmatch import fnmatchcase
 
     return [
-        scenario
-        for scenario in SCENARIOS
-        if not patterns or any(part in scenario.name or fnmatchcase(scenario.name, part) for part in patterns)
+        fault
+        for fault in FAULTS
+        if not patterns or any(part in fault.name or fnmatchcase(fault.name, part) for part in patterns)
     ]

@@ -1,12 +1,11 @@
-"""Faults of the files that Claude and people write in a workspace: the status report, instructions, metadata."""
+"""Faults of the files that Claude and the user write in a workspace: the status report, instructions, metadata."""
 
 from __future__ import annotations
 
 import json
 
 from claude_iterate.selftest.harness import expectations
-from claude_iterate.selftest.harness.fault import Expected, Scenario
-from claude_iterate.selftest.harness.fault_project import Scene
+from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.script_steps import COMPLETE, INIT, RESULT, UNFINISHED, Step, done, more, silent
 
 TWICE = Expected(outcomes=("ok", "ok"))
@@ -18,39 +17,39 @@ def _writes(text: str, path: str = ".status.json", in_place: bool = True) -> Ste
     return {"write": {"path": path, "text": text, "in_place": in_place}}
 
 
-def _stale(scene: Scene) -> None:
-    scene.layout.status.write_text(_CLAIM)
+def _stale(project: FaultProject) -> None:
+    project.layout.status.write_text(_CLAIM)
 
 
-def _linked(scene: Scene) -> None:
-    (scene.root / "elsewhere.json").write_text(_CLAIM)
-    scene.layout.status.symlink_to(scene.root / "elsewhere.json")
+def _linked(project: FaultProject) -> None:
+    (project.root / "elsewhere.json").write_text(_CLAIM)
+    project.layout.status.symlink_to(project.root / "elsewhere.json")
 
 
-def _linked_to_nowhere(scene: Scene) -> None:
-    scene.layout.status.symlink_to(scene.folder / "nowhere")
+def _linked_to_nowhere(project: FaultProject) -> None:
+    project.layout.status.symlink_to(project.folder / "nowhere")
 
 
-SCENARIOS = (
-    Scenario(
+FAULTS = (
+    Fault(
         "status-missing",
         "no status file",
-        "The run would crash, or take silence for success.",
+        "The run would crash, or treat a missing report as success.",
         (silent(),),
         USED_UP,
         flags=("-m", "2"),
     ),
-    Scenario(
+    Fault(
         "status-torn",
-        "half a status file, then a whole one",
-        "A report that is read while it is written would end the run or be lost.",
+        "an incomplete status file, then a complete one",
+        "A report that is read while Claude writes it would end the run or be lost.",
         ([INIT, _writes('{"complete": tr'), RESULT], done()),
         TWICE,
     ),
-    Scenario(
-        "status-mended",
-        "half a status file, completed a moment later",
-        "A claim would be lost because it was read too early.",
+    Fault(
+        "status-completed-later",
+        "an incomplete status file that is completed a moment later",
+        "A claim would be lost because the run read it too early.",
         (
             [
                 INIT,
@@ -61,17 +60,17 @@ SCENARIOS = (
             ],
         ),
     ),
-    Scenario(
+    Fault(
         "status-huge",
         "a status file of 2 MB",
-        "A slip of the model would fill the memory or end the run.",
+        "A mistake of the model would fill the memory or end the run.",
         ([INIT, _writes('{"complete": true, "notes": "' + "x" * 2_000_000 + '"}'), RESULT], done()),
         TWICE,
     ),
-    Scenario(
+    Fault(
         "status-wrong-types",
         "wrong types in every optional field",
-        "A finished task would go on for ever because of a slip in its report.",
+        "A finished task would never end because of a mistake in its report.",
         (
             [
                 INIT,
@@ -80,80 +79,80 @@ SCENARIOS = (
             ],
         ),
     ),
-    Scenario(
+    Fault(
         "status-untrue-types",
-        "`complete` as a word",
-        'The word "false" would end the task.',
+        "`complete` as a text",
+        'The text "false" would end the task.',
         ([INIT, {"status": {"complete": "true"}}, RESULT], done()),
         TWICE,
     ),
-    Scenario(
+    Fault(
         "status-stale",
         "a claim of completion from last week",
-        "A new run would end before it has begun.",
+        "A new run would end at once.",
         (silent(),),
         USED_UP,
         flags=("-m", "2"),
         prepare=_stale,
     ),
-    Scenario(
+    Fault(
         "status-replaced",
         "a report that is replaced, removed and written again",
-        "The last word of an iteration would be lost.",
+        "The final report of an iteration would be lost.",
         ([INIT, UNFINISHED, {"remove": ".status.json"}, UNFINISHED, _writes(_CLAIM), COMPLETE, RESULT],),
     ),
-    Scenario(
+    Fault(
         "status-removed",
-        "a claim that is taken back by removing the file",
-        "A claim that is no longer there would end the task.",
+        "a claim that Claude withdraws by removing the file",
+        "A withdrawn claim would end the task.",
         ([INIT, COMPLETE, {"sleep": 0.2}, {"remove": ".status.json"}, RESULT], done()),
         TWICE,
     ),
-    Scenario(
+    Fault(
         "status-folder",
-        "a folder where the status file should be",
-        "A slip of the model would crash the runner.",
+        "a folder in place of the status file",
+        "A mistake of the model would crash the runner.",
         ([INIT, _writes("x", ".status.json/x"), RESULT],),
         USED_UP,
         flags=("-m", "2"),
     ),
-    Scenario(
+    Fault(
         "status-link",
-        "a link to an old claim elsewhere",
-        "A stale claim would end the task through a back door.",
+        "a link to an old claim in another folder",
+        "A stale claim would end the task.",
         (silent(),),
         USED_UP,
         flags=("-m", "2"),
         prepare=_linked,
     ),
-    Scenario(
+    Fault(
         "status-dead-link",
-        "a link that leads nowhere",
+        "a link to a missing file",
         "A dead link would crash the runner.",
         (silent(), done()),
         TWICE,
         prepare=_linked_to_nowhere,
     ),
-    Scenario(
+    Fault(
         "instructions-edited",
-        "the instructions are edited in mid-run",
-        "What a person adds in the night would not reach Claude.",
+        "the user edits the instructions during the run",
+        "The change would not reach Claude.",
         (more(_writes("- a new and better task\n", "INSTRUCTIONS.md", in_place=False)), done()),
         TWICE,
         checks=(expectations.prompt_holds(2, "a new and better task"),),
     ),
-    Scenario(
+    Fault(
         "instructions-gone",
-        "the instructions are deleted in mid-run",
-        "The runner would crash, or Claude work without a task.",
+        "the instructions are deleted during the run",
+        "The runner would crash, or Claude would work without a task.",
         (more({"remove": "INSTRUCTIONS.md"}), done()),
         Expected("agent_failed", 1, ("ok", "config")),
         checks=(expectations.says("Instructions not found"), expectations.called(1)),
     ),
-    Scenario(
+    Fault(
         "control-junk",
-        "junk where requests to the runner are left",
-        "A stray file would stop the run, or stop it from listening.",
+        "junk in the folder for requests to the runner",
+        "A stray file would stop the run, or make it ignore requests.",
         (
             done(
                 _writes("{", "control/1.json"),
@@ -165,10 +164,10 @@ SCENARIOS = (
         ),
         checks=(expectations.says("Ignored"), expectations.has("StopRequested", 0)),
     ),
-    Scenario(
+    Fault(
         "metadata-torn",
         "Claude damages .metadata.json",
-        "A good run would be reported as a bad one.",
+        "A good run would be reported as failed.",
         (done(_writes("{", ".metadata.json")),),
         checks=(expectations.says("cannot be written"),),
     ),

@@ -1,86 +1,86 @@
-"""Requests of people in the middle of a run. Not faults of anybody, but a run that misses one is a fault."""
+"""Requests of the user during a run. They are not faults, but a run that misses one is faulty."""
 
 from __future__ import annotations
 
 from claude_iterate.selftest.harness import expectations, interventions
-from claude_iterate.selftest.harness.fault import Expected, Scenario
+from claude_iterate.selftest.harness.fault import Expected, Fault
 from claude_iterate.selftest.harness.script_steps import GO, HANG, INIT, LEFT, READY, done, more, usage_limit
 
-_DEAF = "Whoever wants to step in could only kill the run, and would lose work."
+_UNHEARD = "A user who wants to intervene could only kill the run, and would lose work."
 _LIMITED = usage_limit("You've hit your session limit", 3600)
 _NOTE = "The tests need Node 22."
 
-SCENARIOS = (
-    Scenario(
+FAULTS = (
+    Fault(
         "pause-and-resume",
-        "`pause` in mid-iteration, later `resume`",
-        _DEAF,
+        "`pause` during an iteration, later `resume`",
+        _UNHEARD,
         (more(READY, GO), done()),
         Expected(outcomes=("ok", "ok")),
-        act=interventions.held,
+        intervention=interventions.paused,
         checks=(expectations.nothing_begins_while_paused,),
     ),
-    Scenario(
+    Fault(
         "skip-iteration",
         "`skip` while Claude hangs",
-        _DEAF,
+        _UNHEARD,
         ([INIT, READY, HANG], done()),
         Expected(outcomes=("skipped", "ok")),
-        act=interventions.told("skip"),
+        intervention=interventions.requested("skip"),
         checks=(expectations.numbers(1, 2),),
     ),
-    Scenario(
+    Fault(
         "reboot-iteration",
-        "`reboot` while Claude has lost its way",
-        _DEAF,
+        "`reboot` while Claude hangs",
+        _UNHEARD,
         ([INIT, READY, HANG], done()),
         Expected(outcomes=("rebooted", "ok")),
-        act=interventions.told("reboot"),
+        intervention=interventions.requested("reboot"),
         checks=(expectations.numbers(1, 1),),
     ),
-    Scenario(
+    Fault(
         "retry-in-a-wait",
         "`retry` while the run waits for a limit",
-        "A limit that was lifted would cost the night.",
+        "The run would keep waiting for a limit that is over.",
         (_LIMITED, done()),
         Expected(outcomes=("usage_limit", "ok")),
-        act=interventions.told("retry", once="WaitStarted"),
+        intervention=interventions.requested("retry", once="WaitStarted"),
         checks=(expectations.numbers(1, 1), expectations.has("WaitEnded", 1, by="retry")),
     ),
-    Scenario(
+    Fault(
         "stop-in-a-wait",
         "`stop` while the run waits for a limit",
-        _DEAF,
+        _UNHEARD,
         (_LIMITED,),
         Expected("stopped", 0, ("usage_limit",)),
-        act=interventions.told("stop", once="WaitStarted"),
+        intervention=interventions.requested("stop", once="WaitStarted"),
         checks=(expectations.called(1),),
     ),
-    Scenario(
+    Fault(
         "stop-after-the-iteration",
-        "`stop` in mid-iteration",
+        "`stop` during an iteration",
         "The work of the iteration would be lost.",
         (more(READY, GO),),
         Expected("stopped", 0, ("ok",)),
-        act=interventions.told("stop"),
+        intervention=interventions.requested("stop"),
         checks=(expectations.called(1), expectations.has("CutStarted", 0)),
     ),
-    Scenario(
+    Fault(
         "stop-now",
-        "`stop --now` in mid-iteration",
-        "Claude and its tools would work on, unseen, after the run was ended.",
+        "`stop --now` during an iteration",
+        "Claude and its tools would keep working, unnoticed, after the run ended.",
         ([INIT, LEFT, READY, HANG],),
         Expected("stopped", 0, ("interrupted",)),
-        act=interventions.told("stop", "--now"),
+        intervention=interventions.requested("stop", "--now"),
         checks=(expectations.called(1), expectations.process_is_gone("left")),
     ),
-    Scenario(
+    Fault(
         "note-in-mid-run",
         "a `note` while Claude works",
-        "A person's word would be lost, or told again and again.",
+        "The note would be lost, or delivered again and again.",
         (more(READY, GO), more(), done()),
         Expected(outcomes=("ok", "ok", "ok")),
-        act=interventions.told("note", _NOTE),
+        intervention=interventions.requested("note", _NOTE),
         checks=(
             expectations.prompt_lacks(1, _NOTE),
             expectations.prompt_holds(2, _NOTE),

@@ -6,16 +6,15 @@ import base64
 import itertools
 
 from claude_iterate.selftest.harness import expectations, interventions
-from claude_iterate.selftest.harness.fault import Expected, Scenario
-from claude_iterate.selftest.harness.fault_project import Scene
-from claude_iterate.selftest.harness.script_steps import COMPLETE, GO, INIT, RESULT, UNFINISHED, Step, done, said
+from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
+from claude_iterate.selftest.harness.script_steps import COMPLETE, GO, INIT, UNFINISHED, Step, done, said
 
 LONG_TASK = "- one line of a very long task, with {{ braces }} and $& in it\n" * 4000
 _SNOW = '{"type":"assistant","message":{"content":[{"type":"text","text":"größer ☃ \U0001f600 snow"}]}}\n'.encode()
 _ROOM = 250_000_000
-"""The longest line that is kept takes 64 MB twice; one of 150 MB that was kept would take more than this."""
+"""The longest line that is kept takes 64 MB twice; keeping a line of 150 MB would take more than this."""
 _STACK = "".join(f"    at step{number:03} (node:internal/process:{number}:1)\n" for number in range(88))
-"""A reason and this are the last 3900 bytes that Claude prints: nearly all that is kept of it."""
+"""A reason and this are the last 3900 bytes that Claude prints: nearly all that the run keeps."""
 _DEEP = "[" * 5000 + "]" * 5000
 
 
@@ -23,8 +22,8 @@ def _raw(data: bytes) -> Step:
     return {"raw_base64": base64.b64encode(data).decode()}
 
 
-def _long_agents_file(scene: Scene) -> None:
-    (scene.root / "AGENTS.md").write_text("Be kind to the operating system.\n" * 8000)
+def _long_agents_file(project: FaultProject) -> None:
+    (project.root / "AGENTS.md").write_text("Run the tests before every commit.\n" * 8000)
 
 
 def _byte_by_byte() -> list[Step]:
@@ -36,76 +35,78 @@ def _byte_by_byte() -> list[Step]:
 _TASK_BEGINS: Step = {
     "event": {"type": "system", "subtype": "task_started", "task_id": "t", "task_type": "local_agent"}
 }
+_FIRST: Step = {"result": {"result": "first"}}
+_SECOND: Step = {"result": {"result": "second"}}
 _TASK_ENDS: Step = {"event": {"type": "system", "subtype": "task_notification", "task_id": "t", "status": "completed"}}
 
-SCENARIOS = (
-    Scenario(
+FAULTS = (
+    Fault(
         "long-prompt",
         "instructions of 250 KB",
-        "A long task would not start, or reach Claude mutilated.",
+        "A long task would not start, or reach Claude damaged.",
         (done(),),
         instructions=LONG_TASK,
         checks=(expectations.prompt_holds(1, LONG_TASK), expectations.arguments_are_short),
     ),
-    Scenario(
+    Fault(
         "long-argument",
         "a system prompt of 260 KB, too long for an argument",
-        "A long AGENTS.md would keep Claude from starting.",
+        "Claude would not start with a long AGENTS.md.",
         (done(),),
         settings={"claude.agents_file": "AGENTS.md"},
         prepare=_long_agents_file,
         checks=(expectations.arguments_are_short,),
     ),
-    Scenario(
+    Fault(
         "line-50-mb",
         "one line of 50 MB",
-        "A tool that reads a large file would end the run or fill memory and disk.",
+        "A tool that reads a large file would end the run, or fill memory and disk.",
         (done({"long_line": 50_000_000}),),
         checks=(expectations.journal_below(1_000_000),),
     ),
-    Scenario(
+    Fault(
         "line-150-mb",
         "one line of 150 MB, longer than any event",
         "A stream without line ends would fill the memory.",
         (done({"flood": {"lines": 1, "bytes": 150_000_000}}, GO),),
-        act=interventions.measured("GarbageSeen"),
+        intervention=interventions.measured("GarbageSeen"),
         checks=(expectations.journal_below(1_000_000), expectations.memory_below(_ROOM)),
     ),
-    Scenario(
+    Fault(
         "invalid-utf8",
-        "bytes that are no UTF-8",
-        "One odd byte in a tool's output would end the run.",
+        "bytes that are not UTF-8",
+        "One invalid byte in the output of a tool would end the run.",
         (done(_raw(b"\xff\xfe\xc3(\xc3(\n"), _raw(b'{"type":"assistant","message":"\xed\xa0\x80"}\n')),),
     ),
-    Scenario(
+    Fault(
         "nul-bytes",
         "NUL bytes between and within lines",
-        "A binary file on Claude's output would end the run.",
+        "A binary file in Claude's output would end the run.",
         (done(_raw(b"\0\0\0\n"), said("a \0 in a sentence")),),
     ),
-    Scenario(
+    Fault(
         "split-characters",
         "characters that arrive in pieces",
-        "Words in any language but English would be garbled in the log.",
+        "The log would garble every language but English.",
         (done(*_byte_by_byte()),),
         checks=(expectations.logs("größer ☃ \U0001f600 snow"),),
     ),
-    Scenario(
+    Fault(
         "stderr-1-mb",
         "1 MB on standard error",
-        "A chatty Claude would block on a full pipe for ever.",
+        "Claude would block on a full pipe.",
         (done({"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}}),),
     ),
-    Scenario(
+    Fault(
         "stderr-one-line",
         "1 MB on standard error without a line end",
         "A progress bar would fill the memory or the log.",
         (done({"flood": {"stream": "stderr", "lines": 1, "bytes": 1_000_000}}),),
     ),
-    Scenario(
+    Fault(
         "stderr-then-crash",
-        "1 MB on standard error, and then why Claude crashed",
-        "The reason would be lost among the chatter, which would fill the memory.",
+        "1 MB on standard error, then the reason of a crash",
+        "The reason would be lost in the noise, which would fill the memory.",
         (
             [
                 {"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}},
@@ -117,22 +118,22 @@ SCENARIOS = (
         Expected(outcomes=("crash", "ok")),
         checks=(expectations.outcome_says(1, "the disk is on fire"),),
     ),
-    Scenario(
+    Fault(
         "junk-lines",
-        "lines that are no events",
-        "A warning that some program prints would end the run.",
+        "lines that are not events",
+        "A warning that another program prints would end the run.",
         (done({"raw": 'npm WARN old\n\n{}\n[1,2]\nnull\n{"type":\n"\n'}),),
         checks=(expectations.logs("npm WARN old"),),
     ),
-    Scenario(
+    Fault(
         "deep-nesting",
         "an event nested 5000 levels deep",
         "A crafted tool result would end the run.",
         (done({"raw": '{"type":"user","message":{"content":' + _DEEP + "}}\n"}),),
     ),
-    Scenario(
+    Fault(
         "unknown-events",
-        "events and fields that no release had yet",
+        "events and fields of a future release",
         "The next update of Claude Code would end every run.",
         (
             done(
@@ -143,40 +144,45 @@ SCENARIOS = (
             ),
         ),
     ),
-    Scenario(
+    Fault(
         "result-missing",
         "exit code 0 and no result",
-        "An iteration that was cut off would count as done.",
+        "An interrupted iteration would count as done.",
         ([INIT, said("I am nearly"), {"exit": 0}], done()),
         Expected(outcomes=("crash", "ok")),
     ),
-    Scenario(
+    Fault(
         "result-twice",
         "two results in one call",
         "The cost of an iteration would be counted twice.",
         ([INIT, {"result": {"total_cost_usd": 0.5}}, COMPLETE, {"result": {"total_cost_usd": 0.75}}],),
         checks=(expectations.costs(0.75),),
     ),
-    Scenario(
+    Fault(
         "result-late",
-        "a result, a background task that goes on, a second result",
-        "Work in the background would be cut off and lost.",
-        # The second prompt comes a moment after the task's end: the grace must begin there.
-        ([INIT, _TASK_BEGINS, RESULT, {"sleep": 2.5}, _TASK_ENDS, {"sleep": 0.5}, INIT, COMPLETE, RESULT],),
+        "a result, a background task that continues, a second result",
+        "Work in the background would be interrupted and lost.",
+        # The second prompt comes a moment after the end of the task: the grace period must begin there.
+        ([INIT, _TASK_BEGINS, _FIRST, {"sleep": 2.5}, _TASK_ENDS, {"sleep": 0.5}, INIT, COMPLETE, _SECOND],),
         settings={"timeouts.result_grace": "2s"},
         flags=("-m", "1"),
-        checks=(expectations.has("CutStarted", 0), expectations.has("ResultReported", 2)),
+        checks=(
+            expectations.has("CutStarted", 0),
+            expectations.has("ResultReported", 2),
+            expectations.has("ResultReported", 1, text="first"),
+            expectations.has("ResultReported", 1, text="second"),
+        ),
     ),
-    Scenario(
+    Fault(
         "result-unended",
         "a result without a line end",
-        "The last line would be waited for, and the result lost.",
+        "The run would wait for the rest of the line and lose the result.",
         ([INIT, COMPLETE, {"raw": '{"type":"result","subtype":"success","is_error":false,"result":"bye"}'}],),
     ),
-    Scenario(
+    Fault(
         "odd-costs",
-        "costs below zero, as words, beyond all measure",
-        "One odd number would spend the budget, or give it back.",
+        "costs that are negative, texts, or absurdly large",
+        "One bad number would use up the budget, or refund it.",
         (
             [INIT, UNFINISHED, {"result": {"total_cost_usd": -5}}],
             [INIT, UNFINISHED, {"result": {"total_cost_usd": "0.50"}}],
@@ -184,7 +190,7 @@ SCENARIOS = (
             done(),
         ),
         Expected(outcomes=("ok", "ok", "ok", "ok")),
-        # A price in words is a price: money must not be overlooked.
+        # A price as text is a price: no cost may be missed.
         checks=(expectations.costs(0.51),),
         flags=("--max-cost", "1"),
     ),

@@ -1,15 +1,14 @@
-"""What may be looked at when a scenario is over. A check says what is wrong, or nothing."""
+"""What is checked when a fault is over. A check returns what is wrong, or an empty text."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.selftest.harness.fault import Check
-from claude_iterate.selftest.harness.fault_project import Done, Scene, TooSlow
+from claude_iterate.selftest.harness.fault import Check, FaultProject
+from claude_iterate.selftest.harness.scripted_project import Done, TooSlow
 from claude_iterate.system import processes
 from claude_iterate.workspace.running import run_lock
 
@@ -17,33 +16,33 @@ LONGEST_ARGUMENT = 128 * 1024
 _LEFT_OUT = re.compile(r"\((\d+) more such lines; the journal leaves them out\)")
 
 
-def nothing_is_left(scene: Scene, _done: Done) -> str:
-    """No process of the run lives."""
+def no_process_is_left(project: FaultProject, _done: Done) -> str:
+    """No process of the run is alive."""
     try:
-        scene.until(lambda: not scene.processes(), "the end of all processes", 10.0)
+        project.gone()
     except TooSlow:
-        names = ", ".join(processes.describe(pid) for pid in scene.processes())
+        names = ", ".join(processes.describe(pid) for pid in project.processes())
         return f"processes are left: {names}"
     return ""
 
 
-def lock_is_free(scene: Scene, _done: Done) -> str:
-    """The next run may begin."""
-    who = run_lock.holder(scene.layout.lock)
-    return f"the workspace is still locked by {who}" if who is not None else ""
+def lock_is_free(project: FaultProject, _done: Done) -> str:
+    """The next run can start."""
+    holder = run_lock.holder(project.layout.lock)
+    return f"the workspace is still locked by {holder}" if holder is not None else ""
 
 
-def journals_are_whole(scene: Scene, _done: Done) -> str:
-    """Each journal counts 1, 2, 3 without double, and without a gap but for the lines that it says it leaves out."""
+def journals_are_whole(project: FaultProject, _done: Done) -> str:
+    """Each journal counts 1, 2, 3 without duplicates, and without gaps except for lines that it says it leaves out."""
     try:
-        journals = scene.journals()
+        journals = project.journals()
     except ValueError as error:
         return f"a journal has a bad line: {error}"
     for number, journal in enumerate(journals, 1):
         places = {entry["seq"] for entry in journal}
         if len(places) != len(journal):
-            return f"journal {number} has doubles"
-        # The line that tells of others stands in the place of the last of them.
+            return f"journal {number} has duplicates"
+        # The line that stands for others has the place of the last of them.
         left_out = sum(int(found[1]) - 1 for entry in journal if (found := _LEFT_OUT.match(_text(entry["event"]))))
         if places and max(places) != len(places) + left_out:
             return f"journal {number} has gaps"
@@ -54,184 +53,148 @@ def _text(event: dict[str, Any]) -> str:
     return str(event.get("text", "")) if event["event"] in {"ErrorPrinted", "GarbageSeen"} else ""
 
 
-def no_bug_is_shown(_scene: Scene, done: Done) -> str:
-    """Whatever happens, it is told in words."""
+def no_bug_is_shown(_project: FaultProject, done: Done) -> str:
+    """Every problem is reported in words."""
     return "a bug was shown" if "Traceback" in done.err or "This is a bug" in done.err else ""
 
 
-ALWAYS: tuple[Check, ...] = (nothing_is_left, lock_is_free, journals_are_whole, no_bug_is_shown)
+ALWAYS: tuple[Check, ...] = (no_process_is_left, lock_is_free, journals_are_whole, no_bug_is_shown)
 
 
 def says(*words: str) -> Check:
-    """These words are shown."""
-
-    def check(_scene: Scene, done: Done) -> str:
-        missing = [word for word in words if word not in done.out + done.err]
-        return f"not said: {', '.join(missing)}" if missing else ""
-
-    return check
+    """The run prints these words."""
+    return lambda _project, done: _missing("not printed", words, done.out + done.err)
 
 
 def logs(*words: str) -> Check:
-    """These words are in the newest log."""
-
-    def check(scene: Scene, _done: Done) -> str:
-        text = scene.layout.logs()[-1].read_text("utf-8", "replace") if scene.layout.logs() else ""
-        missing = [word for word in words if word not in text]
-        return f"not in the log: {', '.join(missing)}" if missing else ""
-
-    return check
+    """The newest log contains these words."""
+    return lambda project, _done: _missing("not in the log", words, project.log())
 
 
-def has(kind: str, count: int, **fields: object) -> Check:
-    """The journals hold so many events of a kind with these fields."""
-
-    def check(scene: Scene, _done: Done) -> str:
-        found = scene.events(kind)
-        fitting = [event for event in found if all(event.get(name) == value for name, value in fields.items())]
-        return "" if len(fitting) == count else f"{len(fitting)} events {kind} {fields or ''} instead of {count}"
-
-    return check
+def prompt_holds(call: int, *words: str) -> Check:
+    """The prompt of this call contains these words."""
+    return lambda project, _done: _missing(f"not in the prompt of call {call}", words, _prompt(project, call))
 
 
-def numbers(*expected: int) -> Check:
-    """The iterations that were finished, in order, over all runs."""
-
-    def check(scene: Scene, _done: Done) -> str:
-        found = [event["number"] for event in scene.events("IterationFinished")]
-        return "" if found == list(expected) else f"iterations {found} instead of {list(expected)}"
-
-    return check
-
-
-def costs(dollars: float) -> Check:
-    """What the workspace cost, by the last word of the journal."""
-
-    def check(scene: Scene, _done: Done) -> str:
-        found = float(scene.events("RunFinished")[-1].get("cost_usd", 0.0))
-        return "" if abs(found - dollars) < 1e-9 else f"it cost ${found:.4f} instead of ${dollars:.4f}"
-
-    return check
+def outcome_says(number: int, *words: str) -> Check:
+    """The journal gives this reason for the failure of an iteration."""
+    return lambda project, _done: _missing(
+        f"not in outcome {number}",
+        words,
+        project.events("IterationFinished")[number - 1]["outcome"].get("message", ""),
+    )
 
 
-def called(times: int) -> Check:
-    """Claude was called so often."""
-
-    def check(scene: Scene, _done: Done) -> str:
-        found = len(list(scene.state.glob("call-*.json")))
-        return "" if found == times else f"Claude was called {found} times instead of {times}"
-
-    return check
-
-
-def prompt_holds(call: int, text: str) -> Check:
-    """What Claude read in this call."""
-
-    def check(scene: Scene, _done: Done) -> str:
-        arrived = (scene.state / f"call-{call:04d}.stdin").read_text("utf-8", "replace")
-        return "" if text in arrived else f"the prompt of call {call} lacks {text[:40]!r}"
-
-    return check
+def _missing(where: str, words: Sequence[str], text: str) -> str:
+    missing = [word[:80] for word in words if word not in text]
+    return f"{where}: {', '.join(missing)}" if missing else ""
 
 
 def prompt_lacks(call: int, text: str) -> Check:
-    """What Claude did not read in this call."""
-
-    def check(scene: Scene, done: Done) -> str:
-        return "" if prompt_holds(call, text)(scene, done) else f"the prompt of call {call} holds {text[:40]!r}"
-
-    return check
+    """The prompt of this call does not contain the text."""
+    return lambda project, _done: f"in the prompt of call {call}: {text}" if text in _prompt(project, call) else ""
 
 
-def outcome_says(number: int, text: str) -> Check:
-    """Why an iteration failed, by the journal."""
+def _prompt(project: FaultProject, call: int) -> str:
+    return Path(project.record(call)["stdin"]).read_text("utf-8", "replace")
 
-    def check(scene: Scene, _done: Done) -> str:
-        said = scene.events("IterationFinished")[number - 1]["outcome"].get("message", "")
-        return "" if text in said else f"the outcome says {said[:80]!r} and not {text!r}"
 
-    return check
+def numbers(*expected: int) -> Check:
+    """The iterations that finished, in order, over all runs."""
+    return lambda project, _done: _differs(
+        "iterations", [event["number"] for event in project.events("IterationFinished")], list(expected)
+    )
+
+
+def called(times: int) -> Check:
+    """How often Claude was called."""
+    return lambda project, _done: _differs("calls of Claude", len(list(project.state.glob("call-*.json"))), times)
+
+
+def costs(dollars: float) -> Check:
+    """What the workspace cost in total, according to the end of the last run."""
+    return lambda project, _done: _differs(
+        "cost", f"{project.events('RunFinished')[-1].get('cost_usd', 0.0):.9f}", f"{dollars:.9f}"
+    )
+
+
+def has(kind: str, count: int, **fields: object) -> Check:
+    """The journals contain so many events of a kind with these fields."""
+    return lambda project, _done: _differs(
+        f"{kind} {fields or ''}",
+        sum(all(event.get(name) == value for name, value in fields.items()) for event in project.events(kind)),
+        count,
+    )
+
+
+def _differs(what: str, found: object, expected: object) -> str:
+    return "" if found == expected else f"{what}: {found} instead of {expected}"
 
 
 def memory_below(size: int) -> Check:
-    """What the runner needed at most, where the system tells."""
-
-    def check(scene: Scene, _done: Done) -> str:
-        peak = scene.peak or 0
-        return "" if peak < size else f"the runner needed {peak / 1e6:.0f} MB of memory"
-
-    return check
-
-
-def arguments_are_short(scene: Scene, _done: Done) -> str:
-    """No argument is longer than a system takes."""
-    argv = json.loads((scene.state / "call-0001.json").read_text())["argv"]
-    longest = max(len(word.encode()) for word in argv)
-    return "" if longest < LONGEST_ARGUMENT else f"an argument of {longest} bytes"
+    """The runner never needed more memory than this."""
+    return lambda project, _done: _too_large("memory of the runner", project.peak_memory, size)
 
 
 def journal_below(size: int) -> Check:
-    """What the model shouts does not fill the journal."""
+    """Output of the model does not fill the journal."""
+    return lambda project, _done: _too_large(
+        "journal", sum(project.layout.journal(run).stat().st_size for run in project.layout.run_ids()), size
+    )
 
-    def check(scene: Scene, _done: Done) -> str:
-        (path,) = scene.layout.runs.glob("*/events.ndjson")
-        return "" if path.stat().st_size < size else f"the journal has {path.stat().st_size} bytes"
 
-    return check
+def arguments_are_short(project: FaultProject, _done: Done) -> str:
+    """No argument is longer than a system accepts."""
+    return _too_large("argument", max(len(word.encode()) for word in project.record(1)["argv"]), LONGEST_ARGUMENT)
+
+
+def _too_large(what: str, size: int, most: int) -> str:
+    return "" if size < most else f"{what}: {size} bytes, more than {most}"
 
 
 def process_is_gone(file: str) -> Check:
-    """The process whose id is in this file of the workspace does not live."""
-
-    def check(scene: Scene, _done: Done) -> str:
-        pid = int((scene.workspace / file).read_text())
-        return f"process {pid} lives" if processes.is_alive(pid) else ""
-
-    return check
+    """The process whose id is in this file of the workspace is not alive."""
+    return lambda project, _done: (
+        f"the process in {file} is alive" if processes.is_alive(int((project.workspace / file).read_text())) else ""
+    )
 
 
 def leaves(path: str, holds: Callable[[Path], bool], wrong: str) -> Check:
-    """Something about a file of the workspace."""
-
-    def check(scene: Scene, _done: Done) -> str:
-        return "" if holds(scene.workspace / path) else wrong
-
-    return check
+    """A condition on a file of the workspace."""
+    return lambda project, _done: "" if holds(project.workspace / path) else wrong
 
 
-def second_is_refused(scene: Scene, _done: Done) -> str:
-    """The run that came while another was going on failed with 1, and was told whom to look for."""
-    (first,) = scene.events("RunStarted")
-    (other,) = scene.others
+def second_is_refused(project: FaultProject, _done: Done) -> str:
+    """The second run failed with 1 and named the first."""
+    (first,) = project.events("RunStarted")
+    (other,) = project.others
     if other.code != 1:
         return f"the second run ended with {other.code}"
-    return "" if f"pid {first['pid']}" in other.err and "started 20" in other.err else "it was not told who is running"
+    named = f"pid {first['pid']}" in other.err and "started 20" in other.err
+    return "" if named else "the second run did not name the first"
 
 
-def waited_to_the_end(scene: Scene, _done: Done) -> str:
+def waited_to_the_end(project: FaultProject, _done: Done) -> str:
     """The call after a limit did not begin before the announced moment."""
-    entries = [entry for journal in scene.journals() for entry in journal]
+    entries = project.journal()
     until = [entry["event"]["until"] for entry in entries if entry["event"]["event"] == "WaitStarted"]
     began = [entry["at"] for entry in entries if entry["event"]["event"] == "AgentStarted"]
     return "" if until and began[-1] >= max(until) - 0.01 else "Claude was called before the limit was over"
 
 
 def waits_between(shortest: float, longest: float) -> Check:
-    """How long the one wait was to last, in seconds."""
+    """The planned length of the only wait, in seconds."""
 
-    def check(scene: Scene, _done: Done) -> str:
-        entries = [entry for journal in scene.journals() for entry in journal]
-        (planned,) = (
-            entry["event"]["until"] - entry["at"] for entry in entries if entry["event"]["event"] == "WaitStarted"
-        )
-        return "" if shortest <= planned <= longest else f"it meant to wait {planned:.0f} s"
+    def check(project: FaultProject, _done: Done) -> str:
+        (entry,) = (entry for entry in project.journal() if entry["event"]["event"] == "WaitStarted")
+        planned = entry["event"]["until"] - entry["at"]
+        return "" if shortest <= planned <= longest else f"the planned wait was {planned:.0f} s"
 
     return check
 
 
-def nothing_begins_while_paused(scene: Scene, _done: Done) -> str:
-    """Between `pause` and `resume` no iteration begins."""
-    (journal,) = scene.journals()
-    order = [entry["event"].get("verb") or entry["event"]["event"] for entry in journal]
+def nothing_begins_while_paused(project: FaultProject, _done: Done) -> str:
+    """No iteration begins between `pause` and `resume`."""
+    order = [entry["event"].get("verb") or entry["event"]["event"] for entry in project.journal()]
     between = order[order.index("pause") : order.index("resume")]
     return "an iteration began in the pause" if "IterationStarted" in between else ""

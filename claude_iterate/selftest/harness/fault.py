@@ -1,32 +1,53 @@
-"""What a scenario is: one fault, its script, and what has to come of it. Data; `playing` does the rest."""
+"""What a fault is: a script for Claude, what happens to the run meanwhile, and how it must end."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from claude_iterate.selftest.harness.fault_project import Done, Scene
 from claude_iterate.selftest.harness.script_steps import Steps
+from claude_iterate.selftest.harness.scripted_project import Done, ScriptedProject
 
-Act = Callable[[Scene, tuple[str, ...]], Done]
-"""Runs the command line once or more, with these flags, and gives how the last one ended."""
-Check = Callable[[Scene, Done], str]
-"""Looks at what is left; says what is wrong, or nothing."""
+QUICK: Mapping[str, Any] = {"keep_awake": False, "timeouts.terminate_grace": "0.3s", "limits.reset_margin": 0}
 
 
-def run_through(scene: Scene, flags: tuple[str, ...]) -> Done:
-    """The usual act: one run, left alone."""
-    return scene.finish(scene.start(*flags))
+class FaultProject(ScriptedProject):
+    """The project of one fault, with settings that make it short, and with what the intervention has seen."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+        super().__init__(folder, {**QUICK, **settings})
+        self.others: list[Done] = []
+        """How further commands ended."""
+        self.peak_memory = 0
+        """The most that the runner needed, in bytes; 0 where the system does not say."""
+        self.closing = contextlib.ExitStack()
+
+    def close(self) -> None:
+        super().close()
+        self.closing.close()
 
 
-def _nothing_to_prepare(_scene: Scene) -> None:
-    """The usual preparation."""
+Intervention = Callable[[FaultProject, tuple[str, ...]], Done]
+"""Runs the command line once or more with these flags, and returns how the last run ended."""
+Check = Callable[[FaultProject, Done], str]
+"""Inspects what is left; returns what is wrong, or an empty text."""
+
+
+def left_alone(project: FaultProject, flags: tuple[str, ...]) -> Done:
+    """One run without any intervention."""
+    return project.run(*flags)
+
+
+def _nothing(_project: FaultProject) -> None:
+    """No preparation."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """How it has to end. `reason` is empty where no run came to an end of its own."""
+    """How it must end. `reason` is empty where no run ended by itself."""
 
     reason: str = "completed"
     code: int = 0
@@ -38,11 +59,11 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """One fault. `danger` tells what it would mean for a user if it was not survived."""
+class Fault:
+    """One fault. `danger` says what it would mean for the user if it was not survived."""
 
     name: str
-    fault: str
+    what: str
     danger: str
     calls: tuple[Steps, ...]
     expected: Expected = Expected()
@@ -51,7 +72,7 @@ class Scenario:
     flags: tuple[str, ...] = ()
     instructions: str = "- one\n- two\n"
     mode: str = "loop"
-    prepare: Callable[[Scene], None] = _nothing_to_prepare
-    act: Act = run_through
+    prepare: Callable[[FaultProject], None] = _nothing
+    intervention: Intervention = left_alone
     impossible: Callable[[], str] = str
-    """Says why this computer cannot play it; the empty string when it can."""
+    """Returns why this computer cannot run it, or an empty text."""

@@ -1,4 +1,4 @@
-"""Plays scenarios and judges them: one in a folder of its own, or many side by side."""
+"""Runs faults and judges them: one in a folder of its own, or many at the same time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from claude_iterate.selftest.harness.expectations import ALWAYS
-from claude_iterate.selftest.harness.fault import Expected, Scenario
-from claude_iterate.selftest.harness.fault_project import Done, Scene, TooSlow
+from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
+from claude_iterate.selftest.harness.scripted_project import Done, TooSlow
 
 
-class Verdict(NamedTuple):
-    """What came of a scenario. `state` is survived, failed or skipped; `problems` say why it failed or was skipped."""
+class FaultResult(NamedTuple):
+    """How a fault ended. `state` is survived, failed or skipped; `problems` say why it failed or was skipped."""
 
-    scenario: Scenario
+    fault: Fault
     state: str
     got: str = ""
     seconds: float = 0.0
@@ -30,90 +30,93 @@ class Verdict(NamedTuple):
     def document(self) -> dict[str, Any]:
         """For `--json`."""
         return {
-            "name": self.scenario.name,
-            "fault": self.scenario.fault,
+            "name": self.fault.name,
+            "fault": self.fault.what,
             "state": self.state,
-            "expected": str(self.scenario.expected),
+            "expected": str(self.fault.expected),
             "got": self.got,
             "seconds": round(self.seconds, 2),
             "problems": list(self.problems),
-            "danger": self.scenario.danger,
+            "danger": self.fault.danger,
             "folder": str(self.folder) if self.folder else None,
         }
 
 
 def usual_jobs() -> int:
-    """Scenarios mostly wait, so a few more than there are processors."""
+    """Faults mostly wait, so a few more than there are processors."""
     return (os.cpu_count() or 1) + 2
 
 
-def play_all(scenarios: Sequence[Scenario], folder: Path, jobs: int) -> Generator[Verdict]:
-    """Each verdict as it comes. Folders of faults that were survived are removed. Whoever stops in the middle leaves
-    no run behind."""
+def run_faults(faults: Sequence[Fault], folder: Path, jobs: int) -> Generator[FaultResult]:
+    """Each result as soon as it is known. The folder of a survived fault is removed. Closing the generator early ends
+    every run that is still going on."""
     pool = ThreadPoolExecutor(jobs, "fault")
-    scenes: list[Scene] = []
+    projects: list[FaultProject] = []
     over = threading.Event()
 
-    def opened(scene: Scene) -> None:
-        scenes.append(scene)
+    def opened(project: FaultProject) -> None:
+        projects.append(project)
         if over.is_set():
-            scene.abandon()
+            project.abandon()
 
     try:
-        plays = [pool.submit(play, scenario, folder / scenario.name, opened) for scenario in scenarios]
-        for finished in as_completed(plays):
-            verdict = finished.result()
-            if verdict.state == "survived":
-                shutil.rmtree(folder / verdict.scenario.name, ignore_errors=True)
-            yield verdict
+        running = [pool.submit(run_fault, fault, folder / fault.name, opened) for fault in faults]
+        for finished in as_completed(running):
+            result = finished.result()
+            if result.state == "survived":
+                shutil.rmtree(folder / result.fault.name, ignore_errors=True)
+            yield result
     finally:
         over.set()
         pool.shutdown(wait=False, cancel_futures=True)
-        for scene in scenes:
-            scene.abandon()
+        for project in projects:
+            project.abandon()
         pool.shutdown()
 
 
-def play(scenario: Scenario, folder: Path, opened: Callable[[Scene], None] = lambda _scene: None) -> Verdict:
-    """Play one scenario from start to end. `opened` is told of its scene."""
-    obstacle = scenario.impossible()
+def run_fault(
+    fault: Fault, folder: Path, opened: Callable[[FaultProject], None] = lambda _project: None
+) -> FaultResult:
+    """Run one fault from start to end. `opened` gets its project as soon as there is one."""
+    obstacle = fault.impossible()
     if obstacle:
-        return Verdict(scenario, "skipped", problems=(obstacle,))
-    scene = Scene(folder, scenario.settings, scenario.instructions, scenario.mode)
-    opened(scene)
+        return FaultResult(fault, "skipped", problems=(obstacle,))
+    project = FaultProject(folder, fault.settings)
+    opened(project)
     began = time.monotonic()
     try:
-        scene.script(scenario.calls)
-        scenario.prepare(scene)
-        done = scenario.act(scene, scenario.flags)
-        found = _found(scene, done)
-        problems = _problems(scenario, found, scene, done)
-    except TooSlow as late:
-        found, problems = None, [str(late)]
+        project.make(fault.instructions, fault.mode)
+        project.script(*fault.calls)
+        fault.prepare(project)
+        done = fault.intervention(project, fault.flags)
+        found = _found(project, done)
+        problems = _problems(fault, found, project, done)
+    except (TooSlow, UnicodeDecodeError) as problem:
+        found, problems = None, [str(problem)]
     finally:
         took = time.monotonic() - began
-        scene.close()
+        project.close()
     state = "failed" if problems else "survived"
-    return Verdict(scenario, state, str(found or "no end"), took, tuple(problems), folder if problems else None)
+    return FaultResult(fault, state, str(found or "no end"), took, tuple(problems), folder if problems else None)
 
 
-def _problems(scenario: Scenario, found: Expected, scene: Scene, done: Done) -> list[str]:
-    problems = [] if found == scenario.expected else [f"expected {scenario.expected}, got {found}"]
-    for check in (*ALWAYS, *scenario.checks):
+def _problems(fault: Fault, found: Expected, project: FaultProject, done: Done) -> list[str]:
+    problems = [] if found == fault.expected else [f"expected {fault.expected}, got {found}"]
+    for check in (*ALWAYS, *fault.checks):
         try:
-            problem = check(scene, done)
+            problem = check(project, done)
         except (OSError, ValueError, LookupError, TypeError) as missing:
-            problem = f"{getattr(check, '__name__', 'a check')} found nothing to look at: {missing!r}"
+            problem = f"{check.__qualname__.partition('.')[0]} found nothing to inspect: {missing!r}"
         if problem:
             problems.append(problem)
     return problems
 
 
-def _found(scene: Scene, done: Done) -> Expected:
-    """How it ended, by the journal; by the document on standard output where the journal could not be written."""
+def _found(project: FaultProject, done: Done) -> Expected:
+    """How it ended according to the journal, or to the JSON output where the journal could not be written."""
     try:
-        finished = scene.events("RunFinished")
-        kinds = tuple(event["outcome"]["kind"] for event in scene.events("IterationFinished"))
+        finished = project.events("RunFinished")
+        kinds = tuple(event["outcome"]["kind"] for event in project.events("IterationFinished"))
     except ValueError:
         return Expected("a broken journal", done.code, ())
     reason = finished[-1]["reason"] if finished else ""

@@ -1,4 +1,4 @@
-"""What is done to a run while it is going on: signals, requests, a second run, a death, a disk that is full."""
+"""What happens to a run while it is going on: signals, requests, a second run, a kill, a full disk."""
 
 from __future__ import annotations
 
@@ -10,79 +10,83 @@ import tempfile
 import time
 from pathlib import Path
 
-from claude_iterate.selftest.harness.fault import Act
-from claude_iterate.selftest.harness.fault_project import Done, Scene
+from claude_iterate.selftest.harness.fault import FaultProject, Intervention
+from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, Done
 from claude_iterate.system import processes, signals
 
 
-def go(scene: Scene) -> None:
-    """Let Claude go on."""
-    (scene.workspace / "go").touch()
+def _working(project: FaultProject, flags: tuple[str, ...]) -> subprocess.Popen[bytes]:
+    """A run whose Claude has touched `ready`."""
+    process = project.start_run(*flags)
+    project.until((project.workspace / "ready").exists, "the file `ready`")
+    return process
 
 
-def signalled(*signals: signal.Signals, then_go: bool = False) -> Act:
-    """Send signals, one after the other, as soon as Claude is at work; each is seen before the next is sent."""
+def go(project: FaultProject) -> None:
+    """Let Claude continue."""
+    (project.workspace / "go").touch()
 
-    def act(scene: Scene, flags: tuple[str, ...]) -> Done:
-        process = scene.start(*flags)
-        scene.until_ready()
+
+def signalled(*signals: signal.Signals, then_go: bool = False) -> Intervention:
+    """Send signals as soon as Claude is working; the run has recorded each one before the next is sent."""
+
+    def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
+        process = _working(project, flags)
         for count, number in enumerate(signals, 1):
             process.send_signal(number)
-            scene.until(
-                lambda expected=count: len(scene.events("StopRequested")) >= expected or process.poll() is not None,  # type: ignore[misc]
-                "the runner's word that it was signalled",
+            project.until(
+                lambda expected=count: len(project.events("StopRequested")) >= expected or process.poll() is not None,  # type: ignore[misc]
+                "the record of the signal",
             )
         if then_go:
-            go(scene)
-        return scene.finish(process)
+            go(project)
+        return project.finish(process)
 
-    return act
+    return intervene
 
 
-def suspended(seconds: float) -> Act:
-    """Stop the runner as Ctrl-Z does, for longer than Claude may be silent; Claude goes on once it has looked again."""
+def suspended(seconds: float) -> Intervention:
+    """Suspend the runner, as Ctrl-Z does, for longer than Claude may be silent. Claude continues after the runner."""
 
-    def act(scene: Scene, flags: tuple[str, ...]) -> Done:
-        process = scene.start(*flags)
-        scene.until_ready()
+    def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
+        process = _working(project, flags)
         process.send_signal(signal.SIGSTOP)
-        time.sleep(seconds)  # that time passes is the fault
+        time.sleep(seconds)  # the fault is that time passes
         process.send_signal(signal.SIGCONT)
-        scene.say("resume")
-        go(scene)
-        return scene.finish(process)
+        project.request("resume")
+        go(project)
+        return project.finish(process)
 
-    return act
-
-
-def twice_at_once(scene: Scene, flags: tuple[str, ...]) -> Done:
-    """A second run while the first is at work; the first then goes on."""
-    process = scene.start(*flags)
-    scene.until_ready()
-    scene.others.append(scene.finish(scene.start(*flags)))
-    go(scene)
-    return scene.finish(process)
+    return intervene
 
 
-def killed(event: str, count: int = 1, mess: bool = False, guardian: bool = False) -> Act:
-    """kill -9 once so many of this event are in the journal, then a second run; with `mess`: after a loss of power;
-    with `guardian`: together with the one who would clean up."""
+def second_run(project: FaultProject, flags: tuple[str, ...]) -> Done:
+    """Start a second run while the first is working; then let the first continue."""
+    process = _working(project, flags)
+    project.others.append(project.run(*flags))
+    go(project)
+    return project.finish(process)
 
-    def act(scene: Scene, flags: tuple[str, ...]) -> Done:
-        process = scene.start(*flags)
-        scene.until(lambda: len(scene.events(event)) >= count, f"event {count} of {event}")
+
+def killed(event: str, count: int = 1, mess: bool = False, guardian: bool = False) -> Intervention:
+    """kill -9 once the journal holds so many of this event, then run again; with `mess`: as after a power failure;
+    with `guardian`: together with the process that would clean up."""
+
+    def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
+        process = project.start_run(*flags)
+        project.until(lambda: len(project.events(event)) >= count, f"event {count} of {event}")
         if guardian:
             _kill_guardian(process.pid)
         process.kill()
         process.wait()
         if not guardian:
-            scene.until(lambda: not scene.processes(), "the end of all processes after kill -9", 10.0)
+            project.gone()
         if mess:
-            _make_mess(scene)
-        go(scene)
-        return scene.finish(scene.start(*flags))
+            _make_mess(project)
+        go(project)
+        return project.run(*flags)
 
-    return act
+    return intervene
 
 
 def _kill_guardian(runner: int) -> None:
@@ -92,82 +96,80 @@ def _kill_guardian(runner: int) -> None:
             signals.send(pid, signal.SIGKILL)
 
 
-def cannot_name_children() -> str:
-    """Only Linux tells whose child a process is."""
-    return "" if processes.LINUX else "this system does not tell whose child a process is"
+def cannot_list_children() -> str:
+    """Only Linux lists the children of a process."""
+    return "" if processes.LINUX else "this system does not list the children of a process"
 
 
-def _make_mess(scene: Scene) -> None:
-    """Half a line at the end of the journal, and a run folder that nobody filled."""
-    (run,) = scene.layout.run_ids()
-    with scene.layout.journal(run).open("ab") as journal:
+def _make_mess(project: FaultProject) -> None:
+    """Half a line at the end of the journal, and a run folder without a journal."""
+    (run,) = project.layout.run_ids()
+    with project.layout.journal(run).open("ab") as journal:
         journal.write(b'{"seq":99,"at":17')
-    (scene.layout.runs / "000002-20260101-000000-abcdef" / "raw").mkdir(parents=True)
+    (project.layout.runs / "000002-20260101-000000-abcdef" / "raw").mkdir(parents=True)
 
 
-def measured(event: str) -> Act:
-    """Look at the memory that the runner has needed at most, once this event is in the journal; then let it go on."""
+def measured(event: str) -> Intervention:
+    """Read the peak memory of the runner once this event is in the journal; then let Claude continue."""
 
-    def act(scene: Scene, flags: tuple[str, ...]) -> Done:
-        process = scene.start(*flags)
-        scene.until(lambda: scene.events(event), event)
+    def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
+        process = project.start_run(*flags)
+        project.until(lambda: project.events(event), event)
         with contextlib.suppress(OSError):  # not Linux
-            about = Path(f"/proc/{process.pid}/status").read_text()
-            scene.peak = next(int(line.split()[1]) * 1024 for line in about.splitlines() if line.startswith("VmHWM:"))
-        go(scene)
-        return scene.finish(process)
+            lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+            project.peak_memory = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+        go(project)
+        return project.finish(process)
 
-    return act
+    return intervene
 
 
-def told(verb: str, *words: str, once: str = "") -> Act:
-    """Say something from another terminal, once this event is in the journal or else as soon as Claude is at work."""
+def requested(verb: str, *words: str, once: str = "") -> Intervention:
+    """Send a request from another terminal, once this event is in the journal or as soon as Claude is working."""
 
-    def act(scene: Scene, flags: tuple[str, ...]) -> Done:
-        process = scene.start(*flags)
+    def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
         if once:
-            scene.until(lambda: scene.events(once), once)
+            process = project.start_run(*flags)
+            project.until(lambda: project.events(once), once)
         else:
-            scene.until_ready()
-        scene.say(verb, *words)
-        go(scene)
-        return scene.finish(process)
+            process = _working(project, flags)
+        project.request(verb, *words)
+        go(project)
+        return project.finish(process)
 
-    return act
-
-
-def held(scene: Scene, flags: tuple[str, ...]) -> Done:
-    """`pause` while Claude works; `resume` after the run has had time to begin another iteration against that."""
-    process = scene.start(*flags)
-    scene.until_ready()
-    scene.say("pause")
-    go(scene)
-    scene.until(lambda: scene.events("IterationFinished"), "the end of the iteration")
-    scene.say("pause")
-    scene.say("resume")
-    return scene.finish(process)
+    return intervene
 
 
-def with_small_files(blocks: int) -> Act:
-    """No file of the run may grow beyond so many blocks of 512 bytes: the disk is full, and stays full."""
+def paused(project: FaultProject, flags: tuple[str, ...]) -> Done:
+    """`pause` while Claude works; `resume` after the run had time to start another iteration in spite of that."""
+    process = _working(project, flags)
+    project.request("pause")
+    go(project)
+    project.until(lambda: project.events("IterationFinished"), "the end of the iteration")
+    project.request("pause")
+    project.request("resume")
+    return project.finish(process)
 
-    def act(scene: Scene, flags: tuple[str, ...]) -> Done:
+
+def with_small_files(blocks: int) -> Intervention:
+    """No file of the run can grow beyond so many blocks of 512 bytes: the disk is full, and stays full."""
+
+    def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
         shell = ("/bin/sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh")
-        return scene.finish(scene.start(*flags, before=shell))
+        return project.run(*flags, program=(*shell, *COMMAND_LINE))
 
-    return act
+    return intervene
 
 
-def full_for_a_while(scene: Scene, flags: tuple[str, ...]) -> Done:
-    """From `ready` to `go` the runner can write nothing; then there is room again."""
-    process = scene.start(*flags)
-    scene.until_ready()
+def full_for_a_while(project: FaultProject, flags: tuple[str, ...]) -> Done:
+    """The runner cannot write from `ready` to `go`; then there is room again."""
+    process = _working(project, flags)
     before = _file_limit(process, 0)
-    (scene.workspace / "talk").touch()
-    scene.until((scene.workspace / "talked").exists, "Claude's last word before the disk has room again")
+    (project.workspace / "talk").touch()
+    project.until((project.workspace / "talked").exists, "the file `talked`")
     _file_limit(process, before)
-    go(scene)
-    return scene.finish(process)
+    go(project)
+    return project.finish(process)
 
 
 def _file_limit(process: subprocess.Popen[bytes], soft: int) -> int:
@@ -186,7 +188,7 @@ def cannot_limit_others() -> str:
 
 
 def may_write_anywhere() -> str:
-    """Nothing is read-only for root, unless it was robbed of that right."""
+    """Nothing is read-only for root, unless root has lost that right."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
         return "this user may write anywhere" if os.access(folder, os.W_OK) else ""

@@ -1,4 +1,4 @@
-"""Pieces of scripts for the fake Claude: whole calls, and what goes wrong within one."""
+"""Parts of scripts for the fake Claude: whole calls, and what goes wrong in one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LEFT: Step = {"grandchild": {"seconds": 300, "own_session": True, "hold_stdout":
 
 
 def done(*between: Step) -> list[Step]:
-    """A call that completes the task, with something in it."""
+    """A call that completes the task, with these steps in it."""
     return [INIT, *between, COMPLETE, RESULT]
 
 
 def more(*between: Step) -> list[Step]:
-    """A call after which there is more to do."""
+    """A call that leaves more to do."""
     return [INIT, *between, UNFINISHED, RESULT]
 
 
@@ -34,23 +34,23 @@ def silent(*between: Step) -> list[Step]:
 
 
 def said(text: str, **more: Any) -> Step:
-    """A message by the model, or with `error` by Claude Code in its place."""
+    """A message of the model, or with `error` a message of Claude Code."""
     return {"event": {"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}, **more}}
 
 
 def api_error(text: str, status: int | None, error: str, *before: Step) -> list[Step]:
-    """A call that the API refused, as Claude Code tells of it."""
+    """A call that the API refused, as Claude Code reports it."""
     failed = {"is_error": True, "api_error_status": status, "result": text, "total_cost_usd": 0}
     return [INIT, *before, said(text, error=error), {"result": failed}]
 
 
 def usage_limit(text: str, seconds: float | None) -> list[Step]:
-    """A used-up window that opens again in so many seconds, or at a moment that nobody tells."""
+    """A window that is used up and opens again in so many seconds, or at an unknown moment."""
     rejected = {"rejected": {"window": "five_hour", "seconds": seconds}} if seconds is not None else None
     return api_error(text, 429, "rate_limit", *([rejected] if rejected else []))
 
 
 def tool_use(identity: str, command: str) -> Step:
-    """The model uses its shell, and no answer comes."""
+    """The model starts a shell command that never returns."""
     call = {"type": "tool_use", "id": identity, "name": "Bash", "input": {"command": command}}
     return {"event": {"type": "assistant", "message": {"content": [call]}}}

@@ -1,4 +1,4 @@
-"""The run as a person at a terminal sees it. A level changes what is shown, never what is done.
+"""The run as the user at a terminal sees it. A level changes what is shown, never what is done.
 
 Progress goes to `err`, the closing result to `out`, or to `err` when it is a failure. The console never raises.
 """
@@ -7,56 +7,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, TextIO, get_args
+from typing import TextIO, get_args
 
 from claude_iterate.core.events import (
     AgentExited,
-    CheckFinished,
-    CutStarted,
     Entry,
     Event,
     IterationFinished,
     IterationStarted,
-    LeftoversEnded,
-    Requested,
-    ReviewFinished,
-    ReviewStarted,
     RunFinished,
     RunStarted,
-    StatusChanged,
-    StopRequested,
     StreamEvent,
     Thought,
     ToolAnswered,
     ToolCalled,
-    VerificationFinished,
-    VerificationStarted,
-    WaitEnded,
-    WaitStarted,
     Warned,
 )
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import counted
-from claude_iterate.core.state.run_state import RunState, reduce
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console.live_line import LiveLine
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
-from claude_iterate.text import run_lines, steering_lines, verification_lines, wait_lines
+from claude_iterate.text import event_lines, run_lines
 from claude_iterate.text.ending_lines import ending, log_place, totals
-from claude_iterate.text.excerpt_limits import CONSOLE
+from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.transcript import Transcript
 
-PLAIN: dict[type, Callable[[Any], list[str]]] = {
-    StatusChanged: run_lines.status_changed,
-    CutStarted: run_lines.cut_started,
-    LeftoversEnded: run_lines.leftovers_ended,
-    VerificationStarted: verification_lines.verification_started,
-    CheckFinished: verification_lines.check_finished,
-    ReviewStarted: verification_lines.review_started,
-    ReviewFinished: verification_lines.review_finished,
-    VerificationFinished: verification_lines.verification_finished,
-}
 STREAM: frozenset[type] = frozenset(get_args(StreamEvent))
-SIGNS = {"✓": GREEN, "✗": RED, "❌": RED, "⚠": YELLOW}
+SIGNS = {"✓": GREEN, "✗": RED, "⚠": YELLOW}
 
 
 def _eighty() -> int:
@@ -73,8 +51,8 @@ def _title_style(event: Event) -> str:
 
 class Console:
     """Shows entries on two streams. `level` is quiet, progress or verbose. `live` asks for the line at the
-    bottom, which is drawn on terminals only; `columns` tells how wide the terminal is. `attended`: a person is asked
-    before each iteration."""
+    bottom, which is drawn on terminals only; `columns` gives the width of the terminal. `attended`: the user is
+    asked before each iteration."""
 
     def __init__(
         self,
@@ -97,20 +75,16 @@ class Console:
         self._live = LiveLine(self._err, columns, wall) if drawn else None
         self._shows_stream = drawn or level == "verbose"
 
-    def __call__(self, entry: Entry) -> None:
+    def __call__(self, entry: Entry, state: RunState) -> None:
         """Show what there is to show of an entry."""
+        before, self._state = self._state, state
         event = entry.event
         if type(event) in STREAM and not self._shows_stream:
             return
-        before, self._state = self._state, reduce(self._state, entry)
         if isinstance(event, RunFinished):
             self._finish(event)
-        elif isinstance(event, Warned):
-            self._say(run_lines.warned(event))
-        elif isinstance(event, Requested) and self._level != "quiet":
-            self._say(steering_lines.requested(event, before, self._attended))
-        elif self._level != "quiet":
-            self._show(entry)
+        elif self._level != "quiet" or isinstance(event, Warned):
+            self._show(entry, before)
         if self._live is not None:
             self._live.note(entry)
             self._live.draw(self._state, entry.elapsed)
@@ -133,7 +107,7 @@ class Console:
         self._out.close()
         self._err.close()
 
-    def _show(self, entry: Entry) -> None:
+    def _show(self, entry: Entry, before: RunState) -> None:
         event = entry.event
         if isinstance(event, IterationStarted):
             notes = f" (with {counted(event.notes, 'note')})" if event.notes else ""
@@ -141,16 +115,10 @@ class Console:
         elif isinstance(event, IterationFinished):
             mode = self._state.started.mode if self._state.started is not None else ""
             self._say([*self._gap(), *run_lines.iteration_finished(event, mode)])
-        elif isinstance(event, WaitStarted):
-            self._say(wait_lines.announced(event, entry.at, self._state))
         elif isinstance(event, RunStarted):
             self._say(run_lines.started(event, entry.at))
-        elif isinstance(event, WaitEnded):
-            self._say(wait_lines.ended(event, self._state.paused))
-        elif isinstance(event, StopRequested):
-            self._say(run_lines.stop_requested(event, self._state.call is not None))
-        elif type(event) in PLAIN:
-            self._say(PLAIN[type(event)](event))
+        elif (block := event_lines.lines(entry, before, self._state, self._attended)) is not None:
+            self._say(block)
         elif self._level == "verbose":
             self._block(entry)
 

@@ -1,5 +1,5 @@
-"""The one line at the bottom of a terminal that tells how a run is going. It is told the run's own time; the clock on
-the wall it looks at for a countdown alone, because a computer that slept has slept through a part of it."""
+"""The line at the bottom of a terminal that shows the state of a run. It uses the run's clock; countdowns use wall
+time, so that they stay right after a suspend."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class LiveLine:
     def _doing(self, state: RunState, now: float) -> str:
         """What is going on at this moment."""
         if state.wait is not None:
-            left = min(state.wait.until - self._wall(), state.wait_ends - now)
+            left = min(state.wait.until - self._wall(), state.waiting.ends - now)
             return f"{WAITS.get(state.wait.why, state.wait.why)}: {_age(left)} left"
         if state.paused and state.call is None:
             return "paused"

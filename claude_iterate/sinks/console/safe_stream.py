@@ -1,4 +1,4 @@
-"""A text stream that cannot hurt: writing never raises, and on a terminal no foreign text can move the cursor.
+"""A text stream that is safe to write to: writing never raises, and no foreign text can move the cursor.
 
 A stream that fails once (a closed pipe, a dead terminal) is left alone for good.
 """
@@ -13,7 +13,7 @@ from typing import TextIO
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 """Parameters of the ANSI code that sets the look of what follows."""
 
-_NEEDED = "✓✗⚠❌🔧█░·↳…"
+_NEEDED = "✓✗⚠🔧█░·↳…"
 _STAND_INS = str.maketrans(
     {
         "✓": "[ok]",
@@ -56,12 +56,12 @@ def harmless(text: str) -> str:
     return text if text.isprintable() else text.translate(_HARMLESS)
 
 
-def into_the_void(stream: TextIO) -> None:
-    """What a broken stream still holds goes nowhere: Python would try it again at exit, and change the exit code."""
+def discard(stream: TextIO) -> None:
+    """Drop what a broken stream still holds: Python would write it at exit, fail, and change the exit code."""
     with suppress(OSError, ValueError):
-        void = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(void, stream.fileno())
-        os.close(void)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 class Output:
@@ -101,10 +101,10 @@ class Output:
                 self._dead = True
 
     def close(self) -> None:
-        """Hand on the rest; if that is impossible, give it up, so that nobody after us trips over it."""
+        """Hand on the rest, or discard it if that is impossible."""
         self.flush()
         if self._dead:
-            into_the_void(self._stream)
+            discard(self._stream)
 
     def _styled(self, line: str, style: str) -> str:
         return f"\x1b[{style}m{line}\x1b[0m" if style and line and self.color else line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from claude_iterate.core.events import IterationFinished, RunFinished, RunStarted, StopRequested, Warned
+from claude_iterate.core.events import IterationFinished, RunFinished, RunStarted
 from claude_iterate.core.formats import duration, money, one_line, precise_moment
 from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.text import run_lines
@@ -45,8 +45,8 @@ def header(event: RunStarted, at: float) -> list[str]:
 
 def iteration_opening(number: int, at: float, notes: int = 0) -> list[str]:
     """The frame of an iteration's output."""
-    told = [f"Notes: {notes}"] if notes else []
-    return [*framed(f"ITERATION {number}", f"Started: {precise_moment(at)}", *told), "", "CLAUDE OUTPUT:"]
+    left = [f"Notes: {notes}"] if notes else []
+    return [*framed(f"ITERATION {number}", f"Started: {precise_moment(at)}", *left), "", "CLAUDE OUTPUT:"]
 
 
 def iteration_closing(event: IterationFinished, at: float) -> list[str]:
@@ -113,14 +113,3 @@ def run_closing(event: RunFinished, at: float) -> list[str]:
         f"Duration: {duration(event.duration)}",
         f"Finished: {precise_moment(at)}",
     ]
-
-
-def warning(event: Warned) -> list[str]:
-    """A warning in one line."""
-    hint = f" ({one_line(event.hint)})" if event.hint else ""
-    return [f"⚠ {one_line(event.text)}{hint}"]
-
-
-def stop_request(event: StopRequested) -> list[str]:
-    """Who asked for the end, and when it is to come."""
-    return [f"Stop requested by {event.by}: {'now' if event.now else 'after this iteration'}"]

@@ -1,6 +1,6 @@
-"""The log of a run for people: `iterate-*.log`. Whole, in order, and never a reason for the run to fail.
+"""The log of a run: `iterate-*.log`. Complete, in order, and never a reason for the run to fail.
 
-Only beyond a size that nobody would read it goes on without Claude's words, and says so.
+Only beyond LARGEST bytes it leaves out what Claude says, and says so.
 """
 
 from __future__ import annotations
@@ -9,62 +9,34 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core.events import (
-    AgentExited,
-    CheckFinished,
-    CutStarted,
-    Entry,
-    IterationFinished,
-    IterationStarted,
-    LeftoversEnded,
-    Requested,
-    ReviewFinished,
-    ReviewStarted,
-    RunFinished,
-    RunStarted,
-    StatusChanged,
-    StopRequested,
-    VerificationFinished,
-    VerificationStarted,
-    WaitEnded,
-    WaitStarted,
-    Warned,
-)
+from claude_iterate.core.events import AgentExited, Entry, IterationFinished, IterationStarted, RunFinished, RunStarted
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.log import log_sections
 from claude_iterate.sinks.log.log_file import LogFile
-from claude_iterate.text import run_lines, verification_lines, wait_lines
-from claude_iterate.text.excerpt_limits import WHOLE
+from claude_iterate.text import event_lines, run_lines
+from claude_iterate.text.line_blocks import WHOLE
 from claude_iterate.text.transcript import Transcript
 
 OURS = "[claude-iterate] "
-"""Stands before our own lines, so that nobody takes them for Claude's."""
+"""Marks our own lines among Claude's."""
 LONGEST_WAIT = 1.0
 LARGEST = 1024 * 1024 * 1024
-"""Bytes of Claude's words in one log. A program that prints without end would fill the disk in minutes."""
+"""Bytes of Claude's words in one log. A program that prints without end can fill a disk in minutes."""
 CUT = f"{OURS}This log is very long. From here on it leaves out what Claude says and does."
-IN_PLACE: dict[type, Callable[[Any], list[str]]] = {
-    StatusChanged: run_lines.status_changed,
-    Warned: log_sections.warning,
-    StopRequested: log_sections.stop_request,
-    CutStarted: run_lines.cut_started,
-    LeftoversEnded: run_lines.leftovers_ended,
-    AgentExited: run_lines.exited,
-    WaitEnded: wait_lines.ended,
-    Requested: run_lines.requested,
-    VerificationStarted: verification_lines.verification_started,
-    CheckFinished: verification_lines.check_finished,
-    ReviewStarted: verification_lines.review_started,
-    ReviewFinished: verification_lines.review_finished,
-    VerificationFinished: verification_lines.verification_finished,
-}
 
 
 class TextLog:
-    """Writes entries to a new file; FileExistsError if there is one. `on_failure` is called once at most."""
+    """Writes entries to a new file; FileExistsError if there is one. `on_failure` is called once at most.
 
-    def __init__(self, path: Path, on_failure: Callable[[str], None], largest: int = LARGEST) -> None:
+    `attended`: the user is asked before each iteration."""
+
+    def __init__(
+        self, path: Path, on_failure: Callable[[str], None], largest: int = LARGEST, attended: bool = False
+    ) -> None:
         self._file = LogFile(path, on_failure)
         self._largest = largest
+        self._attended = attended
+        self._state = RunState()
         self._cut = False
         self._written_at = 0.0
         self._logged: dict[str, str] = {}
@@ -76,13 +48,14 @@ class TextLog:
             RunFinished: log_sections.run_closing,
         }
 
-    def __call__(self, entry: Entry) -> None:
+    def __call__(self, entry: Entry, state: RunState) -> None:
         """Log an entry."""
+        before, self._state = self._state, state
         event = entry.event
         kind = type(event)
         block = self._transcript.lines(event)
         if not block:
-            block = self._of_the_run(kind, entry)
+            block = self._of_the_run(kind, entry, before)
         elif self._file.size >= self._largest:
             block, self._cut = [] if self._cut else [CUT], True
         if block and self._file.append("\n".join(block) + "\n"):
@@ -105,16 +78,16 @@ class TextLog:
         """Write what is buffered and close the file."""
         self._file.close()
 
-    def _of_the_run(self, kind: type, entry: Entry) -> list[str]:
+    def _of_the_run(self, kind: type, entry: Entry, before: RunState) -> list[str]:
         if kind in self._framed:
             block = self._framed[kind](entry.event, entry.at)
-        elif isinstance(entry.event, WaitStarted):
-            block = [OURS + line.strip() for line in wait_lines.started(entry.event, entry.at)]
-        elif kind in IN_PLACE:
-            block = [OURS + line.strip() for line in IN_PLACE[kind](entry.event)]
         else:
-            return []
-        self._transcript.interrupted()
+            found = event_lines.lines(entry, before, self._state, self._attended)
+            if found is None:
+                found = run_lines.exited(entry.event) if isinstance(entry.event, AgentExited) else []
+            block = [OURS + line.strip() for line in found]
+        if block:
+            self._transcript.interrupted()
         return block
 
     def _iteration_started(self, event: IterationStarted, at: float) -> list[str]:

@@ -1,38 +1,35 @@
-"""Carries one notice to its receiver: time-outs, further tries, redirects. Says how it went, never raises.
+"""Posts one notice to its receiver: a time-out, three tries, redirects on the same host only. Never raises.
 
-httpx is imported when the first notice is carried, so that a run without notifications does not pay for it.
+httpx is imported with the first notice, so that a run without notifications does not pay for it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import socket
+import queue
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from claude_iterate.core.settings.declared import NotifySettings
-from claude_iterate.sinks.notifications.notice_forms import Letter, letter
+from claude_iterate.sinks.notifications.notice_forms import request
 from claude_iterate.sinks.notifications.notices import Notice
 
 if TYPE_CHECKING:
     import httpx
 
 TIMEOUT = 10.0
-DEADLINE = TIMEOUT + 0.2
-"""For all of a try. A little more, because httpx knows better what it waited for."""
 TRIES = 3
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 MOST_REDIRECTS = 3
 SHOWN_BYTES = 500
-_NO_ANSWER = f"no answer within {TIMEOUT:g} seconds"
 
 
 class Answer(NamedTuple):
-    """How a try went. `retry_in` is None when another try would be in vain or might deliver twice."""
+    """How a try went. `retry_in` is None when another try is useless or might deliver twice."""
 
     delivered: bool
     status: int | None = None
@@ -41,182 +38,104 @@ class Answer(NamedTuple):
     retry_in: float | None = None
 
 
-class Flight:
-    """A notice under way, for those who wait for it. `answer` is what the receiver has said of the present try."""
-
-    def __init__(self, notice: Notice) -> None:
-        self.notice = notice
-        self.answer: Answer | None = None
-        self._asked_at: float | None = None
-        self._handed_over_at: float | None = None
-        self._sockets: list[socket.socket] = []
-
-    def begin(self) -> None:
-        """A try begins."""
-        self.answer, self._sockets, self._handed_over_at = None, [], None
-        self._asked_at = time.monotonic()
-
-    def end(self) -> None:
-        """The try is over."""
-        self._asked_at = self._handed_over_at = None
-
-    def cut(self) -> None:
-        """Wake whoever still reads from the receiver: for him it has hung up."""
-        for opened in self._sockets:
-            with contextlib.suppress(OSError):
-                # Not the method of an encrypted one: it takes the encryption away from under the reader.
-                socket.socket.shutdown(opened, socket.SHUT_RDWR)
-
-    def unanswered_for(self) -> float:
-        """Seconds since the present try began; 0 between tries."""
-        return _since(self._asked_at)
-
-    def handed_over_for(self) -> float:
-        """Seconds since the receiver has all of it; 0 before, and between tries."""
-        return _since(self._handed_over_at)
-
-    def trace(self, name: str, info: Any) -> None:
-        """Told by httpx what it does."""
-        if name.endswith(("connect_tcp.complete", "start_tls.complete")):
-            self._sockets.append(info["return_value"].get_extra_info("socket"))
-        elif name.endswith("send_request_headers.started"):  # of a redirect: the one before has it, and wants it not
-            self._handed_over_at = None
-        elif name.endswith("send_request_body.complete"):
-            self._handed_over_at = time.monotonic()
-
-
-class Courier:
-    """Knows one receiver. May be used by several threads: each try takes a connection of its own if need be."""
+class Delivery:
+    """Knows one receiver. Threads may share it: each request has a connection of its own."""
 
     def __init__(self, settings: NotifySettings) -> None:
         self._settings = settings
-        self._making = threading.Lock()
-        self._client: httpx.Client | None = None
-        self.host = urlsplit(settings.url or "").hostname or ""
 
-    def prepare(self) -> None:
-        """Load what it takes to send, which is slow; what goes wrong is told by `send`."""
-        with contextlib.suppress(Exception):
-            self._open()
+    @cached_property
+    def host(self) -> str:
+        """The receiver's name: the rest of its address can be a secret."""
+        from urllib.parse import urlsplit
 
-    def send(self, flight: Flight, pause: Callable[[float], bool], tries: int = TRIES) -> Answer:
-        """Post the notice. `pause` waits before another try; when it says False, there is none."""
-        try:
-            client = self._open()
-            posted = letter(flight.notice, self._settings)
-            for number in range(tries):
-                flight.begin()
-                answer = self._bounded(client, posted, flight)
-                flight.end()
-                if answer.retry_in is None or number + 1 == tries:
-                    break
-                if not pause(max(answer.retry_in, FIRST_PAUSE * 2**number)):
-                    break
-            return answer
-        except Exception as error:  # noqa: BLE001 - whatever it is, a notification is no reason to end a run
-            return Answer(False, problem=f"{type(error).__name__}: {error}")
-        finally:
-            flight.end()
+        return urlsplit(self._settings.url or "").hostname or ""
 
-    def close(self) -> None:
-        """Let go of the connections."""
-        if self._client is not None:
-            self._client.close()
-
-    def _open(self) -> httpx.Client:
+    @cached_property
+    def client(self) -> httpx.Client:
+        """Slow to make: it loads httpx and certificates."""
         import httpx
 
-        with self._making:
-            if self._client is None:
-                self._client = httpx.Client(timeout=TIMEOUT)
-            return self._client
+        return httpx.Client(timeout=TIMEOUT, limits=httpx.Limits(max_keepalive_connections=0))
 
-    def _bounded(self, client: httpx.Client, posted: Letter, flight: Flight) -> Answer:
-        """One try, with an end: httpx bounds each wait, and a receiver that drips bytes makes any number of them."""
-        found: list[Answer] = []
-
-        def carry() -> None:
-            try:
-                found.append(self._follow(client, posted, flight))
-            except Exception as error:  # noqa: BLE001 - as in `send`
-                found.append(Answer(False, problem=f"{type(error).__name__}: {error}"))
-
-        thread = threading.Thread(target=carry, daemon=True, name="notification")
-        thread.start()
-        thread.join(DEADLINE)
-        if found:
-            return found[0]
-        answer = flight.answer or Answer(False, problem=_NO_ANSWER)
-        flight.cut()
+    def send(self, notice: Notice, pause: Callable[[float], bool], tries: int = TRIES) -> Answer:
+        """Post the notice. `pause` waits before another try; when it says False, there is none."""
+        for number in range(1, tries + 1):
+            answer = self._try(notice)
+            if answer.retry_in is None or number == tries:
+                break
+            if not pause(max(answer.retry_in, FIRST_PAUSE * 2 ** (number - 1))):
+                break
         return answer
 
-    def _follow(self, client: httpx.Client, posted: Letter, flight: Flight) -> Answer:
-        """Post, and post again where the same host says so. Another host gets nothing: it has no right to it."""
+    def _try(self, notice: Notice) -> Answer:
+        """One try within the time-out. httpx bounds each read, but a slow receiver can make any number of them:
+        then the thread is left behind, and ends with the connection or with the process."""
+        found: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        threading.Thread(target=lambda: found.put(self._posted(notice)), daemon=True, name="notification").start()
+        try:
+            return found.get(timeout=TIMEOUT + 1)
+        except queue.Empty:
+            return Answer(False, problem=f"no answer within {TIMEOUT:g} seconds")
+
+    def _posted(self, notice: Notice) -> Answer:
+        """Post, and post again where the same host redirects to. Another host gets neither text nor headers."""
         import httpx
 
-        home = url = httpx.URL(self._settings.url or "")
-        auth = (home.username, home.password) if home.userinfo else None
-        for _ in range(MOST_REDIRECTS + 1):
-            answer, elsewhere = _post(client, url, posted, auth, flight)
-            if elsewhere is None:
-                return answer
-            url = url.join(elsewhere)
-            if not _same_host(home, url):
-                return answer._replace(problem=f"it redirects to another host ({url.host}), which is not followed")
-        return answer._replace(problem="it redirects in circles")
+        try:
+            headers, body = request(notice, self._settings)
+            home = url = httpx.URL(self._settings.url or "")
+            for _ in range(MOST_REDIRECTS + 1):
+                with self.client.stream("POST", url, content=body, headers=headers) as response:
+                    answer = _judged(response)
+                    if response.status_code not in {301, 302, 307, 308} or "Location" not in response.headers:
+                        return answer
+                    url = url.join(response.headers["Location"])
+                if not _same_host(home, url):
+                    return answer._replace(problem=f"it redirects to another host ({url.host}), which is not followed")
+                url = url.copy_with(username=home.username, password=home.password)
+            return answer._replace(problem="it redirects in circles")
+        except httpx.ConnectTimeout:
+            return Answer(False, problem=f"no connection within {TIMEOUT:g} seconds", retry_in=0.0)
+        except httpx.TimeoutException:
+            # It may have arrived; a second one would be one too many.
+            return Answer(False, problem=f"no answer within {TIMEOUT:g} seconds")
+        except (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError) as error:
+            return Answer(False, problem=_plain(error), retry_in=0.0)
+        except Exception as error:  # noqa: BLE001 -- the entry of a thread, and a notification must not fail a run
+            return Answer(False, problem=f"{type(error).__name__}: {error}")
 
 
-def _since(moment: float | None) -> float:
-    return 0.0 if moment is None else time.monotonic() - moment
+def _plain(error: Exception) -> str:
+    """`Connection refused`, not `[Errno 111] Connection refused`."""
+    text = str(error)
+    return (text.partition("] ")[2] if text.startswith("[Errno") else text) or type(error).__name__
 
 
-def _post(client: httpx.Client, url: httpx.URL, posted: Letter, auth: Any, flight: Flight) -> tuple[Answer, str | None]:
-    """One request: how it went, and where it says to go instead."""
-    import httpx
-
-    extensions = {"trace": flight.trace}
-    try:
-        with client.stream(
-            "POST", url, content=posted.body, headers=posted.headers, auth=auth, extensions=extensions
-        ) as response:
-            elsewhere = response.headers.get("Location") if response.status_code in {301, 302, 307, 308} else None
-            flight.answer = _judged(response, "")
-            return _judged(response, _beginning(response)), elsewhere
-    except httpx.ConnectTimeout:
-        return Answer(False, problem=f"no connection within {TIMEOUT:g} seconds", retry_in=0.0), None
-    except httpx.TimeoutException:
-        # It may well have arrived; a second one would be one too many.
-        return Answer(False, problem=_NO_ANSWER), None
-    except (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError) as error:
-        return Answer(False, problem=str(error) or type(error).__name__, retry_in=0.0), None
-
-
-def _judged(response: httpx.Response, text: str) -> Answer:
+def _judged(response: httpx.Response) -> Answer:
+    text = _beginning(response)
     status = response.status_code
     if response.is_success:
         return Answer(True, status, text)
-    problem = f"{status} {response.reason_phrase}".strip() + (f": {' '.join(text.split())[:200]}" if text else "")
-    again = status == 429 or status >= 500
-    return Answer(False, status, text, problem, _retry_after(response) if again else None)
+    again = _retry_after(response) if status == 429 or status >= 500 else None
+    return Answer(False, status, text, f"{status} {response.reason_phrase}".strip(), again)
 
 
 def _beginning(response: httpx.Response) -> str:
-    """The first bytes of the answer. The status was said before; what goes wrong here does not unsay it."""
+    """The first bytes of the answer. The status is known already: what goes wrong here does not change it."""
     import httpx
 
-    found, deadline = b"", time.monotonic() + TIMEOUT
-    try:
+    found, deadline = b"", time.monotonic() + TIMEOUT / 2
+    with contextlib.suppress(httpx.HTTPError):
         for part in response.iter_raw():
             found += part
             if len(found) >= SHOWN_BYTES or time.monotonic() > deadline:
                 break
-    except httpx.HTTPError:
-        pass
     return found[:SHOWN_BYTES].decode(errors="replace")
 
 
 def _retry_after(response: httpx.Response) -> float:
-    """What the receiver asks for: seconds, or a date. Not longer than we are willing to wait."""
+    """What the receiver asks for: seconds, or a date; at most LONGEST_PAUSE."""
     from email.utils import parsedate_to_datetime
 
     said = response.headers.get("Retry-After", "").strip()

@@ -7,7 +7,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable
-from typing import NamedTuple
 
 from claude_iterate import __version__
 from claude_iterate.core.settings.declared import NotifySettings
@@ -22,22 +21,15 @@ SLACK_LENGTH = 40000
 DISCORD_LENGTH = 2000
 
 
-class Letter(NamedTuple):
-    """What is posted."""
-
-    headers: dict[bytes, bytes]
-    body: bytes
-
-
-def letter(notice: Notice, settings: NotifySettings) -> Letter:
-    """The notice in the form that the settings ask for, signed if there is a secret. The user's headers win."""
+def request(notice: Notice, settings: NotifySettings) -> tuple[dict[bytes, bytes], bytes]:
+    """Headers and body in the form that the settings ask for, signed if there is a secret. The user's headers win."""
     headers, body = FORMS[settings.format](notice)
     headers = {"User-Agent": f"claude-iterate/{__version__}", "Accept-Encoding": "identity", **headers}
     if settings.secret:
         headers[SIGNATURE] = signature(settings.secret, body)
     own = {name.lower() for name in settings.headers}
     headers = {name: value for name, value in headers.items() if name.lower() not in own} | settings.headers
-    return Letter({name.encode(): value.encode() for name, value in headers.items()}, body)
+    return {name.encode(): value.encode() for name, value in headers.items()}, body
 
 
 def signature(secret: str, body: bytes) -> str:

@@ -1,34 +1,30 @@
-"""Posts notifications of a run. The run only drops notices into a box; one thread carries them.
+"""Posts notifications of a run from a thread of their own. The run only puts notices into a queue.
 
-Whatever the receiver does, it costs the run no time and one warning at most; closing takes seconds, not minutes.
+Whatever the receiver does, it costs the run no time and one warning at most; closing takes a few seconds at most.
 """
 
 from __future__ import annotations
 
+import queue
 import threading
-import time
 from collections.abc import Callable, Mapping
-from typing import get_args
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, RunFinished, StreamEvent
+from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, RunFinished
+from claude_iterate.core.formats import one_line
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.state.run_state import RunState, reduce
-from claude_iterate.sinks.notifications.delivery import TRIES, Answer, Courier, Flight
-from claude_iterate.sinks.notifications.notices import FINAL, Notice, notices
-from claude_iterate.sinks.notifications.outbox import Outbox
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.sinks.notifications.delivery import TRIES, Delivery
+from claude_iterate.sinks.notifications.notices import Notice, notices
 
-STREAM: frozenset[type] = frozenset(get_args(StreamEvent))
-CLOSE_WITHIN = 5.0
-SLOW = 0.5
-"""A receiver that leaves a request unanswered for so long, when the run is over, is not waited for."""
-LINGER = 0.25
-"""How long the answer to the last word is waited for, once the receiver has all of it."""
-HOLD = 0.5
-"""An iteration is told when this much later the run is not over: the one that completes it goes without saying."""
-GLANCE = 0.02
+CAPACITY = 256
+"""Notices that wait. When there are more, the oldest is left out: later ones say more."""
+IN_ORDER = 2.0
+"""Seconds at the end of a run for what is left, in order."""
+LAST = 3.0
+"""Seconds after that for the last notice alone, past all others."""
 
 
 class Notifier:
@@ -37,141 +33,122 @@ class Notifier:
     def __init__(self, settings: Settings, environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
         self._settings = settings
         self._redactor = redactor_for(environ, settings)
-        self._warn = warn
-        self._warning = threading.Lock()
-        self._warned = False
-        self._state = RunState()
+        self._warn: Callable[[str], None] | None = warn
         self._held: list[Notice] = []
-        self._held_since = 0.0
-        self._outbox = Outbox()
-        self._courier = Courier(settings.notify)
+        self._waiting: queue.Queue[Notice | None] = queue.Queue(CAPACITY)
+        self._left_out = 0
+        self._delivery = Delivery(settings.notify)
         self._failing = False
         self._worker: threading.Thread | None = None
-        self._flight: Flight | None = None
         self._over = threading.Event()
 
-    def __call__(self, entry: Entry) -> None:
-        """Put what is worth telling into the box."""
-        kind = type(entry.event)
-        if kind in STREAM:
-            return
-        self._state = reduce(self._state, entry)
-        if isinstance(entry.event, RunFinished) and entry.event.reason == "completed":
+    def __call__(self, entry: Entry, state: RunState) -> None:
+        """Queue the notices of an entry. An iteration that claims completion is reported when its claim has failed."""
+        event = entry.event
+        if isinstance(event, IterationStarted):
+            self._start()  # loading httpx takes a while, and Claude works now
+        if isinstance(event, RunFinished) and event.reason == "completed":
             self._held = []
-        elif kind in {IterationStarted, RunFinished}:
+        elif isinstance(event, IterationStarted | RunFinished):
             self._release()
-        if kind is IterationStarted:
-            self._prepare()
-        found = notices(entry, self._state)
-        if kind is IterationFinished:
-            self._held, self._held_since = found, entry.elapsed
+        found = notices(entry, state)
+        if isinstance(event, IterationFinished) and event.status is not None and event.status.complete:
+            self._held = found
         else:
             for notice in found:
                 self.post(notice)
 
     def tick(self, now: float) -> None:
-        """An iteration that did not end the run is told. One that claims completion waits for the proof."""
-        claims = self._state.last_status is not None and self._state.last_status.complete
-        if self._held and not claims and now - self._held_since >= HOLD:
-            self._release()
+        """Nothing: the thread is at work all the time."""
 
     def flush(self) -> None:
         """Nothing: the thread is at work all the time."""
 
     def post(self, notice: Notice) -> None:
         """Send a notice if the settings want it. Returns at once."""
-        if not is_wanted(notice.event, self._settings):
-            return
-        clean = self._redactor.clean
-        self._outbox.put(replace(notice, title=clean(notice.title), body=clean(notice.body)))
-        self._prepare()
+        if is_wanted(notice.event, self._settings):
+            clean = self._redactor.clean
+            self._put(replace(notice, title=clean(notice.title), body=clean(notice.body)))
+            self._start()
 
     def close(self) -> None:
-        """Send what is left, in order. If that takes too long, only the last word, past all others."""
+        """Send what is left, in order. If that takes too long, only the last notice, then give up."""
         self._release()
         if self._worker is None:
             return
-        self._outbox.close()
-        deadline = time.monotonic() + CLOSE_WITHIN
-        if not self._drained(self._worker, deadline):
-            self._send_last_word(deadline)
+        self._put(None)
+        self._worker.join(IN_ORDER)
+        if self._worker.is_alive():
+            self._send_last(self._worker)
         self._over.set()
-        if self._outbox.lost:
-            self._warn_once(f"{self._courier.host} is slow: notifications left out: {self._outbox.lost}.")
-        if not self._worker.is_alive():
-            self._courier.close()
+        if self._left_out:
+            self._warn_once(f"{self._delivery.host} is slow: notifications left out: {self._left_out}.")
 
     def _release(self) -> None:
         held, self._held = self._held, []
         for notice in held:
             self.post(notice)
 
-    def _prepare(self) -> None:
-        """Begin to load what sends, while Claude works: at the end of the run somebody would wait for it."""
+    def _put(self, notice: Notice | None) -> None:
+        while True:
+            try:
+                return self._waiting.put_nowait(notice)
+            except queue.Full:
+                self._left_out += len(self._taken(1))
+
+    def _taken(self, most: int) -> list[Notice]:
+        """Take so many out of the queue, without waiting."""
+        found: list[Notice] = []
+        try:
+            while len(found) < most:
+                notice = self._waiting.get_nowait()
+                found += [notice] if notice is not None else []
+        except queue.Empty:
+            pass
+        return found
+
+    def _start(self) -> None:
         if self._worker is None and self._settings.notify.events:
             self._worker = threading.Thread(target=self._work, daemon=True, name="notifications")
             self._worker.start()
 
     def _work(self) -> None:
-        self._courier.prepare()
-        while (notice := self._outbox.take()) is not None:
-            self._flight = Flight(notice)
-            # A receiver that was not there for the last one is not asked as often, until it is back.
-            tries = TRIES if not self._failing else 2 if notice.event in FINAL else 1
-            self._note(self._courier.send(self._flight, self._pause, tries))
-            self._flight = None
-        if self._over.is_set():
-            self._courier.close()
+        try:
+            _ = self._delivery.client
+            while (notice := self._waiting.get()) is not None:
+                self._send(notice)
+        except Exception as error:  # noqa: BLE001 -- the entry of a thread
+            self._warn_once(f"Notifications to {self._delivery.host} fail: {type(error).__name__}: {error}.")
 
-    def _drained(self, worker: threading.Thread, deadline: float) -> bool:
-        """Wait while there is need; False when the last word must not wait any longer for those before it."""
-        halfway = deadline - CLOSE_WITHIN / 2
-        while time.monotonic() < deadline:
-            worker.join(GLANCE)
-            if not worker.is_alive():
-                return True
-            flight = self._flight
-            if flight is not None and flight.notice.event in FINAL:
-                if flight.handed_over_for() > LINGER:
-                    return True
-                continue
-            if time.monotonic() > halfway or (flight is not None and flight.unanswered_for() > SLOW):
-                return False
-        return False
+    def _send(self, notice: Notice) -> None:
+        # A receiver that failed the last time is asked once, until it is back.
+        answer = self._delivery.send(notice, self._pause, 1 if self._failing else TRIES)
+        self._failing = not answer.delivered
+        if self._failing:
+            said = f": {one_line(answer.text)[:200]}" if answer.text else ""
+            self._warn_once(f"Notifications to {self._delivery.host} fail: {answer.problem}{said}.")
 
-    def _send_last_word(self, deadline: float) -> None:
-        """Over a second connection, because the first one is busy with a notice that nobody answers."""
-        final = self._outbox.last_word()
-        if final is None:
-            return
-        flight, answered = Flight(final), threading.Event()
-
-        def carry() -> None:
-            self._note(self._courier.send(flight, self._pause))
-            answered.set()
-
-        threading.Thread(target=carry, daemon=True, name="last-notification").start()
-        while not answered.wait(GLANCE) and time.monotonic() < deadline:
-            if flight.handed_over_for() > LINGER:
-                return
+    def _send_last(self, worker: threading.Thread) -> None:
+        """In a thread of its own, because the first one waits for the receiver or for its next try."""
+        left = self._taken(CAPACITY)
+        self._put(None)
+        if left:
+            self._left_out += len(left) - 1
+            worker = threading.Thread(target=self._send, args=left[-1:], daemon=True, name="last-notification")
+            worker.start()
+        worker.join(LAST)
 
     def _pause(self, seconds: float) -> bool:
         return not self._over.wait(seconds)
 
-    def _note(self, answer: Answer) -> None:
-        self._failing = not answer.delivered
-        if self._failing:
-            self._warn_once(f"Notifications to {self._courier.host} fail: {answer.problem}.")
-
     def _warn_once(self, text: str) -> None:
-        with self._warning:
-            if not self._warned:
-                self._warned = True
-                self._warn(self._redactor.clean(text))
+        warn, self._warn = self._warn, None
+        if warn is not None:
+            warn(self._redactor.clean(text))
 
 
 def is_wanted(event: str, settings: Settings) -> bool:
-    """True when the settings ask for this event, and there is somebody to tell."""
+    """True when the settings ask for this event and name a receiver."""
     if not settings.notify.url or (event == "verification" and not settings.verification.notify_on_verification):
         return False
     return "all" in settings.notify.events or event in settings.notify.events

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.errors import WorkspaceProblem, advice
 from claude_iterate.workspace.files.foreign import NOT_A_FOLDER, is_folder
 
 
@@ -42,7 +42,13 @@ def reason(error: OSError, folder: Path) -> tuple[str, str]:
     if that is why."""
     if error.errno in {errno.ENOTDIR, errno.EEXIST} and (found := _in_the_way(Path(error.filename or folder))):
         return f"{found} is {NOT_A_FOLDER}", f"Move it away: mv {shlex.quote(str(found))} {shlex.quote(f'{found}.old')}"
-    return error.strerror or str(error), f"Check the permissions and the free space of {folder}"
+    return error.strerror or str(error), advice(error, f" of {folder}")
+
+
+def unwritable_workspace(name: str, folder: Path, error: OSError) -> WorkspaceProblem:
+    """The workspace `name` cannot be written; `folder` is where permissions and free space matter."""
+    why, hint = reason(error, folder)
+    return WorkspaceProblem(f"The workspace {name!r} cannot be written: {why}.", hint)
 
 
 def _in_the_way(path: Path) -> Path | None:

@@ -1,4 +1,4 @@
-"""Reads the journal of a run: all of it, its milestones, or what its two ends tell.
+"""Reads the journal of a run: all entries, the milestones, the beginning or the age.
 
 Read with the ndjson package, because it goes on after a bad line.
 """
@@ -14,19 +14,20 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.events import Entry, RunStarted
-from claude_iterate.core.state.run_state import RunState, fold
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace.layout import Layout
 
 _TAIL = 4 * 1024 * 1024
-"""Bytes in which the last entry is found, however long that is."""
+"""Bytes in which the last entry is found, even a very long one."""
 WORDS = frozenset(
     {"Said", "Thought", "Told", "ToolCalled", "ToolAnswered", "AgentNoted", "ApiRetried", "GarbageSeen", "ErrorPrinted"}
 )
-"""What fills a journal and decides nothing once a call is over."""
+"""Events that fill a journal and have no effect once a call is over."""
 
 
 def is_word(line: str) -> bool:
-    """True for a line that decides nothing once a call is over."""
+    """True for a line that has no effect once a call is over."""
     start = line.find('"event":{"event":"', 0, 120) + 18
     return start >= 18 and line[start : line.find('"', start)] in WORDS
 
@@ -37,7 +38,7 @@ def milestones(path: Path) -> Iterator[Entry]:
 
 
 def read(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Entry]:
-    """The entries of a journal. A torn or foreign line is passed over: a crash may leave one at the end."""
+    """The entries of a journal. A line that cannot be read is skipped: a crash may leave one at the end."""
     for row in documents(path, choose):
         try:
             entry = msgspec.convert(row, Entry)
@@ -50,7 +51,7 @@ def documents(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lam
     """The lines of a journal as plain values, as far as they can be read."""
     import ndjson
 
-    # newline="\n": text in entries may hold U+2028 and friends, which must not split a line.
+    # newline="\n": texts may contain characters such as U+2028, which must not split a line.
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
         rows = ndjson.reader(iter(choose(file)))
         while True:
@@ -64,14 +65,17 @@ def documents(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lam
 
 
 def last_run(layout: Layout, purposes: Collection[str] = ()) -> tuple[str, RunState] | None:
-    """The newest run that has begun, folded; of these purposes, if any are named. An empty journal is no run."""
+    """The newest run that has begun, folded; of these purposes, if any are named. An empty journal does not count."""
+    run = next(newest(layout, purposes), None)
+    return (run, fold(milestones(layout.journal(run)))) if run is not None else None
+
+
+def newest(layout: Layout, purposes: Collection[str] = ()) -> Iterator[str]:
+    """The runs that have begun, newest first; of these purposes, if any are named."""
     for run in reversed(layout.run_ids()):
-        path = layout.journal(run)
-        if path.is_file():
-            state = fold(milestones(path))
-            if state.started is not None and (not purposes or state.started.purpose in purposes):
-                return run, state
-    return None
+        started = beginning(layout.journal(run))
+        if started is not None and (not purposes or started.purpose in purposes):
+            yield run
 
 
 class _Place(msgspec.Struct):
@@ -79,18 +83,18 @@ class _Place(msgspec.Struct):
 
 
 def beginning(path: Path) -> RunStarted | None:
-    """How the run began; None when its journal does not tell."""
+    """The first event of the run; None when it cannot be read."""
     if not path.is_file():
         return None
     return next((entry.event for entry in milestones(path) if isinstance(entry.event, RunStarted)), None)
 
 
 def age(path: Path) -> float:
-    """How long the run had taken at its last entry, by its own clock: the file's times change when it is copied."""
+    """Seconds from the beginning of the run to its last entry, by its entries: a copy changes the times of the file."""
     with path.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
         lines = file.read().split(b"\n")
     for line in reversed(lines):
-        with contextlib.suppress(ValueError, RecursionError):  # torn by a crash, or by where we began to read
+        with contextlib.suppress(ValueError, RecursionError):  # cut by a crash, or by where the reading began
             return max(0.0, msgspec.json.decode(line, type=_Place).elapsed)
     return 0.0

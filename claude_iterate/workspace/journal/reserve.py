@@ -1,4 +1,4 @@
-"""Room on the disk, taken beforehand and given back when there is no other: the last words of a run fit in it."""
+"""Disk space that is reserved in advance and freed when the disk is full, so that the end of a run can be recorded."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import IO
 
 SIZE = 32 * 1024
-"""Dozens of entries: how an iteration and the run ended takes three."""
+"""Enough for dozens of entries; the end of an iteration and of the run takes three."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class Reserve:
-    """A file without a name in the folder, so that nothing is left of it, however we end."""
+    """A file without a name in the folder: the system removes it when the process ends, even by `kill -9`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -23,11 +23,11 @@ class Reserve:
 
     @property
     def held(self) -> bool:
-        """True while the room is ours."""
+        """True while the space is reserved."""
         return self._file is not None
 
     def take(self) -> str:
-        """Take the room; why not, if the disk is full. Where files cannot be that large, it is no use and no matter."""
+        """Reserve the space; returns the reason if the disk is full. Other errors are ignored."""
         if self._file is not None:
             return ""
         try:
@@ -35,9 +35,9 @@ class Reserve:
         except OSError as error:
             return _if_full(error)
         try:
-            # Noise, because some file systems keep no room for what can be compressed.
+            # Random bytes, because some file systems compress everything else.
             if file.write(os.urandom(SIZE)) < SIZE:
-                file.write(b"\0")  # a short write does not say why; the next one does
+                file.write(b"\0")  # a short write does not give the reason; the next one does
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             with contextlib.suppress(OSError):
@@ -47,7 +47,7 @@ class Reserve:
         return ""
 
     def give_back(self) -> None:
-        """Let others have it, first of all the journal."""
+        """Free the space for the journal."""
         file, self._file = self._file, None
         if file is not None:
             with contextlib.suppress(OSError):

@@ -1,6 +1,6 @@
-"""The journal of a run: one entry per line, appended in order. It is the truth; all else is derived from it.
+"""Writes the journal of a run: one entry per line, in order. All views and counters are derived from it.
 
-Written with msgspec, because it is on the hot path.
+Written with msgspec, because every line of Claude comes through here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from claude_iterate.core.abridgement import abridged
+from claude_iterate.core.abridgement import FLOODS, Floods, abridged
 from claude_iterate.core.events import (
     Entry,
     ErrandFinished,
@@ -25,7 +25,6 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.floods import FLOODS, Floods
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.journal.reader import WORDS, is_word
 from claude_iterate.workspace.journal.reserve import SIZE, Reserve
@@ -48,11 +47,11 @@ _LINE_FEED = 10
 
 
 class JournalWriter:
-    """Appends entries. `write_out` hands what has gathered to the system in one write, so that a killed runner loses
-    nothing; `sync` makes it safe from a loss of power, and costs something only after a milestone.
+    """Appends entries. `write_out` hands them to the system in one write, so that a killed runner loses nothing; `sync`
+    makes them safe from a power failure, and does work only after a milestone.
 
-    On a full disk what could not be written is kept and tried again. `secure` sees to it that nothing begins that
-    could not be recorded: a reserve is held for how it ends. What Claude said may be left out; what counts never is.
+    On a full disk, entries that could not be written are kept and tried again. `secure` says whether there is enough
+    space to record how the next call ends. Claude's words may be left out then, milestones never.
     """
 
     def __init__(self, path: Path, on_failure: Callable[[str], None]) -> None:
@@ -63,7 +62,7 @@ class JournalWriter:
         self._buffer = bytearray()
         self._on_failure = on_failure
         self._problem = ""
-        self._told = False
+        self._reported = False
         self._torn = False
         self._left_out = 0
         self._milestone = False
@@ -90,7 +89,7 @@ class JournalWriter:
             self._milestone = True
 
     def write_out(self) -> None:
-        """Put everything gathered on disk. Never raises; the first failure is told once."""
+        """Write all entries. Never raises; the first failure is reported once."""
         try:
             while self._buffer:
                 written = os.write(self._handle, self._buffer)
@@ -98,12 +97,12 @@ class JournalWriter:
                 del self._buffer[:written]
         except OSError as error:
             self._problem = error.strerror or str(error)
-            if not self._told:
-                self._told = True
+            if not self._reported:
+                self._reported = True
                 self._on_failure(f"The journal cannot be written: {self._problem}.")
 
     def sync(self) -> None:
-        """Put it on the disk itself, if something of weight was written since the last time."""
+        """Flush to the disk, if a milestone was written since the last time."""
         if self._milestone:
             self._milestone = False
             with contextlib.suppress(OSError):
@@ -114,34 +113,34 @@ class JournalWriter:
                 atomic.sync_folder(self._path.parent.parent)
 
     def secure(self) -> str:
-        """Why nothing may begin that costs money: what happened is not on disk, or the reserve cannot be taken. Empty
-        when all is well, and then it costs nothing.
+        """The reason why no call of Claude may begin: the journal cannot be written, or no space can be reserved. Empty
+        when all is well; then it does no work.
 
-        The reserve is given back only here and at the end, between calls: within one, Claude's words would eat it up.
+        The reserve is freed only here and at the end: during a call, Claude's words would fill it.
         """
         if not self._buffer and self._reserve.held:
             return ""
-        self._write_by_all_means()
+        self._write_with_reserve()
         return self._problem if self._buffer else self._reserve.take()
 
     def close(self) -> None:
-        """Write out, sync and close; tell what is missing."""
+        """Write, flush and close; report what is missing."""
         for kept in self._floods.rest():
             self._take(kept, type(kept.event))
-        self._write_by_all_means()
+        self._write_with_reserve()
         self.sync()
         self._reserve.give_back()
         try:
             os.close(self._handle)
         except OSError as error:  # network file systems report a failed write only here
-            self._on_failure(f"The journal may not be whole: {error.strerror}.")
+            self._on_failure(f"The journal may be incomplete: {error.strerror}.")
         if self._left_out:
-            self._on_failure(f"The journal has no room for {self._left_out} things that Claude said ({self._problem}).")
+            self._on_failure(f"The journal leaves out {self._left_out} messages of Claude ({self._problem}).")
         if lost := self._buffer.count(b"\n"):
             self._on_failure(f"The last {lost} entries of the journal are lost ({self._problem}): {self._path}")
 
-    def _write_by_all_means(self) -> None:
-        """Give the reserve for it, if there is no other way, and leave out words if they would take it all."""
+    def _write_with_reserve(self) -> None:
+        """Write, and on a full disk use the reserve for it; Claude's words are left out if they would fill it."""
         self.write_out()
         if self._buffer:
             self._reserve.give_back()
@@ -151,7 +150,7 @@ class JournalWriter:
 
     def _leave_out_words(self) -> None:
         lines = bytes(self._buffer).splitlines(keepends=True)
-        # The rest of a line that is half on disk must follow it, whatever it is.
+        # A line that is half on disk must be completed, whatever it is.
         kept = [
             line
             for number, line in enumerate(lines)

@@ -13,6 +13,7 @@ from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic, folders
+from claude_iterate.workspace.files.folders import unwritable_workspace
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import FORMAT
 
@@ -28,7 +29,7 @@ def make(layout: Layout, mode: str, settings: Mapping[str, Any], instructions: b
         with folders.new_folder(layout.folder) as made:
             _fill(Layout(layout.root, made), _document(layout.name, mode, settings), instructions)
     except OSError as error:
-        raise _unwritable(layout, error) from None
+        raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
 
 
 def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
@@ -49,7 +50,7 @@ def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> Non
     try:
         _fill(layout, whole, None)
     except OSError as error:
-        raise _unwritable(layout, error) from None
+        raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
 
 
 def rebuilt(layout: Layout) -> dict[str, Any]:
@@ -124,7 +125,7 @@ def _keep_damaged(layout: Layout) -> None:
     try:
         layout.metadata.replace(kept)
     except OSError as error:
-        raise _unwritable(layout, error) from None
+        raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
 
 
 def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
@@ -133,8 +134,3 @@ def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
         there = result.get(key)
         result[key] = _merged(there, value) if isinstance(there, dict) and isinstance(value, dict) else value
     return result
-
-
-def _unwritable(layout: Layout, error: OSError) -> WorkspaceProblem:
-    why, hint = folders.reason(error, layout.folder.parent)
-    return WorkspaceProblem(f"The workspace {layout.name!r} cannot be written: {why}.", hint)

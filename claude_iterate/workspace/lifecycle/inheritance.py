@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, Resumed
 from claude_iterate.core.state.handover import handed_on, resumption
-from claude_iterate.core.state.run_state import RunState, fold
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader

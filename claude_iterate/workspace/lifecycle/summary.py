@@ -1,19 +1,22 @@
-"""What a run leaves in `.metadata.json`: a projection of its state for quick looks, in the original's words too.
+"""What a run leaves in `.metadata.json`: its summary for quick looks, in the original's words too.
 
-The journal is the truth; whoever writes here holds the workspace's lock. Unknown keys survive.
+The journal is the truth. Hold the lock of the workspace to write here. Unknown keys survive.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
-from claude_iterate.core.state.run_state import RunState, fold
-from claude_iterate.errors import WorkspaceProblem
+import msgspec
+
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace import metadata
+from claude_iterate.workspace.files.folders import unwritable_workspace
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import creation
+from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.running import run_lock
 
@@ -25,26 +28,29 @@ _STATUS = {
     "verification_failed": "error",
 }
 _SETUPS = frozenset({"setup", "edit"})
+_KEPT = ("id", "state", "started", "finished", "reason", "detail", "iterations", "costUsd", "dryRun", "log", "progress")
+"""Keys of a summary that are kept in the file."""
 
 
 def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None:
-    """Write the state of a run that begins, goes on or is over. Errands leave only their journal, and are counted."""
-    purpose = state.started.purpose if state.started else "run"
-    if purpose in _SETUPS and not running and not (state.started and state.started.dry_run):
+    """Write the state of a run that begins, goes on or is over. One-off calls are only counted."""
+    short = summarise(RunSummary, run, state, running)
+    if short.purpose in _SETUPS and not running and not short.dry_run:
         count_setup(layout)
-    if purpose == "verify":
-        _record_verification(layout, state)
-    if purpose != "run":
+    if short.purpose == "verify":
+        _record_verification(layout, short)
+    if short.purpose != "run":
         return
     about = metadata.read(layout.metadata)
-    _tell(about, state, run, running)
+    _update(about, short)
     metadata.write(layout.metadata, about)
 
 
-def as_journal_has_it(layout: Layout, about: Metadata) -> RunState | None:
-    """Bring what says `running` up to date, in memory; the state of that run, if its journal tells.
+def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:
+    """Bring a summary that says `running` up to date, in memory. Returns the summary of that run, if its journal can be
+    read.
 
-    Whoever was killed right after his last entry could not write his summary any more: his run is over all the same.
+    A run that was killed right after its last entry could not write its summary, but it is over.
     """
     run = about.last_run.get("id")
     if about.last_run.get("state") != "running" or not isinstance(run, str) or run not in layout.run_ids():
@@ -53,50 +59,61 @@ def as_journal_has_it(layout: Layout, about: Metadata) -> RunState | None:
     state = fold(reader.milestones(path)) if path.is_file() else RunState()
     if state.started is None:
         return None
-    _tell(about, state, run, running=state.finished is None)
-    return state
+    short = summarise(RunSummary, run, state, running=state.finished is None)
+    _update(about, short)
+    return short
 
 
 def catch_up(layout: Layout) -> str:
-    """Write down how a run ended that could not do so itself: its id; nothing when there is none. Hold the lock."""
+    """Write down how a run ended that could not do so itself. Returns its id, or nothing. Hold the lock."""
     about = metadata.read(layout.metadata)
-    state = as_journal_has_it(layout, about)
-    if state is None or state.finished is None:
+    short = as_journal_has_it(layout, about)
+    if short is None or short.state != "finished":
         return ""
     metadata.write(layout.metadata, about)
-    return str(about.last_run["id"])
+    return short.id
 
 
-def _tell(about: Metadata, state: RunState, run: str, running: bool) -> None:
+def _update(about: Metadata, short: RunSummary) -> None:
     document = about.document
-    document["run"] = projected(state, run, running)
-    document["status"] = "in_progress" if running else _STATUS.get(state.reason or "", "in_progress")
-    document["lastRun"] = _iso(state.last_at) or creation.now()
-    document["executionIterations"] = state.total_iterations
-    document["totalIterations"] = about.count("setupIterations") + state.total_iterations
-    if state.proof is not None and not running:
-        _note_proof(document, state)
+    running = short.state == "running"
+    document["run"] = _kept(short)
+    document["status"] = "in_progress" if running else _STATUS.get(short.reason or "", "in_progress")
+    document["lastRun"] = short.updated or creation.now()
+    document["executionIterations"] = short.total_iterations
+    document["totalIterations"] = about.count("setupIterations") + short.total_iterations
+    if short.proven is not None and not running:
+        _note_proof(document, short)
 
 
-def _record_verification(layout: Layout, state: RunState) -> None:
+def _kept(short: RunSummary) -> dict[str, Any]:
+    """The summary as the file keeps it."""
+    document = msgspec.to_builtins(short)
+    document["state"] = "running" if short.state == "running" else "finished"
+    document["costUsd"] = round(short.cost_usd, 6)
+    return {key: document[key] for key in _KEPT if key != "progress" or short.progress is not None}
+
+
+def _record_verification(layout: Layout, short: RunSummary) -> None:
     """A verification of its own: the verdict counts, the story of the last run stays."""
-    if state.proof is None or (state.started and state.started.dry_run):
+    if short.proven is None or short.dry_run:
         return
     about = metadata.read(layout.metadata)
-    about.document["status"] = "completed" if state.proof.passed else "in_progress"
-    _note_proof(about.document, state)
+    about.document["status"] = "completed" if short.proven else "in_progress"
+    _note_proof(about.document, short)
     metadata.write(layout.metadata, about)
 
 
-def _note_proof(document: dict[str, Any], state: RunState) -> None:
-    """What the original keeps of verifications, under its names."""
+def _note_proof(document: dict[str, Any], short: RunSummary) -> None:
+    """What the original keeps of verifications, under its names, and which run holds the evidence."""
     before = document.get("verification")
     before = before if isinstance(before, dict) else {}
     attempts = before.get("verificationAttempts", 0)
     document["verification"] = before | {
-        "verificationAttempts": (attempts if isinstance(attempts, int) else 0) + max(1, state.claims),
-        "lastVerificationStatus": "pass" if state.proof and state.proof.passed else "fail",
-        "lastVerificationTime": _iso(state.last_at),
+        "verificationAttempts": (attempts if isinstance(attempts, int) else 0) + max(1, short.claims),
+        "lastVerificationStatus": "pass" if short.proven else "fail",
+        "lastVerificationTime": short.updated,
+        metadata.VERIFIED_BY: short.id,
     }
 
 
@@ -125,10 +142,9 @@ def reset(layout: Layout) -> list[str]:
         document = about.document
         document |= {"status": "in_progress", "totalIterations": 0, "setupIterations": 0, "executionIterations": 0}
         document.pop("run", None)
-
-        last = reader.last_run(layout)
+        last = next(reader.newest(layout), None)
         if last is not None:
-            document[metadata.RESET_AFTER] = last[0]
+            document[metadata.RESET_AFTER] = last
         done = ["counters set to 0"]
         try:
             metadata.write(layout.metadata, about)
@@ -136,32 +152,5 @@ def reset(layout: Layout) -> list[str]:
                 layout.status.replace(layout.folder / ".status.json.bak")
                 done.append("the old .status.json is now .status.json.bak")
         except OSError as error:
-            raise WorkspaceProblem(
-                f"The workspace {layout.name!r} cannot be written: {error.strerror}.",
-                f"Check the permissions of {layout.folder}",
-            ) from None
+            raise unwritable_workspace(layout.name, layout.folder, error) from None
     return done
-
-
-def projected(state: RunState, run: str, running: bool) -> dict[str, Any]:
-    """A run in a few words, as `.metadata.json` and `run --json` tell it."""
-    started, finished = state.started, state.finished
-    shown: dict[str, Any] = {
-        "id": run,
-        "state": "running" if running else "finished",
-        "started": _iso(state.started_at),
-        "finished": _iso(state.last_at) if finished and not running else None,
-        "reason": state.reason,
-        "detail": finished.detail if finished else "",
-        "iterations": state.iterations,
-        "costUsd": round(state.cost_usd, 6),
-        "dryRun": started.dry_run if started else False,
-        "log": started.log if started else "",
-    }
-    if state.status is not None and state.status.total:
-        shown["progress"] = {"completed": state.status.completed or 0, "total": state.status.total}
-    return shown
-
-
-def _iso(at: float) -> str | None:
-    return creation.stamp(datetime.fromtimestamp(at, UTC)) if at else None

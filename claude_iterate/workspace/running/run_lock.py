@@ -14,7 +14,7 @@ from typing import Any
 from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import locks, processes
-from claude_iterate.workspace.files import folders
+from claude_iterate.workspace.files.folders import unwritable_workspace
 
 _RETRY_FOR = 0.5
 
@@ -40,14 +40,14 @@ def hold(path: Path, name: str, purpose: str) -> Iterator[Held]:
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        raise _unwritable(path, name, error) from None
+        raise unwritable_workspace(name, path.parent, error) from None
     try:
         if not _acquired(handle, path):
             raise _busy(path, name)
         try:
             held = Held(handle, purpose)
         except OSError as error:  # the disk is full
-            raise _unwritable(path, name, error) from None
+            raise unwritable_workspace(name, path.parent, error) from None
         try:
             yield held
         finally:
@@ -56,6 +56,12 @@ def hold(path: Path, name: str, purpose: str) -> Iterator[Held]:
                 os.ftruncate(handle, 0)
     finally:
         os.close(handle)
+
+
+def refuse_if_held(path: Path, name: str) -> None:
+    """Raise what `hold` would raise now, without taking the lock."""
+    if holder(path) is not None:
+        raise _busy(path, name)
 
 
 def holder(path: Path) -> dict[str, Any] | None:
@@ -109,8 +115,3 @@ def _busy(path: Path, name: str) -> WorkspaceProblem:
         f" on {who.get('host', 'this host')}, started {who.get('started', 'a moment ago')}.",
         f"Wait for it, or end it: claude-iterate stop {name}. See: claude-iterate show {name}",
     )
-
-
-def _unwritable(path: Path, name: str, error: OSError) -> WorkspaceProblem:
-    why, hint = folders.reason(error, path.parent)
-    return WorkspaceProblem(f"The workspace {name!r} cannot be written: {why}.", hint)

@@ -15,7 +15,7 @@ from typing import Any
 
 from claude_iterate.core.secrets.patterns import masked
 from claude_iterate.core.settings.declared import Setting, canonical, catalogue
-from claude_iterate.core.settings.kinds import Duration, Kind, Program, Words
+from claude_iterate.core.settings.kinds import Kind
 from claude_iterate.core.settings.layers import accepted_text, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem
 from claude_iterate.system import locks
@@ -138,7 +138,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _list_setting(spelled: str) -> Setting:
     setting = setting_named(spelled)
-    if not isinstance(setting.kind, Words):
+    if setting.kind.form != "list":
         raise UsageProblem(f"`{setting.key}` is not a list.", f"Set it with: claude-iterate config {setting.key} VALUE")
     return setting
 
@@ -150,9 +150,9 @@ def _own_words(path: Path, setting: Setting) -> list[str]:
 
 def _stored(kind: Kind, text: str, accepted: Any) -> Any:
     """What goes into the file: the user's own words where they say more (`1h30m`), else the typed value."""
-    if isinstance(kind, Duration) and not re.fullmatch(r"[\d.]+", text.strip()):
+    if kind.form == "duration" and not re.fullmatch(r"[\d.]+", text.strip()):
         return text.strip()
-    if isinstance(kind, Program) and not text.strip().startswith("["):
+    if kind.form == "program" and not text.strip().startswith("["):
         return text.strip()
     if isinstance(accepted, float) and accepted.is_integer():
         return int(accepted)

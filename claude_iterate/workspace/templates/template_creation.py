@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from claude_iterate.core.secrets.patterns import is_secret_name
 from claude_iterate.core.secrets.redact import Redactor
-from claude_iterate.core.secrets.secret_names import is_secret_name
 from claude_iterate.errors import TemplateProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic, folders

@@ -1,0 +1,118 @@
+"""Events of the run as a whole: its beginning and end, waits, and what the user asked for."""
+
+from __future__ import annotations
+
+import msgspec
+
+from claude_iterate.core.events.iteration_events import Outcome
+from claude_iterate.core.events.reasons import Reason
+from claude_iterate.core.events.stream_events import LimitReported, Tokens
+from claude_iterate.core.events.verification_events import VerificationFinished
+from claude_iterate.core.events.vocabulary import Purpose, Verb, Why
+from claude_iterate.core.reports.status import Status
+
+
+class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What earlier runs of the workspace hand on, so that the totals can be read from the newest journal alone."""
+
+    iterations: int = 0
+    cost_usd: float = 0.0
+    runs: int = 0
+    findings: str = ""
+
+
+class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A run began. Everything the log's header needs is here. `birth` and `pid` together name the runner's process."""
+
+    run: str
+    workspace: str
+    mode: str
+    max_iterations: int
+    pid: int
+    host: str
+    version: str
+    command: tuple[str, ...]
+    log: str = ""
+    agent_version: str = ""
+    dry_run: bool = False
+    purpose: Purpose = Purpose.RUN
+    carried: Carried = Carried()
+    resumed: Resumed | None = None
+    birth: str = ""
+
+
+class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a run that goes on after a crash takes over from the one that was killed."""
+
+    run: str
+    iterations: int = 0
+    idle_iterations: int = 0
+    failures: int = 0
+    retries: int = 0
+    claims: int = 0
+    cost_usd: float = 0.0
+    elapsed: float = 0.0
+    findings: str = ""
+    last_status: Status | None = None
+    proof: VerificationFinished | None = None
+    last_outcome: Outcome | None = None
+    windows: dict[str, LimitReported] = {}
+    calls: tuple[float, ...] = ()
+    wait: WaitStarted | None = None
+    waits: int = 0
+    waited: float = 0.0
+    denied: str = ""
+    denials: int = 0
+    session: str = ""
+    context: float | None = None
+    tokens: Tokens = Tokens()
+
+
+class StopRequested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The user or the system wants the run to end: after this iteration, or now."""
+
+    by: str
+    now: bool = False
+
+
+class WaitStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The run waits: `until` is wall time in epoch seconds."""
+
+    why: Why
+    until: float
+    detail: str = ""
+    window: str = ""
+    attempt: int = 1
+
+
+class WaitEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The wait is over: its time came, or the user said `retry` or `skip`."""
+
+    why: Why
+    by: str = "time"
+
+
+class Requested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The user steers: `by` is command, key or answer."""
+
+    verb: Verb
+    by: str = "command"
+    now: bool = False
+
+
+class Warned(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The runner has something to say that does not stop it."""
+
+    text: str
+    hint: str = ""
+
+
+class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The run is over. `detail` is evidence, `advice` what to do next."""
+
+    reason: Reason
+    detail: str = ""
+    advice: str = ""
+    iterations: int = 0
+    cost_usd: float = 0.0
+    duration: float = 0.0

@@ -1,0 +1,56 @@
+"""What is known of a call of Claude when it is over."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from claude_iterate.core.events import CutStarted, LimitReported, ResultReported
+from claude_iterate.core.outcomes.reset_times import Zones, utc_only
+
+
+class Evidence(NamedTuple):
+    """What is known of a call when it is over. `wrote_status`: the agent wrote a valid report in it; `began`: Claude
+    opened a session, so it had started well; `retrying`: the last thing it said was that it tries the API again."""
+
+    result: ResultReported | None = None
+    exit_code: int = 0
+    cut: CutStarted | None = None
+    rejected: LimitReported | None = None
+    error_said: str = ""
+    stderr: str = ""
+    wrote_status: bool = False
+    now: float = 0.0
+    zones: Zones = utc_only
+    patterns: tuple[str, ...] = ()
+    resumed: bool = False
+    began: bool = False
+    retrying: bool = False
+
+    @property
+    def words(self) -> str:
+        """Claude's own words about what went wrong, from its error channels only. Once it works, what comes on stderr
+        may be a hook's or a server's word, and proves nothing."""
+        return self._said or ("" if self.began else self.stderr.strip())
+
+    @property
+    def heard(self) -> str:
+        """All that a user may want to read about a failure."""
+        return self._said or self.stderr.strip()
+
+    @property
+    def _said(self) -> str:
+        if self.result is not None and self.result.is_error:
+            said = self.result.text or "; ".join(self.result.errors)
+            if said:
+                return said
+        return self.error_said
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status Claude reported, if any."""
+        return self.result.api_error_status if self.result else None
+
+    @property
+    def failed(self) -> bool:
+        """True when Claude itself says that it failed, or said nothing at all."""
+        return self.result is None or self.result.is_error

@@ -1,0 +1,89 @@
+"""Rules that end a run before the work is done: help is needed, failures, and bounds that the user set."""
+
+from __future__ import annotations
+
+from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.formats import duration, money
+from claude_iterate.core.outcomes import denials
+from claude_iterate.core.outcomes.classes import ENDING_FAILURES
+from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.verdicts import Finish, Verdict
+from claude_iterate.core.state.requests import claim_is_open
+from claude_iterate.core.state.run_state import RunState
+
+
+def agent_is_blocked(state: RunState, facts: Facts) -> Verdict | None:
+    """The agent reported `blocked`: **blocked**, with its reason."""
+    if state.last_status is not None and state.last_status.blocked:
+        advice = "Give it what it needs, in INSTRUCTIONS.md or in the project, and run again."
+        return Finish("blocked", state.last_status.blocked, advice)
+    return None
+
+
+def failure_ends_the_run(state: RunState, facts: Facts) -> Verdict | None:
+    """Login, billing, settings: **agent_failed** at once; an iteration that spent what the workspace had left:
+    **budget**. One that spent only `limits.max_cost_per_iteration_usd` is a failure like others."""
+    outcome = state.last_outcome
+    if outcome is None:
+        return None
+    if outcome.kind == Kind.BUDGET and facts.limits.max_cost_per_iteration_usd is None:
+        return Finish("budget", outcome.message, outcome.advice)
+    return Finish("agent_failed", outcome.message, outcome.advice) if outcome.kind in ENDING_FAILURES else None
+
+
+def denied_again(state: RunState, facts: Facts) -> Verdict | None:
+    """Two iterations in a row were denied the same tools and got no further: **agent_failed**, with the rule to
+    add."""
+    if state.streaks.denials < 2:
+        return None
+    rules = state.streaks.denied.split("\n")
+    return Finish("agent_failed", f"not allowed: {', '.join(rules)}", f"Allow it: {denials.as_flags(rules)}")
+
+
+def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
+    """`stop.failures` crashes, hangs or time-outs in a row: **agent_failed**."""
+    outcome = state.last_outcome
+    if outcome is None or not 0 < facts.settings.stop.failures <= state.streaks.failures:
+        return None
+    times = "1 iteration" if state.streaks.failures == 1 else f"{state.streaks.failures} iterations in a row"
+    return Finish("agent_failed", f"{times} failed; the last: {outcome.message}", outcome.advice)
+
+
+def stagnated(state: RunState, facts: Facts) -> Verdict | None:
+    """Iterative mode, `worked: false` in `stagnation_threshold` iterations in a row: **stagnation**."""
+    if facts.stagnates and 0 < facts.settings.stagnation_threshold <= state.streaks.idle_iterations:
+        return Finish("stagnation", str(state.streaks.idle_iterations))
+    return None
+
+
+def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
+    """The workspace cost `limits.max_cost_usd` or more: **budget**."""
+    most = facts.limits.max_cost_usd
+    # A millionth more or less is a matter of how computers add.
+    if most is not None and state.total_cost_usd + 1e-6 >= most:
+        figures = f"{money(state.total_cost_usd)} of {money(most)} spent"
+        return Finish("budget", figures, "Raise `limits.max_cost_usd` (or --max-cost) and run again.")
+    return None
+
+
+def budget(state: RunState, facts: Facts) -> float | None:
+    """What the next call may cost: the cap of an iteration, or what the workspace has left; None: any amount."""
+    most, cap = facts.limits.max_cost_usd, facts.limits.max_cost_per_iteration_usd
+    bounds = [cap, None if most is None else most - state.total_cost_usd]
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def time_is_up(state: RunState, facts: Facts) -> Verdict | None:
+    """The run took `limits.max_duration` or more: **duration**."""
+    most = facts.limits.max_duration
+    if most is not None and facts.now + state.elapsed_before >= most:
+        return Finish("duration", f"{duration(most)} (limits.max_duration)", "Run again to go on.")
+    return None
+
+
+def iterations_are_used_up(state: RunState, facts: Facts) -> Verdict | None:
+    """`max_iterations` iterations are done, and no claim waits for its proof: **max_iterations**."""
+    unproven = facts.proof_wanted and claim_is_open(state)
+    if 0 < facts.max_iterations <= state.iterations and not unproven:
+        return Finish("max_iterations", str(facts.max_iterations))
+    return None

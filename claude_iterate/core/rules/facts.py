@@ -1,0 +1,58 @@
+"""What the rules know beyond the state: the time, the settings, and what the run is for. Nothing has a default here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
+from claude_iterate.core.settings.declared import LimitSettings, Settings
+
+
+class Facts(NamedTuple):
+    """`now` and `last_heard` (Claude's last sign of life) are seconds since the run began; `wall` is epoch seconds;
+    `chance` is between 0 and 1. `max_iterations` and `stagnates` depend on the mode. `check_began` is the start of the
+    check under way; `workspace_gone` is the folder's path if it is gone; `unrecorded` says why nothing more can be
+    recorded."""
+
+    now: float
+    wall: float
+    chance: float
+    last_heard: float
+    settings: Settings
+    max_iterations: int
+    stagnates: bool
+    purpose: Purpose
+    check_began: float
+    workspace_gone: str
+    unrecorded: str
+
+    @property
+    def limits(self) -> LimitSettings:
+        """The settings `limits.*`."""
+        return self.settings.limits
+
+    @property
+    def only_verify(self) -> bool:
+        """The run has no iterations: it only proves a claim."""
+        return self.purpose == Purpose.VERIFY
+
+    @property
+    def only_one_off(self) -> bool:
+        """The run makes one call and no iteration."""
+        return self.purpose in ONE_OFF
+
+    @property
+    def review_wanted(self) -> bool:
+        """Claude is to look at a claim with fresh context; `verify` always wants that."""
+        return self.settings.verification.auto_verify or self.only_verify
+
+    @property
+    def proof_wanted(self) -> bool:
+        """A claim counts only when checks or a review bear it out."""
+        return self.review_wanted or bool(self.settings.verification.checks)
+
+    @property
+    def claims_allowed(self) -> int:
+        """How many claims may fail before the run gives up."""
+        verification = self.settings.verification
+        return verification.max_attempts if verification.resume_on_fail else 1

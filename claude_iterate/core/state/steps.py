@@ -1,0 +1,259 @@
+"""The fold: one small step per event, from state to state. `fold(a + b) == fold_from(fold(a), b)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import get_args
+
+from claude_iterate.core.events import (
+    AgentNoted,
+    AgentStarted,
+    Entry,
+    ErrandFinished,
+    ErrandStarted,
+    GarbageSeen,
+    IterationFinished,
+    IterationStarted,
+    LimitReported,
+    Requested,
+    Resumed,
+    ReviewFinished,
+    ReviewStarted,
+    RunFinished,
+    RunStarted,
+    Said,
+    StatusChanged,
+    StopRequested,
+    StreamEvent,
+    Thought,
+    Told,
+    VerificationFinished,
+    VerificationStarted,
+    WaitEnded,
+    WaitStarted,
+)
+from claude_iterate.core.events.vocabulary import Cause, Kind, Why
+from claude_iterate.core.outcomes import denials
+from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, RETRIED
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.state import call_state as calls
+from claude_iterate.core.state import requests
+from claude_iterate.core.state.call_state import Call
+from claude_iterate.core.state.run_state import Claim, RunState, Session, Streaks, Waiting
+
+_CALLS_KEPT = 1000
+"""As many as `limits.calls_per_hour` can ask for."""
+
+_UNCHANGING = frozenset({AgentNoted, GarbageSeen, Told})
+"""They come in large numbers, so they are sorted out first."""
+
+_PRINTED = frozenset(get_args(StreamEvent)) - {LimitReported}
+"""What Claude prints concerns the call alone, but for the state of a usage window."""
+
+
+def fold(entries: Iterable[Entry]) -> RunState:
+    """The state after these entries."""
+    return fold_from(RunState(), entries)
+
+
+def fold_from(state: RunState, entries: Iterable[Entry]) -> RunState:
+    """The state after these further entries."""
+    for entry in entries:
+        state = reduce(state, entry)
+    return state
+
+
+def reduce(state: RunState, entry: Entry) -> RunState:
+    """One step. Most of what Claude prints changes nothing, and then the same object comes back."""
+    kind = type(entry.event)
+    if kind in _UNCHANGING:
+        return state
+    if state.call is not None:
+        doubt = state.call.rejected is not None or state.call.retrying
+        if not doubt and (kind is Thought or (kind is Said and not entry.event.error)):  # type: ignore[union-attr]
+            return state
+        call = calls.advance(state.call, entry)
+        if call is not state.call:
+            state = state._replace(call=call)
+    if kind in _PRINTED:
+        return state
+    after = _step(state, entry)
+    return state if after is None else after._replace(last_at=entry.at)
+
+
+def _step(state: RunState, entry: Entry) -> RunState | None:  # noqa: C901 - one case per event
+    """The state after an event that is more than a word of Claude's; None when the event changes nothing."""
+    match event := entry.event:
+        case RunStarted():
+            return _run_started(state, event, entry)
+        case IterationStarted():
+            return _iteration_started(state, event, entry)
+        case AgentStarted():
+            recent = (*state.waiting.calls[1 - _CALLS_KEPT :], entry.at)
+            return state._replace(waiting=state.waiting._replace(calls=recent))
+        case LimitReported() if event.window:
+            windows = {**state.waiting.windows, event.window: event}
+            return state._replace(waiting=state.waiting._replace(windows=windows))
+        case StatusChanged():
+            return state._replace(status=event.status)
+        case IterationFinished():
+            return _iteration_finished(state, event, entry)
+        case VerificationStarted():
+            return state
+        case ReviewStarted() | ErrandStarted():
+            return state._replace(call=Call(0, entry.elapsed))
+        case ReviewFinished():
+            return _review_finished(state, event)
+        case VerificationFinished():
+            # Only a proof that came to its end spends a claim.
+            return state._replace(claim=Claim(event.claim, event), findings=event.findings)
+        case ErrandFinished():
+            return _call_finished(state, event)._replace(one_off=event)
+        case WaitStarted():
+            return _wait_started(state, event, entry)
+        case WaitEnded():
+            return _wait_ended(state, event)
+        case Requested():
+            return requests.requested(state, event)
+        case StopRequested():
+            return requests.stop_requested(state, event)
+        case RunFinished():
+            return state._replace(finished=event)
+    return None
+
+
+def _run_started(state: RunState, event: RunStarted, entry: Entry) -> RunState:
+    state = state._replace(started=event, started_at=entry.at, findings=event.carried.findings)
+    return state if event.resumed is None else _taken_over(state, event.resumed, entry)
+
+
+def _taken_over(state: RunState, before: Resumed, entry: Entry) -> RunState:
+    """A run that goes on begins as the killed one was left."""
+    ends = entry.elapsed + before.wait.until - entry.at if before.wait is not None else 0.0
+    return state._replace(
+        iterations=before.iterations,
+        last_outcome=before.last_outcome,
+        last_status=before.last_status,
+        findings=before.findings,
+        cost_usd=before.cost_usd,
+        tokens=before.tokens,
+        streaks=Streaks(before.idle_iterations, before.failures, before.denied, before.denials, before.retries),
+        waiting=Waiting(
+            before.wait,
+            entry.elapsed if before.wait is not None else 0.0,
+            ends,
+            before.waits,
+            before.waited,
+            before.windows,
+            before.calls,
+        ),
+        claim=Claim(before.claims, before.proof),
+        session=Session(before.session, before.context),
+    )
+
+
+def _iteration_started(state: RunState, event: IterationStarted, entry: Entry) -> RunState:
+    return state._replace(
+        call=Call(event.number, entry.elapsed, resumes=event.resumes),
+        claim=state.claim._replace(proof=None),
+        requests=state.requests._replace(cut=None),
+        status_before=state.status,
+    )
+
+
+def _call_finished(state: RunState, event: IterationFinished | ReviewFinished | ErrandFinished) -> RunState:
+    return state._replace(call=None, cost_usd=state.cost_usd + event.cost_usd, tokens=state.tokens + event.tokens)
+
+
+def _review_finished(state: RunState, event: ReviewFinished) -> RunState:
+    state = _call_finished(state, event)
+    if event.outcome is None:
+        waiting = state.waiting._replace(waits=0, waited=0.0)
+        return state._replace(streaks=state.streaks._replace(retries=0), waiting=waiting)
+    # It could not be held: the rules for limits, overloads and failures say what is next, then it is tried again.
+    streaks = state.streaks._replace(retries=state.streaks.retries + 1)
+    return state._replace(last_outcome=event.outcome, streaks=streaks)
+
+
+def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry) -> RunState:
+    kind = event.outcome.kind
+    # A limit or an overload is not an iteration: the same one is done again. Work that is done is done.
+    again = kind in RETRIED and not (event.status and event.status.complete)
+    # Only the session was to blame, or the user is in a hurry: there is nothing to pause for.
+    at_once = kind == Kind.SESSION or state.requests.cut is not None
+    return _call_finished(state, event)._replace(
+        findings=_findings_after(state, event, again),
+        iterations=state.iterations + (0 if again else 1),
+        last_ended=state.last_ended if at_once else entry.elapsed,
+        last_outcome=event.outcome,
+        last_status=event.status,
+        status=event.status or state.status,
+        streaks=_streaks_after(state, event, again),
+        waiting=state.waiting if again else state.waiting._replace(waits=0, waited=0.0),
+        session=_session_after(state, event, again),
+        requests=state.requests._replace(cut=None),
+    )
+
+
+def _findings_after(state: RunState, event: IterationFinished, again: bool) -> str:
+    """An iteration that is done again gets the same findings as before, as does the one after a skipped iteration."""
+    if again or event.outcome.kind == Kind.SKIPPED:
+        return state.findings
+    return "" if event.outcome.kind in FINE else event.outcome.message
+
+
+def _streaks_after(state: RunState, event: IterationFinished, again: bool) -> Streaks:
+    now = state.streaks
+    if again:
+        return now._replace(retries=now.retries + 1)
+    # Only a fresh "worked: false" is idleness; silence is not a report.
+    idle = event.status is not None and event.status.worked is False
+    denied = "\n".join(denials.rules(event.denials))
+    return Streaks(
+        idle_iterations=now.idle_iterations + 1 if idle else 0,
+        failures=now.failures + 1 if event.outcome.kind in COUNTED_FAILURES else 0,
+        denied=denied,
+        denials=_denials(state, event, denied),
+    )
+
+
+def _denials(state: RunState, event: IterationFinished, denied: str) -> int:
+    """How many iterations in a row were denied the same and made no progress. No report means no progress."""
+    if not denied or (event.status is not None and _got_further(state.status_before, event.status)):
+        return 0
+    return state.streaks.denials + 1 if denied == state.streaks.denied else 1
+
+
+def _got_further(before: Status | None, now: Status) -> bool:
+    if now.complete or now.worked:
+        return True
+    return (now.completed or 0) > ((before.completed or 0) if before else 0)
+
+
+def _session_after(state: RunState, event: IterationFinished, again: bool) -> Session:
+    """The session that may go on: that of a good call. A limit or an overload does it no harm; a failure, a spoilt
+    session and `reboot` end it."""
+    if state.requests.cut == Cause.REBOOT or event.outcome.kind == Kind.SESSION:
+        return Session()
+    if event.outcome.kind in FINE:
+        return Session(event.session, event.context)
+    return state.session if again else Session("", event.context)
+
+
+def _wait_started(state: RunState, event: WaitStarted, entry: Entry) -> RunState:
+    planned = max(0.0, event.until - entry.at)
+    waiting = state.waiting._replace(wait=event, began=entry.elapsed, ends=entry.elapsed + planned)
+    if event.why != Why.PACE:  # which is our own wish: there is no trouble that could grow
+        waiting = waiting._replace(waits=waiting.waits + 1, waited=waiting.waited + planned)
+    return state._replace(waiting=waiting)
+
+
+def _wait_ended(state: RunState, event: WaitEnded) -> RunState:
+    waiting = state.waiting._replace(wait=None)
+    if event.by != "time":
+        # What is known of a window would only begin the wait again, and a user who ends a wait wants to try. That
+        # begins a new count, too: what was planned was not waited.
+        window = state.wait.window if state.wait is not None else ""
+        windows = {name: seen for name, seen in waiting.windows.items() if name != window}
+        waiting = waiting._replace(windows=windows, waits=0, waited=0.0, calls=())
+    return state._replace(waiting=waiting, last_outcome=None)

@@ -1,0 +1,108 @@
+"""Takes messages from the inbox and deals with all but those of a process, which it returns to the one who waits.
+
+While the engine waits here, sinks tick, the user's requests are looked for, and the journal is made durable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, assert_never
+
+from claude_iterate.agent.processes.child import Exited, Message, Printed, StreamEnded
+from claude_iterate.core.events import Warned
+from claude_iterate.engine.inbox import AnyMessage, Done, Inbox, Signalled, StatusTouched, WatchFailed
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.status_reports import StatusReports
+from claude_iterate.engine.steering import Steering
+
+LOOK = 0.25
+"""Seconds between two looks for requests, whatever else goes on: a user who steers should not have to wait."""
+
+
+class Audience(Protocol):
+    """The sinks, seen from the engine."""
+
+    def tick(self, now: float) -> None:
+        """Time has passed."""
+
+    def flush(self) -> None:
+        """Something happened after which nothing may be lost."""
+
+
+class Dispatcher:
+    """Waits for the engine. `chores` are done at every look."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        recorder: Recorder,
+        reports: StatusReports,
+        steering: Steering,
+        audience: Audience,
+        tick: float,
+        chores: Sequence[Callable[[], None]] = (),
+    ) -> None:
+        self._inbox = inbox
+        self._recorder = recorder
+        self._reports = reports
+        self._steering = steering
+        self._audience = audience
+        self._tick = tick
+        self._chores = chores
+        self._next_tick = 0.0
+        self._next_look = 0.0
+
+    def receive(self, until: float) -> Message | None:
+        """The next message of a process, or None when something else came or the time is there."""
+        now = self._recorder.elapsed()
+        if now >= self._next_tick:
+            self._next_tick = now + self._tick
+            self._audience.tick(now)
+        if now >= self._next_look:
+            self._next_look = now + LOOK
+            if self._look():
+                return None
+        due = min(until, self._reports.due, self._next_tick, self._next_look)
+        if self._inbox.is_empty:
+            # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
+            self._recorder.settle()
+        message = self._inbox.take(due - now)
+        if message is None:
+            self._reports.look_if_due(self._recorder.elapsed())
+            return None
+        return self._deal_with(message)
+
+    def catch_up(self) -> bool:
+        """Deal with all that has come, without waiting; True when it changed something. Claude does not run now: what
+        a process of an earlier call still says is dropped."""
+        before = self._recorder.state
+        while (message := self._inbox.take()) is not None:
+            self._deal_with(message)
+        self._look()
+        return self._recorder.state is not before
+
+    def _look(self) -> bool:
+        """Look for requests and do the chores; True when that changed something."""
+        before = self._recorder.state
+        self._steering.look()
+        for chore in self._chores:
+            chore()
+        return self._recorder.state is not before
+
+    def _deal_with(self, message: AnyMessage) -> Message | None:
+        match message:
+            case Printed() | StreamEnded() | Exited():
+                return message
+            case Signalled(name):
+                self._steering.signal(name)
+            case StatusTouched():
+                self._reports.touched(self._recorder.elapsed())
+            case WatchFailed(why):
+                self._recorder.record(
+                    Warned(f"Status changes cannot be watched: {why}", "They are read after each iteration.")
+                )
+            case Done():
+                pass  # it has ended the waiting, and that is all
+            case _:
+                assert_never(message)
+        return None

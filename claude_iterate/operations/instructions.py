@@ -1,0 +1,61 @@
+"""The instructions of a workspace: read before they are replaced, written with a backup, announced when complete."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from claude_iterate.errors import ExpectedError, WorkspaceProblem
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files.folders import unwritable_workspace
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle import summary
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
+
+
+def present(layout: Layout) -> bytes | None:
+    """The instructions as they are now; None when there are none."""
+    metadata.read(layout.metadata)  # a damaged workspace must be fixed first
+    try:
+        return layout.instructions.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise WorkspaceProblem(
+            f"{layout.instructions} cannot be read: {error.strerror}.", "Move it away, or check its permissions."
+        ) from None
+
+
+def write(project: Project, layout: Layout | None, name: str, mode: str | None, text: bytes) -> Layout:
+    """Write them; a workspace that does not exist is made. The old ones are kept as INSTRUCTIONS.md.bak."""
+    if layout is None:
+        layout = project.create(name, mode, instructions=text)
+        mode = None
+    with run_lock.hold(layout.lock, name, "setup"):
+        try:
+            if layout.instructions.exists() and layout.instructions.read_bytes() != text:
+                atomic.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
+            atomic.write_bytes(layout.instructions, text)
+            summary.count_setup(layout, mode)
+        except OSError as error:
+            raise unwritable_workspace(name, layout.folder, error) from None
+    return layout
+
+
+def announce(project: Project, layout: Layout, warn: Callable[[str], None]) -> None:
+    """Send the notification `setup_complete`, if the settings want it. It takes seconds at most and never fails."""
+    try:
+        settings = project.settings_for(layout).settings
+    except ExpectedError as problem:
+        warn(f"No notification is sent: {problem.message}")
+        return
+    if not settings.notify.url:
+        return
+    from claude_iterate.sinks.notifications import notices
+    from claude_iterate.sinks.notifications.notification_sink import Notifier
+
+    notifier = Notifier(settings, project.environ, warn)
+    notifier.post(notices.setup_complete(layout.name, str(layout.instructions), time.time()))
+    notifier.close()

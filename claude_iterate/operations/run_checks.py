@@ -1,0 +1,80 @@
+"""What is checked before a run: some things refuse it, some only warn. Nothing is written here."""
+
+from __future__ import annotations
+
+from claude_iterate.agent.command import discovery
+from claude_iterate.core.events import Warned
+from claude_iterate.core.events.vocabulary import ONE_OFF
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.engine.prompt_texts import read_instructions
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.operations import permissions
+from claude_iterate.operations.permissions import Permissions
+from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.user import User
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import notes, run_lock
+
+
+def settings_checked(project: Project, layout: Layout, options: Options, user: User) -> Settings:
+    """The settings of the run; an ExpectedError for what makes the run impossible."""
+    if options.purpose != "setup":
+        read_instructions(layout)
+    settings = options.settings_for(project, layout)
+    _refuse_path_not_utf8(project)
+    if settings.attended and options.purpose == "run" and not user.can_answer:
+        raise UsageProblem(
+            "Attended mode asks before each iteration, and there is no terminal to ask on.",
+            "Run it on a terminal, or without --attended (setting `attended`).",
+        )
+    return settings
+
+
+def claude_version(project: Project, settings: Settings) -> str:
+    """The version that Claude tells; an AgentProblem when it cannot be started."""
+    return discovery.version(settings.claude, project.environ, project.root)
+
+
+def missing_permissions(
+    project: Project, layout: Layout, settings: Settings, options: Options, user: User
+) -> Permissions | None:
+    """Permissions where no setting decides them. None: they are decided, not needed, or there is no user to ask.
+
+    A one-off call may edit files, because it has to write a text. Otherwise the user is asked. The lock is not held
+    meanwhile: an open question must not block other commands.
+    """
+    if permissions.are_decided(settings, project):
+        return None
+    if options.purpose in ONE_OFF:
+        return Permissions("acceptEdits")
+    if options.dry_run or options.skip_permissions or not user.can_answer:
+        return None
+    run_lock.refuse_if_held(layout.lock, layout.name)
+    return user.choose_permissions()
+
+
+def warnings(project: Project, layout: Layout, settings: Settings, options: Options) -> list[Warned]:
+    """What the user should know before the run; it begins all the same."""
+    found = []
+    if options.skip_permissions or "--dangerously-skip-permissions" in settings.claude.args:
+        text = "Permission checks are off: Claude can run any command."
+        found.append(Warned(text, "Use this only in a disposable sandbox."))
+    elif not options.dry_run and not permissions.are_decided(settings, project):
+        found.append(Warned(*permissions.UNDECIDED))
+    if settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration):
+        hint = "Set a limit: --max-iterations, --max-cost or --max-duration."
+        found.append(Warned("This run has no limit.", hint))
+    if problem := notes.trouble(layout):
+        found.append(Warned(f"Notes do not reach Claude: {problem}.", f"Fix that in {layout.folder}"))
+    return found
+
+
+def _refuse_path_not_utf8(project: Project) -> None:
+    """Prompts name paths in UTF-8; any other path would reach Claude damaged."""
+    path = str(project.root)
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        readable = path.encode("utf-8", "backslashreplace").decode()
+        raise WorkspaceProblem(f"The project's path is not valid UTF-8: {readable}", "Rename the folder.") from None

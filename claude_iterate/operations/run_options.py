@@ -1,0 +1,40 @@
+"""What a command asks of a run, and the settings that follow from it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.layers import Layer
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.project import Project
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says beyond settings."""
+
+    flags: Layer | None = None
+    allow: tuple[str, ...] = ()
+    skip_permissions: bool = False
+    dry_run: bool = False
+    detailed: bool = False
+    as_json: bool = False
+    color: bool = True
+    purpose: str = "run"
+    report: str = ""
+    prompt_values: Mapping[str, str] = field(default_factory=dict)
+    """Variables in the prompt of a one-off call."""
+
+    def settings_for(self, project: Project, layout: Layout) -> Settings:
+        """The settings of the run: all layers, `--allow` added, and the built-in fake in a dry run."""
+        settings = project.settings_for(layout, self.flags).settings
+        claude = settings.claude
+        if self.allow:
+            claude = replace(claude, allowed_tools=(*claude.allowed_tools, *self.allow))
+        if self.dry_run:
+            fake = (sys.executable, "-P", "-m", "claude_iterate.fake_claude")
+            claude = replace(claude, command=fake, args=())
+        return replace(settings, claude=claude)

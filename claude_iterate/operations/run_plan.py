@@ -1,0 +1,62 @@
+"""Makes the plan of a run. It only reads: nothing is written, started or ended here."""
+
+from __future__ import annotations
+
+from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.modes import MODES
+from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.prompt_texts import TextSource
+from claude_iterate.operations import run_folders
+from claude_iterate.operations.run_options import Options
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.inheritance import Inheritance
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.settings_files import settings_reader
+
+
+def plan_run(
+    project: Project,
+    layout: Layout,
+    settings: Settings,
+    options: Options,
+    run: str,
+    agent_version: str,
+    before: Inheritance,
+) -> Plan:
+    """The plan of the run with the id `run`, which goes on where `before` ended."""
+    texts = text_source(project, layout, settings)
+    return Plan(
+        run=run,
+        layout=layout,
+        mode=texts.mode,
+        settings=settings,
+        max_iterations=texts.max_iterations,
+        environ=dict(project.environ),
+        texts=texts
+        if options.purpose not in ONE_OFF
+        else lambda _number, _failure: texts.errand(options.purpose, options.prompt_values),
+        review_texts=texts.review,
+        report=layout.folder / (options.report or settings.verification.report_filename),
+        log=run_folders.log_path(layout),
+        agent_version=agent_version,
+        dry_run=options.dry_run,
+        purpose=Purpose(options.purpose),
+        skip_permissions=options.skip_permissions,
+        carried=before.carried,
+        resumed=before.resumed,
+    )
+
+
+def text_source(project: Project, layout: Layout, settings: Settings) -> TextSource:
+    """Renders the prompts of this workspace: its own come first, then the project's, then the user's."""
+    mode = MODES[metadata.read(layout.metadata).mode]
+    most = mode.max_iterations if settings.max_iterations is None else settings.max_iterations
+    agents = settings.claude.agents_file
+    folders = [
+        layout.prompts,
+        project.root / "claude-iterate" / "prompts",
+        settings_reader.user_folder(project.environ) / "prompts",
+    ]
+    return TextSource(layout, mode, most, folders, project.root / agents if agents else None)

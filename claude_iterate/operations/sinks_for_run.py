@@ -1,0 +1,47 @@
+"""Builds the sinks of a run: log, console, notifications. No other module does."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from claude_iterate.core.events import Warned
+from claude_iterate.engine.plan import Plan
+from claude_iterate.operations.run_options import Options
+from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.fanout import Fanout, Sink
+from claude_iterate.sinks.log.text_log import TextLog
+
+
+def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned]) -> Fanout:
+    """All sinks as one. What goes wrong in a sink becomes one of the `troubles`; the run goes on."""
+    sinks: list[Sink] = [_console(plan, options)]
+    try:
+        log = TextLog(plan.log, lambda text: troubles.append(Warned(text)), attended=plan.settings.attended)
+        sinks.insert(0, log)
+    except OSError as error:
+        troubles.append(Warned(f"There will be no log: {plan.log} cannot be written: {error.strerror}."))
+    if plan.settings.notify.url:
+        from claude_iterate.sinks.notifications.notification_sink import Notifier
+
+        hint = f"Try it: claude-iterate notify test --workspace {plan.layout.name}"
+        sinks.append(Notifier(plan.settings, plan.environ, lambda text: troubles.append(Warned(text, hint))))
+    return Fanout(sinks, lambda sink, error: troubles.append(_broken(sink, error)))
+
+
+def _console(plan: Plan, options: Options) -> Console:
+    """With `--json` standard output holds the document and nothing else."""
+    return Console(
+        sys.stderr if options.as_json else sys.stdout,
+        sys.stderr,
+        plan.settings.output,
+        options.color and plan.settings.colors,
+        # In attended mode the live line would cover the question.
+        live=plan.environ.get("TERM") != "dumb" and not plan.settings.attended,
+        columns=lambda: shutil.get_terminal_size().columns,
+        attended=plan.settings.attended,
+    )
+
+
+def _broken(sink: str, error: Exception) -> Warned:
+    return Warned(f"{sink} failed and is left out: {type(error).__name__}: {error}", "The run goes on without it.")

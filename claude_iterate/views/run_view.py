@@ -1,0 +1,131 @@
+"""One run as readers see it: its summary, and while it runs what it does at this moment."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from claude_iterate.core.events import Entry
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold, fold_from
+from claude_iterate.text.tool_calls import headline
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.journal.tail import latest
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
+from claude_iterate.workspace.running import run_lock
+
+
+class Now(msgspec.Struct, frozen=True, rename="camel"):
+    """What a run does at this moment. Durations are seconds."""
+
+    activity: str
+    iteration: int
+    """0 when no iteration is under way."""
+    tool: str | None
+    """The tool that Claude called last and that has not answered, in a few words."""
+    tool_duration: float | None
+    silence: float
+    """Time since the last event."""
+
+
+class RunView(RunSummary, frozen=True, kw_only=True, rename="camel"):
+    """The summary of a run, and what it does now if it is under way."""
+
+    now: Now | None = None
+
+
+class RunsView(msgspec.Struct, frozen=True, rename="camel"):
+    """The runs of a workspace, oldest first, and the logs there are."""
+
+    workspace: str
+    runs: tuple[RunView, ...]
+    logs: tuple[str, ...]
+
+
+class JournalView(msgspec.Struct, frozen=True, rename="camel"):
+    """The journal of a run: its entries as they are in the file."""
+
+    workspace: str
+    run: str
+    log: str | None
+    entries: tuple[dict[str, Any], ...]
+
+
+class Recorded(NamedTuple):
+    """A run and the milestones of its journal, for readers who want more than the summary."""
+
+    view: RunView
+    milestones: list[Entry]
+
+
+def recorded(layout: Layout, run: str) -> Recorded | None:
+    """A run that does not run now; None when its journal has no beginning."""
+    entries = _milestones(layout, run)
+    state = fold(entries)
+    return Recorded(summarise(RunView, run, state, running=False), entries) if state.started else None
+
+
+def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
+    """A run that holds the lock of its workspace, as it is at this moment.
+
+    The milestones of the journal and the whole of its last part are read, so that a long journal costs little.
+    """
+    entries = _milestones(layout, run)
+    recent = latest(layout.journal(run))
+    known = {entry.seq for entry in recent}
+    state = fold_from(fold(entry for entry in entries if entry.seq not in known), recent)
+    if state.started is None:
+        return None
+    view = summarise(RunView, run, state, running=state.finished is None)
+    if view.state == "running":
+        view = replace(view, now=_now(view, state, recent, at), duration=round(max(0.0, at - state.started_at), 3))
+    return Recorded(view, entries)
+
+
+def runs(layout: Layout) -> RunsView:
+    """Every run that has begun."""
+    held = run_lock.holder(layout.lock)
+    found = []
+    for run in layout.run_ids():
+        state = fold(_milestones(layout, run))
+        if state.started is not None:
+            running = held is not None and held.get("run") == run and state.finished is None
+            view = summarise(RunView, run, state, running)
+            found.append(replace(view, log=str(layout.folder / view.log) if view.log else ""))
+    return RunsView(layout.name, tuple(found), tuple(map(str, layout.logs())))
+
+
+def journal(layout: Layout, run: str, most: int | None = None) -> JournalView:
+    """The entries of a run, or its last ones; lines that are not JSON objects are left out."""
+    log = log_of(layout, run)
+    rows = (row for row in reader.documents(layout.journal(run)) if isinstance(row, dict))
+    return JournalView(layout.name, run, str(log) if log else None, tuple(deque(rows, maxlen=most)))
+
+
+def log_of(layout: Layout, run: str | None = None) -> Path | None:
+    """The log of a run, whether it is written yet or not; without a run the newest log, the original's included."""
+    if run is None:
+        logs = layout.logs()
+        return logs[-1] if logs else None
+    started = reader.beginning(layout.journal(run))
+    # Joined, so that a log named without its folder is found as well.
+    return layout.folder / started.log if started is not None and started.log else None
+
+
+def _milestones(layout: Layout, run: str) -> list[Entry]:
+    path = layout.journal(run)
+    return list(reader.milestones(path)) if path.is_file() else []
+
+
+def _now(view: RunView, state: RunState, recent: list[Entry], at: float) -> Now:
+    silence = max(0.0, at - recent[-1].at) if recent else 0.0
+    elapsed = (recent[-1].elapsed if recent else 0.0) + silence
+    open_tools = state.call.open_tools if state.call is not None else ()
+    tool, since = open_tools[-1] if open_tools else (None, elapsed)
+    took = round(elapsed - since, 3) if tool is not None else None
+    return Now(view.activity, view.iteration, headline(tool) if tool is not None else None, took, round(silence, 3))

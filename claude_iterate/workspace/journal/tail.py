@@ -1,0 +1,79 @@
+"""Reads a journal that grows: what was added since a cursor, and its latest entries. The file is never written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from claude_iterate.core.events import Entry
+
+_AT_ONCE = 4 * 1024 * 1024
+_LATEST = 256 * 1024
+
+
+class Tail(NamedTuple):
+    """What was added: each line that is a JSON object, as a plain document; and where to go on."""
+
+    documents: list[dict[str, Any]]
+    cursor: int
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The documents as entries, without events of a later version."""
+        return [entry for entry in map(_entry, self.documents) if entry is not None]
+
+
+def tail(path: Path, cursor: int = 0) -> Tail:
+    """What was added since `cursor` (a number of bytes), at most a few megabytes at a time: ask again until the cursor
+    stays where it is.
+
+    A half-written last line is left for the next time. A file that is not there has added nothing; one that is shorter
+    than the cursor was replaced and is read from its beginning.
+    """
+    try:
+        with path.open("rb") as file:
+            if cursor > file.seek(0, os.SEEK_END):
+                cursor = 0
+            file.seek(cursor)
+            data = file.read(_AT_ONCE)
+            while b"\n" not in data and (more := file.read(_AT_ONCE)):
+                data += more
+    except FileNotFoundError:
+        return Tail([], 0)
+    whole = data[: data.rfind(b"\n") + 1]
+    return Tail(_documents(whole), cursor + len(whole))
+
+
+def latest(path: Path, size: int = _LATEST) -> list[Entry]:
+    """The entries in the last `size` bytes, however long the journal is."""
+    try:
+        with path.open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - size))
+            data = file.read(size)
+    except OSError:
+        return []
+    begins = data.find(b"\n") + 1 if end > size else 0  # the first line may have lost its beginning
+    return Tail(_documents(data[begins : data.rfind(b"\n") + 1]), end).entries
+
+
+def _documents(data: bytes) -> list[dict[str, Any]]:
+    found = []
+    for line in data.split(b"\n"):
+        try:
+            row = msgspec.json.decode(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict):
+            found.append(row)
+    return found
+
+
+def _entry(document: dict[str, Any]) -> Entry | None:
+    try:
+        return msgspec.convert(document, Entry)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,168 @@
+"""A run in short: the facts that `.metadata.json`, `show`, `list`, `history`, `logs --list` and `run --json` share.
+
+Pure. `summarise` is the only place that turns a RunState into facts for readers, so no two of them can disagree.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from claude_iterate.core import formats
+from claude_iterate.core.events import RunStarted, Tokens
+from claude_iterate.core.events.reasons import ENDINGS, Reason
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.state.handover import handed_on
+from claude_iterate.core.state.requests import claim_is_open
+from claude_iterate.core.state.run_state import RunState
+
+_UNKNOWN = RunStarted("", "", "loop", 0, 0, "", "", ())
+"""Stands for the first entry of a journal that has lost it."""
+
+
+class TokenCounts(msgspec.Struct, frozen=True, rename="camel"):
+    """Tokens by kind."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_creation: int = 0
+
+
+class Progress(msgspec.Struct, frozen=True, rename="camel"):
+    """How many items of the task are done."""
+
+    completed: int
+    total: int
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """What a run waits for (usage_limit, transient, reserve, pace) and until when (ISO 8601, UTC)."""
+
+    why: str = msgspec.field(name="for")
+    until: str
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a run is and what came of it. Moments are ISO 8601 in UTC, durations are seconds."""
+
+    id: str
+    purpose: str
+    """run, verify, setup, edit or validate."""
+    state: str
+    """running, finished, or unfinished: the journal ends without an end of the run."""
+    started: str | None
+    finished: str | None
+    updated: str | None
+    """When the last thing happened that counts."""
+    duration: float
+    iterations: int
+    max_iterations: int
+    """0: no limit."""
+    iteration: int
+    """The number of the iteration under way; 0 when there is none."""
+    activity: str
+    """starting, iteration, review, verification, waiting, paused, between, over; setup and so on for one-off calls."""
+    total_iterations: int
+    """Of all runs of the workspace; one that is under way counts."""
+    dry_run: bool
+    cost_usd: float
+    """What a call under way has reported is included."""
+    total_cost_usd: float
+    """Of all runs of the workspace, as the next run will count it."""
+    tokens: TokenCounts
+    reason: Reason | None
+    meaning: str
+    """What the reason means, in one sentence."""
+    detail: str
+    advice: str
+    last_error: str
+    paused: bool
+    waiting: Waiting | None
+    progress: Progress | None
+    claims: int
+    proven: bool | None
+    """Whether the last claim of completion held; null when none was judged."""
+    goes_on_with: str | None
+    """The killed run that this one goes on with."""
+    log: str
+
+
+Kind = TypeVar("Kind", bound=RunSummary)
+
+
+def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more: Any) -> Kind:
+    """The facts of a run, as a RunSummary or a `kind` of it that adds `more`."""
+    started, finished = state.started or _UNKNOWN, state.finished
+    over = finished is not None and not running
+    failed = state.last_outcome if state.last_outcome and state.last_outcome.kind != "ok" else None
+    under_way = state.call.result if state.call is not None and state.call.result is not None else None
+    facts: dict[str, Any] = {
+        "id": run,
+        "purpose": started.purpose,
+        "state": "running" if running else "finished" if finished else "unfinished",
+        "started": _moment(state.started_at),
+        "finished": _moment(state.last_at) if over else None,
+        "updated": _moment(state.last_at),
+        "duration": round(max(0.0, state.last_at - state.started_at), 3),
+        "iterations": state.iterations,
+        "max_iterations": started.max_iterations,
+        "iteration": state.call.number if state.call is not None else 0,
+        "activity": _activity(state),
+        "total_iterations": state.total_iterations,
+        "dry_run": started.dry_run,
+        "cost_usd": state.cost_usd + (under_way.cost_usd if under_way else 0.0),
+        # A dry run costs nothing.
+        "total_cost_usd": started.carried.cost_usd if started.dry_run else handed_on(state).cost_usd,
+        "tokens": counts(state.tokens + under_way.tokens if under_way else state.tokens),
+        "reason": state.reason,
+        "meaning": ENDINGS[state.reason].meaning if state.reason else "",
+        "detail": finished.detail if finished else "",
+        "advice": finished.advice if finished else "",
+        "last_error": f"{failed.kind}: {failed.message}" if failed and failed.message else "",
+        "paused": state.paused and not finished,
+        "waiting": _waiting(state),
+        "progress": progress(state.status),
+        "claims": state.claim.judged,
+        "proven": state.proof.passed if state.proof is not None else None,
+        "goes_on_with": started.resumed.run if started.resumed else None,
+        "log": started.log,
+    }
+    return kind(**facts, **more)
+
+
+def counts(tokens: Tokens) -> TokenCounts:
+    """Tokens in the form that readers see."""
+    return TokenCounts(tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)
+
+
+def progress(status: Status | None) -> Progress | None:
+    """How far a report says the work is; None when it counts nothing."""
+    return Progress(status.completed or 0, status.total) if status is not None and status.total else None
+
+
+def _activity(state: RunState) -> str:
+    """What the run does, according to its journal."""
+    purpose = state.started.purpose if state.started is not None else ""
+    if state.finished is not None:
+        return "over"
+    if state.wait is not None:
+        return "waiting"
+    if state.call is not None:
+        return "iteration" if state.call.number else "review" if purpose in {"run", "verify"} else purpose
+    if purpose == "verify" or (state.proof is None and claim_is_open(state)):
+        return "verification"
+    if state.paused:
+        return "paused"
+    return "between" if state.iterations else "starting"
+
+
+def _waiting(state: RunState) -> Waiting | None:
+    if state.wait is None or state.finished is not None:
+        return None
+    return Waiting(state.wait.why, formats.moment(state.wait.until))
+
+
+def _moment(at: float) -> str | None:
+    return formats.moment(at) if at else None

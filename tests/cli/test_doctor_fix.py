@@ -1,0 +1,246 @@
+"""`doctor --fix` ends, removes and repairs what killed runs left; without it they are only told."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted
+from claude_iterate.workspace.journal.writer import JournalWriter
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
+
+pytestmark = pytest.mark.usefixtures("claude")
+# Its mark is looked for on the whole machine, where tests run side by side.
+RUN = f"000001-20260101-000000-{os.getpid():06x}"
+HALF = "000002-20260101-000001-bbbbbb"
+FIX = "claude-iterate doctor --fix"
+HOST = socket.gethostname()
+NOBODY = 4194303
+"""A number that no process has."""
+
+
+@pytest.fixture
+def layout(project: Project) -> Layout:
+    return project.create("w")
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hours from now."""
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 7200)
+
+
+@pytest.fixture
+def left() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that carries the mark of a run."""
+    with subprocess.Popen(
+        [sys.executable, "-c", "print(flush=True); input()"],
+        env={"CLAUDE_ITERATE_RUN": RUN},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+def journal(layout: Layout, finished: bool = True, mode: str = "iterative", host: str = HOST) -> None:
+    events = [
+        RunStarted(RUN, "w", mode, 50, NOBODY, host, "0", ("claude",)),
+        IterationStarted(1),
+        IterationFinished(1, Outcome("ok"), cost_usd=0.25),
+        *([RunFinished("completed")] if finished else []),
+    ]
+    writer = JournalWriter(layout.journal(RUN), pytest.fail)
+    for seq, event in enumerate(events, 1):
+        writer.append(Entry(seq, 1_767_225_600.0 + seq, float(seq), event))
+    writer.close()
+
+
+def test_leftover_processes_are_ended(typed: Any, layout: Layout, left: subprocess.Popen[bytes]) -> None:
+    """The lock's file names the run that was killed; afterwards there is nothing left to fix."""
+    journal(layout, finished=False)
+    layout.lock.write_text(json.dumps({"pid": 1, "run": RUN}))
+    told = typed("doctor")
+    assert (told.code, FIX in told.out, left.poll()) == (1, True, None)
+    fixed = typed("doctor", "--fix")
+    assert (fixed.code, f"of run {RUN}" in fixed.out) == (0, True)
+    assert left.wait(10) != 0
+    assert typed("doctor").code == 0
+
+
+def test_processes_of_a_run_that_may_live_elsewhere_are_left_to_the_person(
+    typed: Any, layout: Layout, left: subprocess.Popen[bytes]
+) -> None:
+    """Its runner was on another machine, as far as we know: nobody here can tell whether it is dead."""
+    journal(layout, finished=False, host="elsewhere")
+    layout.lock.write_text(json.dumps({"pid": 1, "run": RUN}))
+    answer = typed("doctor", "--fix")
+    assert (answer.code, f"If it does not run on another machine: kill {left.pid}" in answer.out) == (1, True)
+    assert left.poll() is None
+
+
+def test_a_run_that_ended_was_not_killed(typed: Any, layout: Layout) -> None:
+    """Killed between its last entry and its summary: the journal is the truth for all who look, and is written down."""
+    journal(layout)
+    about = json.loads(layout.metadata.read_text())
+    layout.metadata.write_text(json.dumps(about | {"run": {"id": RUN, "state": "running"}, "executionIterations": 0}))
+    layout.lock.write_text(json.dumps({"pid": NOBODY, "host": HOST, "run": RUN}))
+    shown = typed("show", "w", "--json").document
+    assert (shown["status"], shown["counters"]["execution"]) == ("completed", 1)
+    (row,) = typed("list", "--json").document["workspaces"]
+    assert (row["status"], row["iterations"], row["reason"]) == ("completed", 1, "completed")
+    told = typed("doctor").out
+    assert ("was killed before it could write" in told, "its last run was killed" in told) == (True, False)
+    assert json.loads(layout.metadata.read_text())["run"]["state"] == "running"
+    assert f"how run {RUN} ended" in typed("doctor", "--fix").out
+    document = json.loads(layout.metadata.read_text())
+    assert (document["status"], document["run"]["reason"], document["executionIterations"]) == ("completed",) * 2 + (1,)
+    assert FIX not in typed("doctor").out
+
+
+def test_a_run_that_goes_on_is_left_alone(typed: Any, layout: Layout, left: subprocess.Popen[bytes]) -> None:
+    """Whoever holds the lock is alive, and so is what carries his mark; his new folder is no leftover."""
+    (layout.runs / RUN / "raw").mkdir(parents=True)
+    with run_lock.hold(layout.lock, "w", RUN):
+        assert typed("doctor", "--fix", "--json").document["fixed"] == []
+    assert left.poll() is None
+    assert (layout.runs / RUN).is_dir()
+
+
+def test_half_made_runs_are_removed(typed: Any, layout: Layout) -> None:
+    """No entry and no output: nothing to lose. A run that tells anything stays, as does output without a journal."""
+    journal(layout)
+    (layout.runs / HALF / "raw").mkdir(parents=True)
+    torn = layout.runs / "000003-x"
+    torn.mkdir()
+    (torn / "events.ndjson").write_text('{"seq":1,"at":17')
+    kept = layout.runs / "000004-x"
+    (kept / "raw").mkdir(parents=True)
+    (kept / "raw" / "0001.ndjson").write_text("{}\n")
+    told = typed("doctor")
+    assert (told.code, f"run {HALF} was killed before it began" in told.out, FIX in told.out) == (0, True, True)
+    assert torn.is_dir()
+    fixed = typed("doctor", "--fix", "--json").document
+    assert (fixed["ok"], len(fixed["fixed"])) == (True, 2)
+    assert layout.run_ids() == [RUN, kept.name]
+    assert typed("doctor", "--fix", "--json").document["fixed"] == []
+
+
+def test_stale_files_of_ours_are_removed(typed: Any, layout: Layout, project: Project, later: None) -> None:
+    """Of atomic writes, of a killed `init`, of a killed deletion; what only looks similar stays."""
+    folder = project.workspaces_folder
+    gone = [
+        layout.folder / ".metadata.json.abcd_123.tmp",
+        project.root / "..claude-iterate.toml.abcd1234.tmp",
+        folder / ".new.abcd1234",
+        folder / ".old.deleted.4194303",
+    ]
+    stay = [
+        layout.folder / ".metadata.json.tmp",
+        project.root / ".theirs.abcd1234.tmp",
+        folder / ".their.settings",
+        layout.working / ".x.abcd1234.tmp",
+    ]
+    for path in (*gone, *stay):
+        if path.suffix == ".tmp":
+            path.write_text("{")
+        else:
+            path.mkdir()
+    (folder / ".new.abcd1234" / "TODO.md").write_text("")
+    (folder / ".their.settings" / "mine.txt").write_text("")
+    assert typed("doctor").out.count(FIX) == 4
+    answer = typed("doctor", "--fix")
+    assert (answer.code, answer.out.count("removed /")) == (0, 4)
+    assert not any(path.exists() for path in gone)
+    assert all(path.exists() for path in stay)
+
+
+def test_fresh_files_may_be_somebodys_work(typed: Any, layout: Layout, project: Project) -> None:
+    """Within the hour nothing is called stale."""
+    paths = [layout.folder / ".metadata.json.abcd1234.tmp", project.workspaces_folder / ".new.abcd1234"]
+    paths[0].write_text("{")
+    paths[1].mkdir()
+    typed("doctor", "--fix")
+    assert all(path.exists() for path in paths)
+
+
+def test_what_a_dead_process_was_deleting_goes_at_once(typed: Any, project: Project, layout: Layout) -> None:
+    """It is told as a leftover, not as a workspace with a bad name; what a living one deletes is left to it."""
+    paths = [project.workspaces_folder / f".old.deleted.{pid}" for pid in (NOBODY, 1)]
+    for path in paths:
+        path.mkdir()
+        (path / ".metadata.json").write_text("{}")
+    told = typed("doctor")
+    assert (told.code, told.out.count(FIX), "cannot be used" in told.out) == (0, 1, False)
+    typed("doctor", "--fix")
+    assert [path.exists() for path in paths] == [False, True]
+
+
+def test_a_number_that_is_in_use_again_keeps_nothing_for_ever(
+    typed: Any, project: Project, layout: Layout, later: None
+) -> None:
+    """In a container the first process always lives."""
+    doomed = project.workspaces_folder / ".old.deleted.1"
+    doomed.mkdir()
+    typed("doctor", "--fix")
+    assert not doomed.exists()
+
+
+def test_an_exchange_that_was_cut_off_loses_neither_side(
+    typed: Any, project: Project, layout: Layout, later: None
+) -> None:
+    """The folder itself is gone; its old and its new form lie beside it, and a person has to choose and is told so."""
+    for name in (".t.abcd1234", ".t.deleted.4194303"):
+        (project.templates_folder / name).mkdir(parents=True)
+    answer = typed("doctor", "--fix")
+    assert len(list(project.templates_folder.iterdir())) == 2
+    assert (answer.code, answer.out.count(f"that you want to {project.templates_folder / 't'}")) == (1, 2)
+
+
+def test_torn_metadata_is_repaired_from_the_journal(typed: Any, layout: Layout) -> None:
+    """Counters, mode and ending are back; the torn file is kept."""
+    journal(layout)
+    layout.metadata.write_text('{"name": "w", "mo')
+    told = typed("doctor")
+    assert (told.code, FIX in told.out) == (1, True)
+    answer = typed("doctor", "--fix")
+    assert (answer.code, "rebuilt .metadata.json" in answer.out) == (0, True)
+    shown = typed("show", "w", "--json").document
+    assert (shown["mode"], shown["status"], shown["counters"]["execution"]) == ("iterative", "completed", 1)
+    assert (layout.folder / ".metadata.json.bak").read_text() == '{"name": "w", "mo'
+
+
+def test_what_nobody_knows_is_not_made_up(typed: Any, layout: Layout) -> None:
+    """Torn metadata without a journal: the way to make it anew is told, and is left to the person."""
+    layout.metadata.write_text("{")
+    answer = typed("doctor", "--fix")
+    assert (answer.code, "init w --force" in answer.out) == (1, True)
+    assert layout.metadata.read_text() == "{"
+
+
+def test_broken_settings_come_first(typed: Any, layout: Layout, project: Project) -> None:
+    """Where the workspaces are is a setting; nothing is fixed while it cannot be read."""
+    (project.root / ".claude-iterate.toml").write_text("delay =")
+    answer = typed("doctor", "--fix", "--json")
+    assert (answer.code, answer.document["fixed"]) == (1, [])
+
+
+@pytest.mark.parametrize("flag", ["--fix", "--mend"])
+def test_the_old_name_of_the_flag_still_works(typed: Any, layout: Layout, flag: str) -> None:
+    """`--mend` does what `--fix` does, and the help does not show it."""
+    (layout.runs / HALF).mkdir(parents=True)
+    assert len(typed("doctor", flag, "--json").document["fixed"]) == 1
+    assert "--mend" not in typed("doctor", "--help").out

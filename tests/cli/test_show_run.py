@@ -1,0 +1,128 @@
+"""What `show` tells of a run under way, and where it finds evidence."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.core.events import (
+    CheckFinished,
+    Entry,
+    Event,
+    IterationStarted,
+    ResultReported,
+    RunFinished,
+    RunStarted,
+    Said,
+    ToolAnswered,
+    ToolCalled,
+    VerificationFinished,
+    VerificationStarted,
+)
+from claude_iterate.core.state.steps import fold
+from claude_iterate.workspace.lifecycle import summary
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
+from tests.cli.journals import RUN, journal, write
+
+
+def test_a_live_run_is_told_from_its_journal(typed: Any, project: Project) -> None:
+    """What Claude does and for how long, when it was last heard of, time and cost so far."""
+    layout = project.create("w")
+    now = time.time()
+    events = (
+        IterationStarted(3),
+        ToolCalled("t1", "Read", {"file_path": "/x"}),
+        ToolAnswered("t1", "Read"),
+        ResultReported(cost_usd=0.5),
+        ToolCalled("t2", "Bash", {"command": "pytest -q"}),
+        Said("x"),
+    )
+    journal(layout, *events, running=True, began=now - 100)
+    assert "Now:" not in typed("show", "w").out
+    with run_lock.hold(layout.lock, "w", RUN):
+        text = typed("show", "w").out
+        view = typed("show", "w", "--json").document
+    found = re.search(r"Now: iteration 3, Bash pytest -q for (.+), last sign of life (.+) ago", text)
+    assert found is not None
+    assert f"This run: {RUN}" in text
+    assert "$0.50 so far" in text
+    live = view["runningRun"]
+    assert live == view["lastRun"] | {key: live[key] for key in ("now", "duration")}
+    assert (live["now"]["iteration"], live["now"]["tool"]) == (3, "Bash pytest -q")
+    assert live["now"]["toolDuration"] >= live["now"]["silence"] > 80
+    assert live["duration"] >= 99
+
+
+def test_a_tool_before_a_long_answer_is_still_seen(typed: Any, project: Project) -> None:
+    """Of a huge journal only the milestones and the last part are read; both tell of the call under way."""
+    layout = project.create("w")
+    said = [Said("x" * 290) for _ in range(3000)]
+    journal(layout, IterationStarted(7), *said, ToolCalled("t", "Bash", {"command": "make"}), running=True)
+    assert layout.journal(RUN).stat().st_size > 3 * 256 * 1024
+    with run_lock.hold(layout.lock, "w", RUN):
+        assert re.search(r"Now: iteration 7, Bash make for .* ago", typed("show", "w").out)
+
+
+def verified(run: str, passed: bool, **more: Any) -> list[Event]:
+    return [
+        RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",), purpose="verify", **more),
+        VerificationStarted(1, 1),
+        CheckFinished("make check", 0 if passed else 2, 1.5, "the end of it"),
+        VerificationFinished(1, passed, "", "0123456789abcdef"),
+        RunFinished("completed" if passed else "verification_failed"),
+    ]
+
+
+def test_the_evidence_of_an_older_run_is_found(typed: Any, project: Project) -> None:
+    """The metadata names the run that verified last, however many came after it; without that name it is looked for,
+    as long as the metadata knows of a verification."""
+    layout = project.create("w")
+    events = verified("000001-x", passed=True)
+    state = fold(Entry(seq, 1.0, 1.0, event) for seq, event in enumerate(events, 1))
+    write(layout, "000001-x", events)
+    summary.record_run(layout, state, "000001-x", running=False)
+    for number in range(2, 12):
+        later = f"{number:06d}-x"
+        write(layout, later, [RunStarted(later, "w", "loop", 50, 1, "h", "0", ("claude",)), RunFinished("stopped")])
+    assert typed("show", "w", "--json").document["proof"]["run"] == "000001-x"
+    assert "Proof: the claim holds (run 000001-x, claim 1, tree 0123456789ab)" in typed("show", "w").out
+    about = json.loads(layout.metadata.read_text())
+    del about["verification"]["lastVerificationRun"]
+    layout.metadata.write_text(json.dumps(about))
+    assert typed("show", "w", "--json").document["proof"]["run"] == "000001-x"
+
+
+def test_older_journals_are_not_read(typed: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`show` opens as many journals after fifty runs as after five."""
+    layout = project.create("w")
+    opened: list[str] = []
+    really = Path.open
+
+    def counting(path: Path, *how: Any, **more: Any) -> Any:
+        opened.append(path.name)
+        return really(path, *how, **more)
+
+    monkeypatch.setattr(Path, "open", counting)
+    counts = []
+    for number in range(1, 51):
+        run = f"{number:06d}-x"
+        write(layout, run, [RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",)), RunFinished("stopped")])
+        if number in {5, 50}:
+            opened.clear()
+            assert typed("show", "w").code == 0
+            counts.append(opened.count("events.ndjson"))
+    assert counts[0] == counts[1] > 0
+
+
+def test_a_proof_of_a_dry_run_is_marked(typed: Any, project: Project) -> None:
+    """It proves nothing."""
+    layout = project.create("w")
+    write(layout, "000001-x", verified("000001-x", passed=True, dry_run=True))
+    assert "Proof: the claim holds in a dry run" in typed("show", "w").out
+    assert typed("show", "w", "--json").document["proof"]["dryRun"] is True

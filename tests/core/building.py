@@ -1,0 +1,44 @@
+"""What tests of the rules are built from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.settings.declared import build, catalogue
+
+KEYS = {
+    key.rpartition(".")[2]: key
+    for key in catalogue()
+    if key.rpartition(".")[0] in {"", "limits", "stop", "timeouts", "verification"}
+}
+
+
+def facts(
+    now: float,
+    wall: float = 0.0,
+    last_heard: float = 0.0,
+    max_iterations: int = 0,
+    stagnates: bool = False,
+    purpose: str = "run",
+    check_began: float = 0.0,
+    workspace_gone: str = "",
+    unrecorded: str = "",
+    **settings: Any,
+) -> Facts:
+    """Facts of a run without a delay; a setting goes by the last part of its name."""
+    values = {KEYS[name]: value for name, value in {"delay": 0.0, **settings}.items()}
+    return Facts(
+        now=now,
+        wall=wall,
+        chance=0.0,
+        last_heard=last_heard,
+        settings=build(values),
+        max_iterations=max_iterations,
+        stagnates=stagnates,
+        purpose=Purpose(purpose),
+        check_began=check_began,
+        workspace_gone=workspace_gone,
+        unrecorded=unrecorded,
+    )

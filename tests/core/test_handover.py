@@ -1,0 +1,210 @@
+"""What a run takes over from a killed one: everything that a decision hangs on, wherever the kill fell."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import asdict
+
+from claude_iterate.core.events import (
+    AgentStarted,
+    Denial,
+    Entry,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    LimitReported,
+    Outcome,
+    Resumed,
+    ReviewFinished,
+    ReviewStarted,
+    RunStarted,
+    Tokens,
+    VerificationFinished,
+    VerificationStarted,
+    WaitEnded,
+    WaitStarted,
+)
+from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.rules.between import decide
+from claude_iterate.core.rules.verdicts import Begin, Finish, StartWait, Verdict, Verify, Wait
+from claude_iterate.core.state.handover import resumption
+from claude_iterate.core.state.run_state import Claim, Requests, RunState, Session, Streaks, Waiting
+from claude_iterate.core.state.steps import fold
+from tests.core.building import facts
+
+NOT_HANDED_ON = {
+    "started": "it is another run",
+    "started_at": "it is another run",
+    "last_at": "it is another run",
+    "last_ended": "the delay is counted from the beginning of the run",
+    "waiting.began": "on the clock of the other run",
+    "waiting.ends": "on the clock of the other run",
+    "status": "read from the file again",
+    "status_before": "the iteration begins again",
+    "call": "it is done again",
+    "requests.cut": "it was about the call",
+    "requests.paused": "a user who says `run` wants it to run",
+    "requests.approved": "asked again",
+    "requests.stop": "a user who says `run` wants it to run",
+    "one_off": "a run with iterations has none",
+    "finished": "then nothing is handed on",
+}
+"""What a killed run does not hand on, and why."""
+
+OTHER_NAMES = {"claim.judged": "claims", "session.id": "session"}
+"""Fields that have another name in `Resumed`; the others have their own."""
+
+
+def fields(state: RunState) -> dict[str, object]:
+    """Every field by name, those of the groups as `group.field`."""
+    found: dict[str, object] = {}
+    for name, value in state._asdict().items():
+        if isinstance(value, Streaks | Waiting | Claim | Session | Requests):
+            found |= {f"{name}.{inner}": held for inner, held in value._asdict().items()}
+        else:
+            found[name] = value
+    return found
+
+
+def name_in_resumed(field: str) -> str:
+    return OTHER_NAMES.get(field, field.rpartition(".")[2])
+
+
+def state_of(*events: Event) -> RunState:
+    started = RunStarted("a", "w", "loop", 9, 1, "h", "0", ("c",))
+    return fold(Entry(number, 500.0, float(number), event) for number, event in enumerate((started, *events), 1))
+
+
+def resumed(state: RunState) -> RunState:
+    again = RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), resumed=resumption("a", state, 7.0))
+    return fold([Entry(1, 600.0, 0.0, again)])
+
+
+def iteration(number: int, kind: str = "ok", status: Status | None = None, **more: object) -> list[Event]:
+    outcome = Outcome(kind, "m", resets_at=1000.0 if kind == "usage_limit" else None)
+    return [IterationStarted(number), IterationFinished(number, outcome, status, **more)]  # type: ignore[arg-type]
+
+
+DENIED = (Denial("Bash", "npm test"),)
+CLAIM = Status(True)
+RED, GREEN = VerificationFinished(1, False, "tests fail"), VerificationFinished(1, True)
+LIMITED = ReviewFinished("unheld", outcome=Outcome("usage_limit", "m", resets_at=1000.0))
+STORIES: dict[str, list[Event]] = {
+    "failures": [*iteration(1, "crash"), *iteration(2, "idle")],
+    "idle": [*iteration(1, status=Status(False, worked=False)), *iteration(2, status=Status(False, worked=False))],
+    "denials": [*iteration(1, "denied", denials=DENIED), *iteration(2, "denied", denials=DENIED)],
+    "retries": [*iteration(1, "transient"), WaitStarted("transient", 505.0), WaitEnded("transient")],
+    "limit": iteration(1, "usage_limit"),
+    "waiting": [*iteration(1, "usage_limit"), WaitStarted("usage_limit", 1060.0)],
+    "claim": [*iteration(1, status=CLAIM), VerificationStarted(1)],
+    "red": [*iteration(1, status=CLAIM), VerificationStarted(1), RED],
+    "green": [*iteration(1, status=CLAIM), VerificationStarted(1), GREEN],
+    "review": [*iteration(1, status=CLAIM), VerificationStarted(1), ReviewStarted("quick"), LIMITED],
+    "review waits": [
+        *iteration(1, status=CLAIM),
+        VerificationStarted(1),
+        ReviewStarted("quick"),
+        LIMITED,
+        WaitStarted("usage_limit", 1060.0),
+    ],
+    "money": iteration(1, cost_usd=0.5, tokens=Tokens(1, 2, 3, 4), session="s", context=0.5),
+    "calls": [IterationStarted(1), AgentStarted(7), *iteration(1)[1:]],
+    "windows": [LimitReported("allowed", "five_hour", 9000.0, 0.9), *iteration(1)],
+}
+
+
+def test_every_field_is_handed_on_by_name_or_has_a_reason_not_to_be() -> None:
+    """A new field of the state must be thought of: its name is in `Resumed`, or it is listed with a reason."""
+    handed = {name_in_resumed(name) for name in fields(RunState()) if name not in NOT_HANDED_ON}
+    assert handed == set(Resumed.__struct_fields__) - {"run", "elapsed"}
+    assert set(NOT_HANDED_ON) <= set(fields(RunState()))
+
+
+FULL = RunState(
+    iterations=3,
+    last_outcome=Outcome(Kind.USAGE_LIMIT, "m", resets_at=1000.0),
+    last_status=Status(True),
+    findings="tests fail",
+    cost_usd=0.5,
+    tokens=Tokens(1, 2, 3, 4),
+    streaks=Streaks(idle_iterations=1, failures=2, denied="Bash(npm:*)", denials=1, retries=4),
+    waiting=Waiting(
+        wait=WaitStarted(Why.USAGE_LIMIT, 1060.0),
+        waits=5,
+        waited=6.0,
+        windows={"five_hour": LimitReported("allowed", "five_hour", 9000.0, 0.9)},
+        calls=(1.0, 2.0),
+    ),
+    claim=Claim(7, VerificationFinished(7, True, tree="abc")),
+    session=Session("s", 0.5),
+)
+"""A state in which every field that is handed on has a value of its own."""
+
+
+@pytest.mark.parametrize("name", [name for name in fields(FULL) if name not in NOT_HANDED_ON])
+def test_every_field_that_is_handed_on_arrives(name: str) -> None:
+    """Neither the writer nor the reader of `Resumed` forgets one."""
+    assert fields(FULL)[name] != fields(RunState())[name], "the example needs a value for this field"
+    assert asdict(resumption("a", FULL, 7.0))[name_in_resumed(name)] == fields(FULL)[name]
+    assert fields(resumed(FULL))[name] == fields(FULL)[name]
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_what_is_taken_over_is_what_was_left(story: str) -> None:
+    """Whatever happened before the kill, but for claims and outcomes that were dealt with."""
+    before, after = fields(state_of(*STORIES[story])), fields(resumed(state_of(*STORIES[story])))
+    if story == "red":  # it has been judged
+        before |= {"last_status": None, "claim.proof": None}
+    if story not in {"limit", "waiting", "review", "review waits"}:
+        before["last_outcome"] = None
+    status = before["last_status"]
+    before["last_status"] = status if isinstance(status, Status) and status.complete else None
+    before["streaks.denials"] = min(before["streaks.denials"], 1)  # type: ignore[type-var]  # one more ends the run
+    for name in fields(RunState()):
+        assert name in NOT_HANDED_ON or after[name] == before[name], name
+
+
+@pytest.mark.parametrize(
+    ("story", "verdict"),
+    [
+        ("limit", StartWait("usage_limit", 1060.0, "m", "", 1)),
+        ("waiting", Wait(460.0)),
+        ("claim", Verify(1)),
+        ("red", Begin(2)),
+        ("green", Finish("completed")),
+        ("review", StartWait("usage_limit", 1060.0, "m", "", 1)),
+        ("review waits", Wait(460.0)),
+        ("denials", Begin(3)),
+    ],
+)
+def test_the_next_step_is_the_same_as_without_the_kill(story: str, verdict: Verdict) -> None:
+    """A claim that failed is not judged twice, one that held is not paid twice, a wait goes on."""
+    known = facts(0.0, wall=600.0, checks=("true",), max_attempts=2)
+    assert decide(resumed(state_of(*STORIES[story])), known) == verdict
+
+
+def test_what_was_decided_is_not_decided_again_without_a_try() -> None:
+    """Killed between the last failed proof and the end of the run: whoever runs it again wants another try."""
+    after = resumed(state_of(*STORIES["red"]))
+    assert decide(after, facts(0.0, wall=600.0, checks=("true",), max_attempts=1)) == Begin(2)
+
+
+def test_a_wait_that_was_planned_with_another_clock_is_bounded() -> None:
+    """No wait lasts longer than `limits.max_wait`, whoever began it."""
+    state = resumed(state_of(*iteration(1, "usage_limit"), WaitStarted("usage_limit", 30 * 86400.0)))
+    assert decide(state, facts(0.0, wall=600.0, max_wait=3600.0)) == Wait(3600.0)
+
+
+def test_whoever_wants_no_more_iterations_does_not_wait_for_one() -> None:
+    """`run -m 1` after a kill in the wait before iteration 2."""
+    state = resumed(state_of(*iteration(1), *iteration(2, "usage_limit"), WaitStarted("usage_limit", 9000.0)))
+    verdict = decide(state, facts(0.0, wall=600.0, max_iterations=1))
+    assert isinstance(verdict, Finish)
+    assert verdict.reason == "max_iterations"
+
+
+def test_a_claim_before_the_iteration_under_way_has_been_judged() -> None:
+    """Neither it nor its proof is handed on."""
+    after = resumed(state_of(*STORIES["red"], IterationStarted(2)))
+    assert (after.last_status, after.proof, after.claim.judged, after.findings) == (None, None, 1, "tests fail")

@@ -1,0 +1,124 @@
+"""The order of the rules: for each pair of neighbours a state in which both have an opinion, and the first wins."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.core.events import (
+    LimitReported,
+    Outcome,
+    StopRequested,
+    VerificationFinished,
+    WaitStarted,
+)
+from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.rules import between, breaker, waits
+from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide
+from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.state.run_state import Claim, Requests, RunState, Streaks, Waiting
+from tests.core.building import facts
+
+DONE = Status(True)
+STOP, PAUSE = Requests(stop=StopRequested("SIGINT")), Requests(paused=True)
+LIMIT, OVERLOAD, AUTH, CRASH = (Outcome(kind) for kind in (Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AUTH, Kind.CRASH))
+WAIT = WaitStarted(Why.USAGE_LIMIT, 1000.0)
+LITTLE = {"five_hour": LimitReported("allowed", "five_hour", 9000.0, 0.9)}
+KEPT = {"five_hour": 20.0}
+DENIED = Streaks(denied="Bash(npm:*)", denials=2)
+
+BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
+    (between.workspace_is_gone, between.one_off_call): (RunState(), facts(0, workspace_gone="/w", purpose="setup")),
+    (between.one_off_call, between.completed): (RunState(last_status=DONE), facts(0, purpose="setup")),
+    (between.completed, between.stop_was_asked): (RunState(last_status=DONE, requests=STOP), facts(0)),
+    (between.stop_was_asked, breaker.time_is_up): (RunState(requests=STOP), facts(9, max_duration=5)),
+    (breaker.time_is_up, between.claim_must_be_proven): (
+        RunState(last_status=DONE),
+        facts(9, max_duration=5, checks=("true",)),
+    ),
+    (between.proof_failed, breaker.agent_is_blocked): (
+        RunState(last_status=Status(False, blocked="help"), claim=Claim(1, VerificationFinished(1, False))),
+        facts(0, max_attempts=1),
+    ),
+    (breaker.agent_is_blocked, breaker.failure_ends_the_run): (
+        RunState(last_status=Status(False, blocked="help"), last_outcome=AUTH),
+        facts(0),
+    ),
+    (breaker.failure_ends_the_run, breaker.denied_again): (RunState(last_outcome=AUTH, streaks=DENIED), facts(0)),
+    (breaker.denied_again, breaker.too_many_failures): (
+        RunState(last_outcome=CRASH, streaks=DENIED._replace(failures=3)),
+        facts(0, failures=3),
+    ),
+    (breaker.too_many_failures, breaker.stagnated): (
+        RunState(last_outcome=CRASH, streaks=Streaks(failures=3, idle_iterations=2)),
+        facts(0, failures=3, stagnates=True, stagnation_threshold=2),
+    ),
+    (breaker.stagnated, breaker.money_is_spent): (
+        RunState(streaks=Streaks(idle_iterations=2), cost_usd=2.0),
+        facts(0, stagnates=True, stagnation_threshold=2, max_cost_usd=1.0),
+    ),
+    (breaker.money_is_spent, breaker.iterations_are_used_up): (
+        RunState(cost_usd=2.0, iterations=3),
+        facts(0, max_cost_usd=1.0, max_iterations=3),
+    ),
+    (breaker.iterations_are_used_up, waits.wait_is_on): (
+        RunState(iterations=3, waiting=Waiting(WAIT, ends=1000.0)),
+        facts(0, max_iterations=3),
+    ),
+    (waits.wait_is_on, waits.limit_is_reached): (
+        RunState(last_outcome=LIMIT, waiting=Waiting(WAIT, ends=1000.0)),
+        facts(0),
+    ),
+    (waits.api_is_in_trouble, waits.reserve_is_reached): (
+        RunState(last_outcome=OVERLOAD, waiting=Waiting(windows=LITTLE)),
+        facts(0, wall=1000, reserve=KEPT),
+    ),
+    (waits.reserve_is_reached, waits.pace_is_kept): (
+        RunState(waiting=Waiting(windows=LITTLE, calls=(999.0,))),
+        facts(0, wall=1000, reserve=KEPT, calls_per_hour=1),
+    ),
+    (waits.pace_is_kept, between.paused): (
+        RunState(waiting=Waiting(calls=(999.0,)), requests=PAUSE),
+        facts(0, wall=1000, calls_per_hour=1),
+    ),
+    (between.paused, between.pause_between_iterations): (RunState(iterations=1, requests=PAUSE), facts(0, delay=9.0)),
+    (between.pause_between_iterations, between.user_is_asked): (
+        RunState(iterations=1),
+        facts(0, delay=9.0, attended=True),
+    ),
+    (between.user_is_asked, between.begin_the_next): (RunState(), facts(0, attended=True)),
+}
+
+NEVER_BOTH = {
+    (between.claim_must_be_proven, between.proof_failed): "one needs a claim without a proof, the other the proof",
+    (waits.limit_is_reached, waits.api_is_in_trouble): "the last outcome is one or the other",
+}
+
+
+def test_every_pair_of_neighbours_is_here() -> None:
+    """A new rule, or another order, has to be thought of."""
+    assert {*BOTH, *NEVER_BOTH} == set(pairwise(BETWEEN_RULES))
+
+
+@pytest.mark.parametrize("pair", BOTH, ids=lambda pair: f"{pair[0].__name__}-{pair[1].__name__}")
+def test_the_first_of_two_neighbours_wins(pair: tuple[Between, Between]) -> None:
+    """Both have an opinion, and they differ."""
+    state, known = BOTH[pair]
+    first, second = (rule(state, known) for rule in pair)
+    assert first is not None
+    assert second is not None
+    assert first != second
+    assert decide(state, known) == first
+
+
+def test_the_explanation_names_the_rules_in_their_order() -> None:
+    """docs/explanation/how-a-run-decides.md cannot disagree with the rules about what comes first."""
+    page = Path(__file__).parents[2] / "docs" / "explanation" / "how-a-run-decides.md"
+    text = page.read_text(encoding="utf-8").split("## Between iterations")[1].split("\n## ")[0]
+    known = {rule.__name__ for rule in BETWEEN_RULES}
+    named = [name for name in re.findall(r"`(\w+)`", text) if name in known]
+    assert named == [rule.__name__ for rule in BETWEEN_RULES]

@@ -1,0 +1,67 @@
+"""A dispatcher with nothing but the inbox and the recorder around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from claude_iterate.core.events import Entry, Requested, RunStarted
+from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.modes import MODES
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine.clock import SystemClock
+from claude_iterate.engine.dispatch import Dispatcher
+from claude_iterate.engine.inbox import Inbox
+from claude_iterate.engine.plan import Plan, Texts
+from claude_iterate.engine.recorder import Journal, Recorder
+from claude_iterate.engine.status_reports import StatusReports
+from claude_iterate.engine.steering import Steering
+from claude_iterate.workspace.layout import Layout
+
+
+class Nobody:
+    """A journal and an audience that do nothing."""
+
+    def append(self, entry: Entry) -> None: ...
+
+    def write_out(self) -> None: ...
+
+    def sync(self) -> None: ...
+
+    def secure(self) -> str:
+        return ""
+
+    def tick(self, now: float) -> None: ...
+
+    def flush(self) -> None: ...
+
+
+def silent(_state: RunState) -> list[Requested]:
+    return []
+
+
+def made(
+    folder: Path, journal: Journal | None = None, listen: Callable[[RunState], list[Requested]] = silent
+) -> tuple[Inbox, Dispatcher, Recorder]:
+    """The three, for a run that has just begun."""
+    nobody, layout, texts = Nobody(), Layout(folder, folder), Texts("", "", "", "")
+    recorder = Recorder(SystemClock(), journal or nobody, lambda entry, state: None, Redactor({}), [])
+    plan = Plan(
+        run="r",
+        layout=layout,
+        mode=MODES["loop"],
+        settings=Settings(),
+        max_iterations=9,
+        environ={},
+        texts=lambda number, failure: texts,
+        review_texts=lambda depth, note, identity, report: texts,
+        report=folder / "report.md",
+        log=folder / "log",
+        listen=listen,
+    )
+    recorder.record(RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",)))
+    inbox = Inbox()
+    reports = StatusReports(layout, plan.settings.notification.status_watch, recorder)
+    steering = Steering(plan, recorder, nobody.flush)
+    return inbox, Dispatcher(inbox, recorder, reports, steering, nobody, 1.0), recorder

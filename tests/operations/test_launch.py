@@ -1,0 +1,69 @@
+"""A run can be started by any program that stands in for the user; making its plan only reads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_plan import plan_run
+from claude_iterate.workspace.lifecycle.inheritance import Inheritance
+from claude_iterate.workspace.lifecycle.project import Project
+
+SOURCE = Path(__file__).parents[2]
+PROGRAM = """
+import contextlib, json, os, sys
+from pathlib import Path
+from claude_iterate.operations.launch import launch
+from claude_iterate.operations.permissions import Permissions
+from claude_iterate.operations.run_options import Options
+from claude_iterate.workspace.lifecycle.project import Project
+
+class User:
+    can_answer = True
+    def __init__(self): self.heard = []
+    def warn(self, text): self.heard.append(("warn", text))
+    def note(self, text): self.heard.append(("note", text))
+    def choose_permissions(self): self.heard.append(("asked", "")); return Permissions("plan", ("Read",))
+    steers = staticmethod(contextlib.nullcontext)
+
+project, user = Project(Path.cwd(), os.environ), User()
+done = launch(project, project.layout("w"), Options(as_json=True), user)
+assert "click" not in sys.modules
+print(json.dumps({"code": done.exit_code, "run": done.run, "heard": user.heard}))
+"""
+
+
+def test_a_program_can_start_a_run(tmp_path: Path) -> None:
+    """Without click or a terminal; the user is asked once, and the answer reaches Claude in this very run."""
+    environ = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(SOURCE),
+        "CLAUDE_ITERATE_CLAUDE__COMMAND": json.dumps([sys.executable, "-m", "claude_iterate.fake_claude"]),
+        "CLAUDE_ITERATE_FAKE_STATE": str(tmp_path / "state"),
+        "CLAUDE_ITERATE_FAKE_PACE": "0",
+        "CLAUDE_ITERATE_DELAY": "0",
+    }
+    layout = Project(tmp_path, environ).create("w", instructions=b"- one\n")
+    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=tmp_path, env=environ, capture_output=True, check=True)
+    answer = json.loads(done.stdout)
+    assert (answer["code"], layout.run_ids()) == (0, [answer["run"]])
+    assert [kind for kind, _text in answer["heard"]] == ["asked", "note"]
+    argv = json.loads((tmp_path / "state" / "call-0001.json").read_text())["argv"]
+    assert argv[argv.index("--permission-mode") + 1] == "plan"
+    assert argv[argv.index("--allowedTools") + 1] == "Read"
+
+
+def test_a_plan_changes_nothing(tmp_path: Path) -> None:
+    """No file is written; the leftovers of a killed run are ended by a step of its own."""
+    project = Project(tmp_path, {"HOME": str(tmp_path)})
+    layout = project.create("w", instructions=b"- one\n")
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    options = Options(dry_run=True)
+    settings = options.settings_for(project, layout)
+    plan = plan_run(project, layout, settings, options, "000001-x", "9.9", Inheritance(killed="000000-x"))
+    assert (plan.run, plan.agent_version, plan.dry_run) == ("000001-x", "9.9", True)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before

@@ -1,0 +1,192 @@
+"""Delivery: tries again where that helps, gives up where it does not, and trusts no other host."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import socket
+import threading
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from claude_iterate.core.settings.declared import NotifySettings
+from claude_iterate.selftest.harness.webhook_receiver import Receiver
+from claude_iterate.sinks.notifications.delivery import Answer, Delivery
+from claude_iterate.sinks.notifications.notices import Notice
+
+NOTICE = Notice("completion", "Task Complete", "done")
+
+
+class Trip:
+    """A delivery whose pauses are noted instead of waited for."""
+
+    def __init__(self) -> None:
+        self.pauses: list[float] = []
+
+    def send(self, url: str, goes_on: bool = True, **settings: Any) -> Answer:
+        def pause(seconds: float) -> bool:
+            self.pauses.append(seconds)
+            return goes_on
+
+        return Delivery(NotifySettings(url=url, **settings)).send(NOTICE, pause)
+
+
+@pytest.fixture
+def trip() -> Trip:
+    return Trip()
+
+
+def test_delivered(trip: Trip, receiver: Receiver) -> None:
+    """One request; status and answer come back."""
+    answer = trip.send(receiver.url)
+    assert answer == Answer(True, 200, "thank you")
+    (got,) = receiver.received
+    assert (got.path, got.text, got.headers["title"]) == ("/topic", "done", "Task Complete")
+
+
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_trouble_that_passes(trip: Trip, receiver: Receiver, status: int) -> None:
+    """The second try is the one that counts."""
+    receiver.answers = [(status, {})]
+    assert trip.send(receiver.url).delivered
+    assert (len(receiver.received), trip.pauses) == (2, [0.5])
+
+
+def test_three_tries_with_growing_pauses(trip: Trip, receiver: Receiver) -> None:
+    """Then it gives up and says why."""
+    receiver.answers = [(500, {})] * 9
+    answer = trip.send(receiver.url)
+    assert answer == Answer(False, 500, "thank you", "500 Internal Server Error", 0.0)
+    assert (len(receiver.received), trip.pauses) == (3, [0.5, 1.0])
+
+
+def test_no_further_try_when_the_run_is_over(trip: Trip, receiver: Receiver) -> None:
+    """The one who pauses decides."""
+    receiver.answers = [(500, {})]
+    assert not trip.send(receiver.url, goes_on=False).delivered
+    assert len(receiver.received) == 1
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
+def test_a_refusal_is_final(trip: Trip, receiver: Receiver, status: int) -> None:
+    """What was refused for good is not sent again."""
+    receiver.answers = [(status, {})]
+    assert trip.send(receiver.url).status == status
+    assert (len(receiver.received), trip.pauses) == (1, [])
+
+
+@pytest.mark.parametrize(("asked", "pause"), [("2", 2.0), ("7.5", 7.5), ("900", 30.0), ("soon", 0.5), ("-3", 0.5)])
+def test_retry_after(trip: Trip, receiver: Receiver, asked: str, pause: float) -> None:
+    """The receiver's wish is heeded, up to 30 seconds; nonsense is not."""
+    receiver.answers = [(429, {"Retry-After": asked})]
+    assert trip.send(receiver.url).delivered
+    assert trip.pauses == [pause]
+
+
+def test_retry_after_as_a_date(trip: Trip, receiver: Receiver) -> None:
+    """The other form that HTTP allows."""
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
+    receiver.answers = [(503, {"Retry-After": later})]
+    trip.send(receiver.url)
+    assert 10 < trip.pauses[0] <= 20
+
+
+def test_a_refused_connection(trip: Trip) -> None:
+    """A refused connection is tried again; the problem is in the system's words."""
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        answer = trip.send(f"http://127.0.0.1:{place.getsockname()[1]}/")
+    assert (answer.delivered, answer.status, trip.pauses) == (False, None, [0.5, 1.0])
+    assert answer.problem == "Connection refused"
+
+
+@pytest.mark.parametrize(
+    ("beginning", "answer"),
+    [
+        (b"HTTP/1.1 200 OK\r\n", Answer(False, problem="no answer within 0.5 seconds")),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", Answer(True, 200, "a:b\r\n")),
+    ],
+    ids=["header", "body"],
+)
+def test_a_receiver_that_drips(trip: Trip, monkeypatch: pytest.MonkeyPatch, beginning: bytes, answer: Answer) -> None:
+    """A try as a whole is given up, not only each of its reads; a status that was said counts."""
+    monkeypatch.setattr("claude_iterate.sinks.notifications.delivery.TIMEOUT", 0.5)
+    enough = threading.Event()
+
+    def drip(place: socket.socket) -> None:
+        connection, _ = place.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(beginning)
+            while not enough.wait(0.1):
+                connection.sendall(b"a:b\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        thread = threading.Thread(target=drip, args=(place,))
+        thread.start()
+        given = trip.send(f"http://127.0.0.1:{place.getsockname()[1]}/")
+        enough.set()
+        thread.join()
+    assert given._replace(text=given.text[:5]) == answer
+    assert trip.pauses == []
+
+
+def test_redirect_on_the_same_host(trip: Trip, receiver: Receiver) -> None:
+    """Followed, as a POST with everything in it."""
+    receiver.answers = [(307, {"Location": "/elsewhere"})]
+    url = receiver.url.replace("//", "//me:pass@")
+    assert trip.send(url, headers={"X-Key": "k"}).delivered
+    first, second = receiver.received
+    assert (second.path, second.body, second.headers["x-key"]) == ("/elsewhere", first.body, "k")
+    assert second.headers["authorization"] == "Basic " + base64.b64encode(b"me:pass").decode()
+
+
+def test_redirect_to_another_host(trip: Trip, receiver: Receiver) -> None:
+    """Not followed: neither the message nor a header reaches the other one."""
+    other = Receiver()
+    try:
+        for place in (f"http://localhost:{other.port}/x", other.url, f"//localhost:{other.port}/x"):
+            receiver.answers = [(302, {"Location": place})]
+            answer = trip.send(receiver.url, headers={"Authorization": "Bearer t"})
+            assert not answer.delivered
+            assert "redirects to another host" in answer.problem
+        assert other.received == []
+    finally:
+        other.close()
+
+
+def test_redirect_in_circles(trip: Trip, receiver: Receiver) -> None:
+    """Ends."""
+    receiver.answers = [(308, {"Location": "/topic"})] * 99
+    assert trip.send(receiver.url).problem == "it redirects in circles"
+
+
+def test_a_connection_that_breaks_is_tried_again(trip: Trip) -> None:
+    """A receiver that hangs up without a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(10)
+
+        def hang_up() -> None:
+            for _ in range(3):
+                server.accept()[0].close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        answer = trip.send(f"http://127.0.0.1:{server.getsockname()[1]}/")
+        thread.join()
+    assert (answer.delivered, trip.pauses) == (False, [0.5, 1.0])
+
+
+def test_what_httpx_cannot_send_is_a_problem_and_no_crash(trip: Trip, receiver: Receiver) -> None:
+    """A header that breaks the protocol."""
+    answer = trip.send(receiver.url, headers={"Transfer-Encoding": "nonsense"})
+    assert not answer.delivered
+    assert answer.problem
+
+
+def test_a_flood_as_an_answer_is_cut(trip: Trip, receiver: Receiver) -> None:
+    """Only the beginning is read."""
+    receiver.text = b"x" * 5_000_000
+    assert trip.send(receiver.url).text == "x" * 500
