@@ -138,6 +138,7 @@ class Engine:
         return self._plan.facts(
             self._recorder.elapsed(),
             self._recorder.wall(),
+            chance=self._plan.chance(),
             workspace_gone=gone,
             unrecorded=f"{why} ({self._plan.layout.runs})" if why else "",
         )

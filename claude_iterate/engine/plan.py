@@ -63,6 +63,7 @@ class Plan:
         now: float,
         wall: float,
         *,
+        chance: float = 0.0,
         last_heard: float = 0.0,
         check_began: float = 0.0,
         workspace_gone: str = "",
@@ -72,7 +73,7 @@ class Plan:
         return Facts(
             now=now,
             wall=wall,
-            chance=self.chance(),
+            chance=chance,
             last_heard=last_heard,
             settings=self.settings,
             max_iterations=self.max_iterations,

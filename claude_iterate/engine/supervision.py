@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.child import ChildProcess, Exited, Message, Printed, StreamEnded
@@ -152,3 +152,5 @@ class _Watch:
             case Exited(_, code):
                 self.exited_at = now
                 self.code = code
+            case _:
+                assert_never(message)

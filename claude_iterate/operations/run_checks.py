@@ -6,10 +6,10 @@ from claude_iterate.agent.command import discovery
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.vocabulary import ONE_OFF
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.engine.prompt_texts import read_instructions
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import permissions
 from claude_iterate.operations.permissions import Permissions
+from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.user import User
 from claude_iterate.workspace.layout import Layout

@@ -6,8 +6,8 @@ from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.engine.plan import Plan
-from claude_iterate.engine.prompt_texts import TextSource
 from claude_iterate.operations import run_folders
+from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_options import Options
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout

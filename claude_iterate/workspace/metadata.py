@@ -79,20 +79,21 @@ class Metadata:
     @property
     def own_settings(self) -> dict[str, Any]:
         """The table `config`, in which our own commands write; a SettingsProblem when it is not a table."""
-        own = self.document.get("config")
-        if own is None:
-            return {}
-        if not isinstance(own, dict):
-            raise SettingsProblem(
-                f"{self.path}: `config` must be an object `{{...}}`, not {json.dumps(own)[:60]}.",
-                f"Correct it in that file, or drop it: claude-iterate init {self.path.parent.name} --force",
-            )
-        return own
+        drop = f"claude-iterate init {self.path.parent.name} --force"
+        return config_table(self.document, self.path, f"Correct it in that file, or drop it: {drop}")
 
     def count(self, key: str) -> int:
         """A counter such as totalIterations; 0 when it is missing or not a count."""
         value = self.document.get(key)
         return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def config_table(document: dict[str, Any], path: Path, hint: str) -> dict[str, Any]:
+    """The table `config` of a workspace or a template; a SettingsProblem when it is not a table."""
+    own = document.get("config")
+    if own is not None and not isinstance(own, dict):
+        raise SettingsProblem(f"{path}: `config` must be an object `{{...}}`, not {json.dumps(own)[:60]}.", hint)
+    return own or {}
 
 
 def read(path: Path) -> Metadata:

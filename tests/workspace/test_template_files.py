@@ -191,6 +191,7 @@ def test_no_instructions_no_template(project: Project) -> None:
         ('{"mode": "warp"}', b"x", TemplateProblem),
         ('{"config": {"no_such_setting": 1}}', b"x", SettingsProblem),
         ('{"config": {"delay": "soon"}}', b"x", SettingsProblem),
+        ('{"config": []}', b"x", SettingsProblem),
         ('{"maxIterations": "many"}', b"x", SettingsProblem),
         ("{}", None, TemplateProblem),
     ],

@@ -25,8 +25,8 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     """
     # Imported here: they bring the engine, which `--help` does without.
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.engine.prompt_texts import read_instructions
     from claude_iterate.operations import compose
+    from claude_iterate.operations.prompt_texts import read_instructions
     from claude_iterate.operations.run_options import Options
 
     layout = invocation.project.layout(name)

@@ -42,8 +42,8 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     Exit code 0 only for green checks and a fresh, well-formed, positive verdict.
     """
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.engine.prompt_texts import read_instructions
     from claude_iterate.operations.launch import launch
+    from claude_iterate.operations.prompt_texts import read_instructions
     from claude_iterate.operations.run_options import Options
     from claude_iterate.views import documents, evidence_view
 

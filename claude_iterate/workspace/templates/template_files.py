@@ -19,7 +19,7 @@ from claude_iterate.errors import TemplateProblem
 from claude_iterate.workspace.files.folders import reason
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.metadata import Metadata
+from claude_iterate.workspace.metadata import Metadata, config_table
 
 ABOUT = ".template.json"
 INSTRUCTIONS = "INSTRUCTIONS.md"
@@ -60,14 +60,15 @@ class Template:
     @property
     def settings(self) -> Layer:
         """What it sets; an unknown key or a bad value is a SettingsProblem."""
-        own = self.document.get("config")
-        if not isinstance(own, dict):
+        path = self.folder / ABOUT
+        own = config_table(self.document, path, "Correct it in that file.")
+        if "config" not in self.document:
             # The original kept two settings beside the rest, and wrote its defaults there, which set nothing.
             two: dict[str, Any] = {
                 key: self.document[key] for key in ("maxIterations", "delay") if key in self.document
             }
             own = Metadata(two).settings
-        return layer_from_document("template", str(self.folder / ABOUT), own)
+        return layer_from_document("template", str(path), own)
 
     def instructions(self) -> bytes:
         """The instructions, or a TemplateProblem."""
