@@ -55,8 +55,8 @@ def _answered(arguments: list[str]) -> int:
         return _usage(problem, arguments)
     except click.ClickException as problem:
         return _tell(1, problem.format_message(), "")
-    except (KeyboardInterrupt, click.Abort):
-        _print("Interrupted.")
+    except (KeyboardInterrupt, click.Abort) as interrupt:
+        _print("\nInterrupted." if isinstance(interrupt, click.Abort) else "Interrupted.")  # a question has no line end
         return INTERRUPTED
     except BrokenPipeError:
         return BROKEN_PIPE

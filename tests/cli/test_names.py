@@ -43,8 +43,9 @@ def test_bad_name_after_workspace_is_refused(typed: Any, folder: Path, name: str
 
 @pytest.mark.parametrize("words", COMMANDS[2:], ids=lambda words: words[0])
 def test_missing_workspace_is_told(typed: Any, folder: Path, words: list[str]) -> None:
-    """Exit 1, what is missing, how to make it."""
+    """Exit 1, what is missing, how to make it, and where it was looked for if there are none."""
     answer = typed(*words, "nothing")
+    assert f"There are no workspaces in {folder}" in answer.err
     assert answer.code == 1
     assert answer.err.splitlines()[0] == "Error: Workspace not found: nothing"
     assert "claude-iterate setup nothing" in answer.err

@@ -77,8 +77,11 @@ class Project:
         """The paths of a workspace that exists."""
         folder = self.workspaces_folder / names.checked(name)
         if not self.exists(name):
-            meant = names.meant(name, self.workspaces())
-            raise WorkspaceProblem(f"Workspace not found: {name}", f"{meant}Make it: claude-iterate setup {name}")
+            known = self.workspaces()
+            hint = f"{names.meant(name, known)}Make it: claude-iterate setup {name}"
+            if not known:
+                hint = f"There are no workspaces in {self.root}. {hint}; or choose another project: -C DIR"
+            raise WorkspaceProblem(f"Workspace not found: {name}", hint)
         return Layout(self.root, folder)
 
     def create(
