@@ -37,6 +37,16 @@ def _holds_project(folder: Path) -> bool:
     return any((folder / name).is_dir() for name in PROJECT_FOLDERS) and not (folder / "pyproject.toml").exists()
 
 
+class _Inside:
+    """The path of one file or folder of a workspace."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, layout: Layout, _owner: type) -> Path:
+        return layout.folder / self._name
+
+
 @dataclass(frozen=True)
 class Layout:
     """One workspace's paths. All are absolute."""
@@ -49,52 +59,20 @@ class Layout:
         """The workspace's name is its folder's name."""
         return self.folder.name
 
-    @property
-    def instructions(self) -> Path:
-        return self.folder / "INSTRUCTIONS.md"
-
-    @property
-    def todo(self) -> Path:
-        return self.folder / "TODO.md"
-
-    @property
-    def status(self) -> Path:
-        return self.folder / ".status.json"
-
-    @property
-    def metadata(self) -> Path:
-        return self.folder / ".metadata.json"
-
-    @property
-    def status_instructions(self) -> Path:
-        return self.folder / ".status-instructions.md"
-
-    @property
-    def lock(self) -> Path:
-        return self.folder / ".lock"
-
-    @property
-    def runs(self) -> Path:
-        return self.folder / "runs"
-
-    @property
-    def working(self) -> Path:
-        return self.folder / "working"
-
-    @property
-    def control(self) -> Path:
-        """Requests to the running loop."""
-        return self.folder / "control"
-
-    @property
-    def notes(self) -> Path:
-        """Messages from the user to the next iteration."""
-        return self.folder / "notes"
-
-    @property
-    def prompts(self) -> Path:
-        """The workspace's own prompts, if any."""
-        return self.folder / "prompts"
+    instructions = _Inside("INSTRUCTIONS.md")
+    todo = _Inside("TODO.md")
+    status = _Inside(".status.json")
+    metadata = _Inside(".metadata.json")
+    status_instructions = _Inside(".status-instructions.md")
+    lock = _Inside(".lock")
+    runs = _Inside("runs")
+    working = _Inside("working")
+    control = _Inside("control")
+    """Requests to the running loop."""
+    notes = _Inside("notes")
+    """Messages from the user to the next iteration."""
+    prompts = _Inside("prompts")
+    """The workspace's own prompts, if any."""
 
     def journal(self, run: str) -> Path:
         """The journal of one run."""
