@@ -146,6 +146,6 @@ SCENARIOS = (
         (more(_window(status="allowed", unifiedWindows={"five_hour": {"utilization": 0.9}})),),
         Expected("reserve", 1, ("ok",)),
         settings={"limits.reserve": {"five_hour": 20}},
-        checks=(expectations.says("10% of five_hour left"), expectations.called(1)),
+        checks=(expectations.says("10% of the five_hour window is left"), expectations.called(1)),
     ),
 )
