@@ -30,24 +30,21 @@ def _linked_to_nowhere(project: FaultProject) -> None:
     project.layout.status.symlink_to(project.folder / "nowhere")
 
 
-FAULTS = (
-    Fault(
-        "status-missing",
+FAULTS = {
+    "status-missing": Fault(
         "no status file",
         "The run would crash, or treat a missing report as success.",
         (silent(),),
         USED_UP,
         flags=("-m", "2"),
     ),
-    Fault(
-        "status-torn",
+    "status-torn": Fault(
         "an incomplete status file, then a complete one",
         "A report that is read while Claude writes it would end the run or be lost.",
         ([INIT, _writes('{"complete": tr'), RESULT], done()),
         TWICE,
     ),
-    Fault(
-        "status-completed-later",
+    "status-completed-later": Fault(
         "an incomplete status file that is completed a moment later",
         "A claim would be lost because the run read it too early.",
         (
@@ -60,15 +57,13 @@ FAULTS = (
             ],
         ),
     ),
-    Fault(
-        "status-huge",
+    "status-huge": Fault(
         "a status file of 2 MB",
         "A mistake of the model would fill the memory or end the run.",
         ([INIT, _writes('{"complete": true, "notes": "' + "x" * 2_000_000 + '"}'), RESULT], done()),
         TWICE,
     ),
-    Fault(
-        "status-wrong-types",
+    "status-wrong-types": Fault(
         "wrong types in every optional field",
         "A finished task would never end because of a mistake in its report.",
         (
@@ -79,15 +74,13 @@ FAULTS = (
             ],
         ),
     ),
-    Fault(
-        "status-untrue-types",
+    "status-untrue-types": Fault(
         "`complete` as a text",
         'The text "false" would end the task.',
         ([INIT, {"status": {"complete": "true"}}, RESULT], done()),
         TWICE,
     ),
-    Fault(
-        "status-stale",
+    "status-stale": Fault(
         "a claim of completion from last week",
         "A new run would end at once.",
         (silent(),),
@@ -95,29 +88,25 @@ FAULTS = (
         flags=("-m", "2"),
         prepare=_stale,
     ),
-    Fault(
-        "status-replaced",
+    "status-replaced": Fault(
         "a report that is replaced, removed and written again",
         "The final report of an iteration would be lost.",
         ([INIT, UNFINISHED, {"remove": ".status.json"}, UNFINISHED, _writes(_CLAIM), COMPLETE, RESULT],),
     ),
-    Fault(
-        "status-removed",
+    "status-removed": Fault(
         "a claim that Claude withdraws by removing the file",
         "A withdrawn claim would end the task.",
         ([INIT, COMPLETE, {"sleep": 0.2}, {"remove": ".status.json"}, RESULT], done()),
         TWICE,
     ),
-    Fault(
-        "status-folder",
+    "status-folder": Fault(
         "a folder in place of the status file",
         "A mistake of the model would crash the runner.",
         ([INIT, _writes("x", ".status.json/x"), RESULT],),
         USED_UP,
         flags=("-m", "2"),
     ),
-    Fault(
-        "status-link",
+    "status-link": Fault(
         "a link to an old claim in another folder",
         "A stale claim would end the task.",
         (silent(),),
@@ -125,32 +114,28 @@ FAULTS = (
         flags=("-m", "2"),
         prepare=_linked,
     ),
-    Fault(
-        "status-dead-link",
+    "status-dead-link": Fault(
         "a link to a missing file",
         "A dead link would crash the runner.",
         (silent(), done()),
         TWICE,
         prepare=_linked_to_nowhere,
     ),
-    Fault(
-        "instructions-edited",
+    "instructions-edited": Fault(
         "the user edits the instructions during the run",
         "The change would not reach Claude.",
         (more(_writes("- a new and better task\n", "INSTRUCTIONS.md", in_place=False)), done()),
         TWICE,
         checks=(expectations.prompt_holds(2, "a new and better task"),),
     ),
-    Fault(
-        "instructions-gone",
+    "instructions-gone": Fault(
         "the instructions are deleted during the run",
         "The runner would crash, or Claude would work without a task.",
         (more({"remove": "INSTRUCTIONS.md"}), done()),
         Expected("agent_failed", 1, ("ok", "config")),
         checks=(expectations.says("Instructions not found"), expectations.called(1)),
     ),
-    Fault(
-        "control-junk",
+    "control-junk": Fault(
         "junk in the folder for requests to the runner",
         "A stray file would stop the run, or make it ignore requests.",
         (
@@ -164,11 +149,10 @@ FAULTS = (
         ),
         checks=(expectations.says("Ignored"), expectations.has("StopRequested", 0)),
     ),
-    Fault(
-        "metadata-torn",
+    "metadata-torn": Fault(
         "Claude damages .metadata.json",
         "A good run would be reported as failed.",
         (done(_writes("{", ".metadata.json")),),
         checks=(expectations.says("cannot be written"),),
     ),
-)
+}

@@ -17,9 +17,8 @@ def _read_only(project: FaultProject) -> None:
     project.closing.callback(project.workspace.chmod, 0o755)
 
 
-FAULTS = (
-    Fault(
-        "disk-full",
+FAULTS = {
+    "disk-full": Fault(
         "no file can grow beyond 16 KB",
         "A full disk would lose the work of the whole run.",
         (done({"flood": {"lines": 100, "bytes": 1000, "events": True}}),),
@@ -28,8 +27,7 @@ FAULTS = (
         flags=("--json",),
         checks=(expectations.says("cannot be written"),),
     ),
-    Fault(
-        "disk-full-for-a-while",
+    "disk-full-for-a-while": Fault(
         "the disk is full for a while",
         "The journal would have a gap.",
         (
@@ -46,8 +44,7 @@ FAULTS = (
         checks=(expectations.has("Said", 50),),
         impossible=interventions.cannot_limit_others,
     ),
-    Fault(
-        "read-only",
+    "read-only": Fault(
         "a workspace that is read-only",
         "The runner would crash instead of reporting what is wrong.",
         (done(),),
@@ -56,16 +53,14 @@ FAULTS = (
         checks=(expectations.says("cannot be written"),),
         impossible=interventions.may_write_anywhere,
     ),
-    Fault(
-        "webhook-slow",
+    "webhook-slow": Fault(
         "a receiver that never answers",
         _NO_MESSAGE,
         (more(), done()),
         Expected(outcomes=("ok", "ok")),
         prepare=webhook_receiver.silent,
     ),
-    Fault(
-        "webhook-dead",
+    "webhook-dead": Fault(
         "an address where nothing listens",
         _NO_MESSAGE,
         (more(), done()),
@@ -73,8 +68,7 @@ FAULTS = (
         prepare=webhook_receiver.dead,
         checks=(expectations.says("Notifications to"),),
     ),
-    Fault(
-        "webhook-500",
+    "webhook-500": Fault(
         "a receiver that answers with errors",
         _NO_MESSAGE,
         (more(), done()),
@@ -82,16 +76,14 @@ FAULTS = (
         prepare=webhook_receiver.answering(500),
         checks=(expectations.says("Notifications to"),),
     ),
-    Fault(
-        "two-runs",
+    "two-runs": Fault(
         "a second run in the same workspace",
         "Two runs would overwrite each other's work.",
         (done(READY, GO),),
         intervention=interventions.second_run,
         checks=(expectations.second_is_refused, expectations.called(1)),
     ),
-    Fault(
-        "suspended-runner",
+    "suspended-runner": Fault(
         "the runner is suspended for a while, as by Ctrl-Z",
         "The run would end Claude for a silence that the runner caused.",
         (done(READY, GO),),
@@ -99,8 +91,7 @@ FAULTS = (
         intervention=interventions.suspended(5.0),
         checks=(expectations.has("CutStarted", 0),),
     ),
-    Fault(
-        "sigint-once",
+    "sigint-once": Fault(
         "Ctrl-C, once",
         "The work of the iteration would be lost.",
         (more(READY, GO),),
@@ -108,8 +99,7 @@ FAULTS = (
         intervention=interventions.signalled(SIGINT, then_go=True),
         checks=(expectations.says("✓ Iteration 1 complete"),),
     ),
-    Fault(
-        "sigint-twice",
+    "sigint-twice": Fault(
         "Ctrl-C, twice",
         _LEFTOVERS,
         ([INIT, said("a last word"), LEFT, READY, HANG],),
@@ -117,8 +107,7 @@ FAULTS = (
         intervention=interventions.signalled(SIGINT, SIGINT),
         checks=(expectations.process_is_gone("left"), expectations.logs("a last word", "Reason: ")),
     ),
-    Fault(
-        "sigterm",
+    "sigterm": Fault(
         "SIGTERM, as at a shutdown",
         _LEFTOVERS,
         ([INIT, said("a last word"), LEFT, READY, HANG],),
@@ -126,8 +115,7 @@ FAULTS = (
         intervention=interventions.signalled(SIGTERM),
         checks=(expectations.process_is_gone("left"), expectations.logs("a last word", "Reason: ")),
     ),
-    Fault(
-        "sighup",
+    "sighup": Fault(
         "SIGHUP, as from a closed terminal",
         _LEFTOVERS,
         ([INIT, said("a last word"), LEFT, READY, HANG],),
@@ -135,4 +123,4 @@ FAULTS = (
         intervention=interventions.signalled(SIGHUP),
         checks=(expectations.process_is_gone("left"), expectations.logs("a last word", "Reason: ")),
     ),
-)
+}
