@@ -23,7 +23,7 @@ FAULTS = {
         "A full disk would lose the work of the whole run.",
         (done({"flood": {"lines": 100, "bytes": 1000, "events": True}}),),
         Expected("completed", 0, ()),
-        intervention=interventions.with_small_files(32),
+        intervention=interventions.with_small_files,
         flags=("--json",),
         checks=(expectations.says("cannot be written"),),
     ),
@@ -96,7 +96,7 @@ FAULTS = {
         "The work of the iteration would be lost.",
         (more(READY, GO),),
         Expected("interrupted", 130, ("ok",)),
-        intervention=interventions.signalled(SIGINT, then_go=True),
+        intervention=interventions.signalled(SIGINT),
         checks=(expectations.says("✓ Iteration 1 complete"),),
     ),
     "sigint-twice": Fault(
