@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from signal import SIGHUP, SIGINT, SIGTERM
+from collections.abc import Callable
+from signal import SIGHUP, SIGINT, SIGTERM, Signals
 
 from claude_iterate.selftest.harness import expectations, interventions, webhook_receiver
-from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
+from claude_iterate.selftest.harness.fault import Check, Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.script_steps import GO, HANG, INIT, LEFT, READY, done, more, said
-
-_NO_MESSAGE = "A receiver of notifications would delay the run or make it fail."
-_LEFTOVERS = "Claude and its tools would keep working, unnoticed, after the run ended."
 
 
 def _read_only(project: FaultProject) -> None:
     project.workspace.chmod(0o555)
     project.closing.callback(project.workspace.chmod, 0o755)
+
+
+def _notifying(what: str, prepare: Callable[[FaultProject], None], *checks: Check) -> Fault:
+    """A receiver of notifications that fails. The run does not notice, except that it may say so."""
+    danger = "A receiver of notifications would delay the run or make it fail."
+    return Fault(what, danger, (more(), done()), Expected(outcomes=("ok", "ok")), checks, prepare=prepare)
+
+
+def _cut(what: str, reason: str, code: int, *signals: Signals) -> Fault:
+    """Signals that end Claude at once, with what it started; its last word is logged."""
+    return Fault(
+        what,
+        "Claude and its tools would keep working, unnoticed, after the run ended.",
+        ([INIT, said("a last word"), LEFT, READY, HANG],),
+        Expected(reason, code, ("interrupted",)),
+        intervention=interventions.signalled(*signals),
+        checks=(expectations.process_is_gone("left"), expectations.logs("a last word", "Reason: ")),
+    )
 
 
 FAULTS = {
@@ -53,28 +69,12 @@ FAULTS = {
         checks=(expectations.says("cannot be written"),),
         impossible=interventions.may_write_anywhere,
     ),
-    "webhook-slow": Fault(
-        "a receiver that never answers",
-        _NO_MESSAGE,
-        (more(), done()),
-        Expected(outcomes=("ok", "ok")),
-        prepare=webhook_receiver.silent,
+    "webhook-slow": _notifying("a receiver that never answers", webhook_receiver.silent),
+    "webhook-dead": _notifying(
+        "an address where nothing listens", webhook_receiver.dead, expectations.says("Notifications to")
     ),
-    "webhook-dead": Fault(
-        "an address where nothing listens",
-        _NO_MESSAGE,
-        (more(), done()),
-        Expected(outcomes=("ok", "ok")),
-        prepare=webhook_receiver.dead,
-        checks=(expectations.says("Notifications to"),),
-    ),
-    "webhook-500": Fault(
-        "a receiver that answers with errors",
-        _NO_MESSAGE,
-        (more(), done()),
-        Expected(outcomes=("ok", "ok")),
-        prepare=webhook_receiver.answering(500),
-        checks=(expectations.says("Notifications to"),),
+    "webhook-500": _notifying(
+        "a receiver that answers with errors", webhook_receiver.answering(500), expectations.says("Notifications to")
     ),
     "two-runs": Fault(
         "a second run in the same workspace",
@@ -99,28 +99,7 @@ FAULTS = {
         intervention=interventions.signalled(SIGINT),
         checks=(expectations.says("✓ Iteration 1 complete"),),
     ),
-    "sigint-twice": Fault(
-        "Ctrl-C, twice",
-        _LEFTOVERS,
-        ([INIT, said("a last word"), LEFT, READY, HANG],),
-        Expected("interrupted", 130, ("interrupted",)),
-        intervention=interventions.signalled(SIGINT, SIGINT),
-        checks=(expectations.process_is_gone("left"), expectations.logs("a last word", "Reason: ")),
-    ),
-    "sigterm": Fault(
-        "SIGTERM, as at a shutdown",
-        _LEFTOVERS,
-        ([INIT, said("a last word"), LEFT, READY, HANG],),
-        Expected("terminated", 143, ("interrupted",)),
-        intervention=interventions.signalled(SIGTERM),
-        checks=(expectations.process_is_gone("left"), expectations.logs("a last word", "Reason: ")),
-    ),
-    "sighup": Fault(
-        "SIGHUP, as from a closed terminal",
-        _LEFTOVERS,
-        ([INIT, said("a last word"), LEFT, READY, HANG],),
-        Expected("terminated", 143, ("interrupted",)),
-        intervention=interventions.signalled(SIGHUP),
-        checks=(expectations.process_is_gone("left"), expectations.logs("a last word", "Reason: ")),
-    ),
+    "sigint-twice": _cut("Ctrl-C, twice", "interrupted", 130, SIGINT, SIGINT),
+    "sigterm": _cut("SIGTERM, as at a shutdown", "terminated", 143, SIGTERM),
+    "sighup": _cut("SIGHUP, as from a closed terminal", "terminated", 143, SIGHUP),
 }
