@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from claude_iterate.selftest.harness import expectations, interventions
 from claude_iterate.selftest.harness.fault import Expected, Fault
-from claude_iterate.selftest.harness.script_steps import (
-    HANG,
-    INIT,
-    LEFT,
-    RESULT,
-    UNFINISHED,
-    Step,
-    done,
-    more,
-    said,
-    usage_limit,
-)
+from claude_iterate.selftest.harness.script_steps import HANG, INIT, LEFT, done, more, said, usage_limit
 
 _LEFTOVERS = "Claude and its tools would keep working, unnoticed, after the run ended."
 _FIXED = {"verification.checks": ["test -e claude-iterate/workspaces/my-task/fixed"]}
 _RED = {"verification.checks": ["false"]}
-_CRASH: list[Step] = [{"exit": 3}]
-_AT_WORK: list[Step] = [LEFT, said("I started a process")]
-_REVIEW: list[Step] = [{"work": True}]
+_CRASH = [{"exit": 3}]
+_AT_WORK = [LEFT, said("I started a process")]
+_REVIEW = [{"work": True}]
 
 FAULTS = {
     "killed-in-iteration": Fault(
@@ -81,7 +70,7 @@ FAULTS = {
     "paid-before-death": Fault(
         "kill -9 after a result, before the end of the iteration",
         "Spent money would not be counted.",
-        ([INIT, UNFINISHED, RESULT, HANG], done()),
+        ([*more(), HANG], done()),
         settings={"timeouts.result_grace": "30s"},
         intervention=interventions.killed("ResultReported"),
         checks=(expectations.numbers(1), expectations.costs(0.02)),

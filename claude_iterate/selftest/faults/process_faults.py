@@ -149,9 +149,6 @@ FAULTS = {
         (more(),),
         Expected("", 1, ()),
         prepare=_no_claude,
-        checks=(
-            expectations.says("Claude CLI not found"),
-            expectations.leaves("runs", lambda path: not path.exists(), "the run left files"),
-        ),
+        checks=(expectations.says("Claude CLI not found"), expectations.no_run_is_left),
     ),
 }

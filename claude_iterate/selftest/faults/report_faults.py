@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from claude_iterate.selftest.harness import expectations
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.script_steps import COMPLETE, INIT, RESULT, UNFINISHED, Step, done, more, silent
 
 TWICE = Expected(outcomes=("ok", "ok"))
-USED_UP = Expected("max_iterations", 0, ("ok", "ok"))
 _CLAIM = json.dumps({"complete": True, "summary": "of last week"})
 
 
@@ -30,14 +30,16 @@ def _linked_to_nowhere(project: FaultProject) -> None:
     project.layout.status.symlink_to(project.folder / "nowhere")
 
 
+def _unclaimed(
+    what: str, danger: str, *between: Step, prepare: Callable[[FaultProject], None] = lambda _project: None
+) -> Fault:
+    """Good calls in which Claude claims nothing: the run uses up its iterations."""
+    used_up = Expected("max_iterations", 0, ("ok", "ok"))
+    return Fault(what, danger, (silent(*between),), used_up, flags=("-m", "2"), prepare=prepare)
+
+
 FAULTS = {
-    "status-missing": Fault(
-        "no status file",
-        "The run would crash, or treat a missing report as success.",
-        (silent(),),
-        USED_UP,
-        flags=("-m", "2"),
-    ),
+    "status-missing": _unclaimed("no status file", "The run would crash, or treat a missing report as success."),
     "status-torn": Fault(
         "an incomplete status file, then a complete one",
         "A report that is read while Claude writes it would end the run or be lost.",
@@ -80,14 +82,7 @@ FAULTS = {
         ([INIT, {"status": {"complete": "true"}}, RESULT], done()),
         TWICE,
     ),
-    "status-stale": Fault(
-        "a claim of completion from last week",
-        "A new run would end at once.",
-        (silent(),),
-        USED_UP,
-        flags=("-m", "2"),
-        prepare=_stale,
-    ),
+    "status-stale": _unclaimed("a claim of completion from last week", "A new run would end at once.", prepare=_stale),
     "status-replaced": Fault(
         "a report that is replaced, removed and written again",
         "The final report of an iteration would be lost.",
@@ -99,20 +94,13 @@ FAULTS = {
         ([INIT, COMPLETE, {"sleep": 0.2}, {"remove": ".status.json"}, RESULT], done()),
         TWICE,
     ),
-    "status-folder": Fault(
+    "status-folder": _unclaimed(
         "a folder in place of the status file",
         "A mistake of the model would crash the runner.",
-        ([INIT, _writes("x", ".status.json/x"), RESULT],),
-        USED_UP,
-        flags=("-m", "2"),
+        _writes("x", ".status.json/x"),
     ),
-    "status-link": Fault(
-        "a link to an old claim in another folder",
-        "A stale claim would end the task.",
-        (silent(),),
-        USED_UP,
-        flags=("-m", "2"),
-        prepare=_linked,
+    "status-link": _unclaimed(
+        "a link to an old claim in another folder", "A stale claim would end the task.", prepare=_linked
     ),
     "status-dead-link": Fault(
         "a link to a missing file",

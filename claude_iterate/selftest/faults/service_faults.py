@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from claude_iterate.selftest.harness import expectations
 from claude_iterate.selftest.harness.fault import Expected, Fault
-from claude_iterate.selftest.harness.script_steps import (
-    INIT,
-    UNFINISHED,
-    Step,
-    Steps,
-    api_error,
-    done,
-    more,
-    said,
-    silent,
-)
+from claude_iterate.selftest.harness.script_steps import INIT, UNFINISHED, Step, api_error, done, more, said, silent
 
 FAILED = Expected("agent_failed", 1, ("auth",))
 AGAIN = Expected(outcomes=("transient", "ok"))
 SOON = {"limits.max_wait": "1s"}
 
 
-def _passes(fault: str, call: Steps) -> Fault:
+def _passes(fault: str, call: list[Step]) -> Fault:
     """A temporary failure: the run repeats the same iteration and counts no failure."""
     return Fault(
         fault,
