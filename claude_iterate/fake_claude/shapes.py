@@ -33,12 +33,7 @@ def assistant(block: Document, model: str, message: str, request: str) -> Docume
     usage = {"input_tokens": INPUT_TOKENS, "cache_read_input_tokens": 0, "output_tokens": 1}
     content = {"id": message, "type": "message", "role": "assistant", "model": model, "content": [block]}
     ending = {"stop_reason": None, "stop_sequence": None, "usage": usage, "context_management": None}
-    return {
-        "type": "assistant",
-        "message": {**content, **ending},
-        "parent_tool_use_id": None,
-        "request_id": request,
-    }
+    return {"type": "assistant", "message": content | ending, "parent_tool_use_id": None, "request_id": request}
 
 
 def user(block: Document, now: str) -> Document:

@@ -8,10 +8,8 @@ from claude_iterate.selftest.harness.script_steps import HANG, INIT, LEFT, done,
 
 _LEFTOVERS = "Claude and its tools would keep working, unnoticed, after the run ended."
 _FIXED = {"verification.checks": ["test -e claude-iterate/workspaces/my-task/fixed"]}
-_RED = {"verification.checks": ["false"]}
 _CRASH = [{"exit": 3}]
 _AT_WORK = [LEFT, said("I started a process")]
-_REVIEW = [{"work": True}]
 
 FAULTS = {
     "killed-in-iteration": Fault(
@@ -94,7 +92,7 @@ FAULTS = {
         "A task that cannot be proven would never end.",
         (done(), [INIT, HANG], done()),
         Expected("verification_failed", 1, ("ok", "ok")),
-        settings=_RED,
+        settings={"verification.checks": ["false"]},
         intervention=interventions.killed("SessionOpened", 2),
         checks=(expectations.numbers(1, 2), expectations.has("VerificationFinished", 1, claim=2)),
     ),
@@ -109,7 +107,7 @@ FAULTS = {
     "killed-while-a-review-waits": Fault(
         "kill -9 while a review waits for a limit, then `run` again",
         "The review would start before the limit resets, or the claim would be counted twice.",
-        (done(), usage_limit("You've hit your session limit", 4), _REVIEW),
+        (done(), usage_limit("You've hit your session limit", 4), [{"work": True}]),
         flags=("--verify",),
         intervention=interventions.killed("WaitStarted"),
         checks=(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from claude_iterate.selftest.harness import expectations
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
-from claude_iterate.selftest.harness.script_steps import COMPLETE, INIT, RESULT, UNFINISHED, Step, done, more, silent
+from claude_iterate.selftest.harness.script_steps import COMPLETE, UNFINISHED, Step, done, more, silent
 
 TWICE = Expected(outcomes=("ok", "ok"))
 _CLAIM = json.dumps({"complete": True, "summary": "of last week"})
@@ -43,55 +43,41 @@ FAULTS = {
     "status-torn": Fault(
         "an incomplete status file, then a complete one",
         "A report that is read while Claude writes it would end the run or be lost.",
-        ([INIT, _writes('{"complete": tr'), RESULT], done()),
+        (silent(_writes('{"complete": tr')), done()),
         TWICE,
     ),
     "status-completed-later": Fault(
         "an incomplete status file that is completed a moment later",
         "A claim would be lost because the run read it too early.",
-        (
-            [
-                INIT,
-                _writes('{"complete": tr'),
-                {"sleep": 0.3},
-                {"append": {"path": ".status.json", "text": "ue}"}},
-                RESULT,
-            ],
-        ),
+        (silent(_writes('{"complete": tr'), {"sleep": 0.3}, {"append": {"path": ".status.json", "text": "ue}"}}),),
     ),
     "status-huge": Fault(
         "a status file of 2 MB",
         "A mistake of the model would fill the memory or end the run.",
-        ([INIT, _writes('{"complete": true, "notes": "' + "x" * 2_000_000 + '"}'), RESULT], done()),
+        (silent(_writes('{"complete": true, "notes": "' + "x" * 2_000_000 + '"}')), done()),
         TWICE,
     ),
     "status-wrong-types": Fault(
         "wrong types in every optional field",
         "A finished task would never end because of a mistake in its report.",
-        (
-            [
-                INIT,
-                {"status": {"complete": True, "progress": "9 of 9", "worked": "yes", "summary": 5, "blockers": {}}},
-                RESULT,
-            ],
-        ),
+        (silent({"status": {"complete": True, "progress": "9 of 9", "worked": "yes", "summary": 5, "blockers": {}}}),),
     ),
     "status-untrue-types": Fault(
         "`complete` as a text",
         'The text "false" would end the task.',
-        ([INIT, {"status": {"complete": "true"}}, RESULT], done()),
+        (silent({"status": {"complete": "true"}}), done()),
         TWICE,
     ),
     "status-stale": _unclaimed("a claim of completion from last week", "A new run would end at once.", prepare=_stale),
     "status-replaced": Fault(
         "a report that is replaced, removed and written again",
         "The final report of an iteration would be lost.",
-        ([INIT, UNFINISHED, {"remove": ".status.json"}, UNFINISHED, _writes(_CLAIM), COMPLETE, RESULT],),
+        (done(UNFINISHED, {"remove": ".status.json"}, UNFINISHED, _writes(_CLAIM)),),
     ),
     "status-removed": Fault(
         "a claim that Claude withdraws by removing the file",
         "A withdrawn claim would end the task.",
-        ([INIT, COMPLETE, {"sleep": 0.2}, {"remove": ".status.json"}, RESULT], done()),
+        (silent(COMPLETE, {"sleep": 0.2}, {"remove": ".status.json"}), done()),
         TWICE,
     ),
     "status-folder": _unclaimed(

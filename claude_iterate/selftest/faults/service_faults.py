@@ -25,12 +25,7 @@ def _passes(fault: str, call: list[Step]) -> Fault:
 
 def _denied(*report: Step) -> list[Step]:
     denial = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "npm test"}}
-    return [
-        INIT,
-        said("Denied."),
-        *report,
-        {"result": {"permission_denials": [denial], "total_cost_usd": 0.01}},
-    ]
+    return [INIT, said("Denied."), *report, {"result": {"permission_denials": [denial], "total_cost_usd": 0.01}}]
 
 
 def _failed(subtype: str) -> list[Step]:
