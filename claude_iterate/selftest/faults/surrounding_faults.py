@@ -74,7 +74,7 @@ FAULTS = {
         "an address where nothing listens", webhook_receiver.dead, expectations.says("Notifications to")
     ),
     "webhook-500": _notifying(
-        "a receiver that answers with errors", webhook_receiver.answering(500), expectations.says("Notifications to")
+        "a receiver that answers with errors", webhook_receiver.failing, expectations.says("Notifications to")
     ),
     "two-runs": Fault(
         "a second run in the same workspace",

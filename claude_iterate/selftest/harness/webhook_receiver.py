@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -61,13 +60,9 @@ class Receiver:
         return Handler
 
 
-def answering(status: int) -> Callable[[FaultProject], None]:
-    """A receiver that gives this answer at once."""
-
-    def prepare(project: FaultProject) -> None:
-        _opened(project).usual = status
-
-    return prepare
+def failing(project: FaultProject) -> None:
+    """A receiver that answers with an error at once."""
+    _opened(project).usual = 500
 
 
 def silent(project: FaultProject) -> None:
