@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from claude_iterate.selftest.harness.webhook_receiver import Receiver
 from claude_iterate.system import signals
+from tests.recording_receiver import Receiver
 
 
 def pytest_configure() -> None:

@@ -59,5 +59,5 @@ class Awake:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_PATIENCE)
         # Also when it ended in time: it may have been killed alone.
-        signals.send_group(self._process.pid, signal.SIGKILL)
+        signals.send(self._process.pid, signal.SIGKILL, group=True)
         self._process.wait()

@@ -74,12 +74,18 @@ def _answer(argv: list[str], log: CallLog) -> int:
         number = claim(state)
         record(state, number, argv, stdin, os.environ)
     stream = Stream(arguments, _pace())
-    if not arguments.headless:
-        return _converse(stream, workspace, number)
     try:
-        return _perform(stream, workspace, number, lambda: work(stream, workspace, prompt))
-    except KeyboardInterrupt:
-        stream.interrupted()
+        return _perform(
+            stream,
+            workspace,
+            number,
+            lambda: work(stream, workspace, prompt) if arguments.headless else _talk(workspace),
+        )
+    except KeyboardInterrupt:  # also in a conversation it is not a failure
+        if arguments.headless:
+            stream.interrupted()
+        else:
+            put(b"(built-in fake Claude) You pressed Ctrl-C, so I leave.\n")
         return 0
 
 
@@ -97,17 +103,8 @@ def _perform(stream: Stream, workspace: Path | None, number: int, usual: Callabl
     return 1 if stream.failed else 0
 
 
-def _converse(stream: Stream, workspace: Path | None, number: int) -> int:
-    """Without `-p` Claude Code opens a conversation; Ctrl-C ends it and is not a failure."""
-    try:
-        return _perform(stream, workspace, number, lambda: _talk(workspace))
-    except KeyboardInterrupt:
-        put(b"(built-in fake Claude) You pressed Ctrl-C, so I leave.\n")
-        return 0
-
-
 def _talk(workspace: Path | None) -> None:
-    """Write sample instructions if there are none."""
+    """Without `-p` Claude Code opens a conversation. The fake writes sample instructions if there are none."""
     if workspace is not None and workspace.is_dir() and sample_instructions(workspace):
         put(f"(built-in fake Claude) I wrote sample instructions: {workspace / 'INSTRUCTIONS.md'}\n".encode())
     else:

@@ -8,53 +8,18 @@ from __future__ import annotations
 from collections import deque
 from pathlib import Path
 
-FLAGS = frozenset(
-    {
-        "--version",
-        "--print",
-        "--verbose",
-        "--continue",
-        "--no-session-persistence",
-        "--dangerously-skip-permissions",
-        "--include-partial-messages",
-        "--include-hook-events",
-        "--fork-session",
-        "--bare",
-        "--debug",
-    }
-)
-VALUES = frozenset(
-    {
-        "--output-format",
-        "--input-format",
-        "--append-system-prompt",
-        "--append-system-prompt-file",
-        "--system-prompt",
-        "--system-prompt-file",
-        "--model",
-        "--fallback-model",
-        "--max-turns",
-        "--max-budget-usd",
-        "--permission-mode",
-        "--session-id",
-        "--resume",
-        "--settings",
-        "--json-schema",
-        "--agents",
-        "--effort",
-    }
-)
-VARIADIC = frozenset(
-    {
-        "--allowedTools",
-        "--allowed-tools",
-        "--disallowedTools",
-        "--disallowed-tools",
-        "--tools",
-        "--add-dir",
-        "--mcp-config",
-    }
-)
+_OPTIONS = """
+--version --print --verbose --continue --no-session-persistence --dangerously-skip-permissions
+--include-partial-messages --include-hook-events --fork-session --bare --debug
+
+--output-format --input-format --append-system-prompt --append-system-prompt-file --system-prompt --system-prompt-file
+--model --fallback-model --max-turns --max-budget-usd --permission-mode --session-id --resume --settings --json-schema
+--agents --effort
+
+--allowedTools --allowed-tools --disallowedTools --disallowed-tools --tools --add-dir --mcp-config
+"""
+FLAGS, VALUES, VARIADIC = (frozenset(options.split()) for options in _OPTIONS.split("\n\n"))
+"""Options without a value, with one value, and with every word up to the next option."""
 ALIASES = {"-p": "--print", "-v": "--version", "-c": "--continue", "-r": "--resume", "-d": "--debug"}
 FORMATS = ("text", "json", "stream-json")
 

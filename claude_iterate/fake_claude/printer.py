@@ -14,10 +14,7 @@ import ndjson
 
 from claude_iterate.fake_claude import shapes
 from claude_iterate.fake_claude.arguments import Arguments
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from claude_iterate.fake_claude.shapes import Document
 
 VERSION = "0.0.0"
 MODEL = "claude-fake-0"
@@ -64,14 +61,14 @@ class Stream:
         self._pace = pace
         self._turns = 0
         self._began = time.monotonic()
-        self._kept: list[dict[str, Any]] = []
+        self._kept: list[Document] = []
         self._printer = ndjson.writer(_Output(), ensure_ascii=False, separators=(",", ":"))
 
-    def line(self, event: Any) -> None:
+    def line(self, event: object) -> None:
         """Print anything as one line of JSON, whatever the format."""
         self._printer.writerow(event)
 
-    def send(self, event: dict[str, Any]) -> None:
+    def send(self, event: Document) -> None:
         """One event, with the ids that all events have."""
         if self._pace > 0:
             time.sleep(self._pace)
@@ -81,7 +78,7 @@ class Stream:
         else:
             self._kept.append(event)
 
-    def init(self, **overrides: Any) -> None:
+    def init(self, **overrides: object) -> None:
         """The event that opens a session."""
         mode = self.arguments.values.get("--permission-mode", "default")
         if "--dangerously-skip-permissions" in self.arguments.flags:
@@ -93,21 +90,21 @@ class Stream:
         self.last_text = text
         self._assistant({"type": "text", "text": text})
 
-    def call(self, name: str, given: dict[str, Any]) -> str:
+    def call(self, name: str, given: Document) -> str:
         """The model uses a tool; the id ties the answer to it."""
         identity = fresh_id("toolu_")
         self._assistant({"type": "tool_use", "name": name, "input": given, "id": identity})
         return identity
 
-    def answer(self, identity: str, text: str, facts: Any, is_error: bool = False) -> None:
+    def answer(self, identity: str, text: str, facts: object, is_error: bool = False) -> None:
         """The tool's result. `facts` is an object on success and, as in Claude Code, a string on an error."""
-        block: dict[str, Any] = {"tool_use_id": identity, "type": "tool_result", "content": text}
+        block: Document = {"tool_use_id": identity, "type": "tool_result", "content": text}
         if is_error:
             block["is_error"] = True
         event = shapes.user(block, timestamp())
         self.send({**event, "tool_use_result": f"Error: {text}" if is_error else facts})
 
-    def result(self, **overrides: Any) -> None:
+    def result(self, **overrides: object) -> None:
         """The result event. In text and json format it is all that is printed."""
         elapsed = int((time.monotonic() - self._began) * 1000)
         event = {**shapes.result(self.last_text, self.model, self._turns, elapsed), **overrides}
@@ -135,6 +132,6 @@ class Stream:
             terminal_reason="aborted_tools",
         )
 
-    def _assistant(self, block: dict[str, Any]) -> None:
+    def _assistant(self, block: Document) -> None:
         self._turns += 1
         self.send(shapes.assistant(block, self.model, fresh_id("msg_"), fresh_id("req_")))

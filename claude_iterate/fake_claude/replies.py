@@ -30,10 +30,7 @@ All items are done and all tests pass.
 
 def other_purpose(prompt: str) -> Callable[[Stream, Path, str], None] | None:
     """What to do for a prompt that is not an iteration; None for an iteration."""
-    for words, purpose in _PURPOSES.items():
-        if prompt.startswith(words):
-            return purpose
-    return None
+    return next((purpose for words, purpose in _PURPOSES.items() if prompt.startswith(words)), None)
 
 
 def sample_instructions(workspace: Path, goal: str = "") -> bool:

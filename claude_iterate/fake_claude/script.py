@@ -11,11 +11,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from claude_iterate.fake_claude.shapes import Document
 from claude_iterate.fake_claude.tools import replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
 
@@ -67,7 +64,7 @@ def record(state: Path, number: int, argv: list[str], stdin: bytes, environ: Map
     replace(state / f"call-{number:04d}.json", json.dumps(arrived, indent=1).encode("utf-8", "replace"))
 
 
-def steps_for(script: Path, number: int, verbs: frozenset[str]) -> list[tuple[str, Any]] | None:
+def steps_for(script: Path, number: int, verbs: frozenset[str]) -> list[tuple[str, object]] | None:
     """The steps of call `number`, each a verb and its value; None when the call has to work as usual."""
     try:
         document = json.loads(script.read_bytes())
@@ -82,7 +79,7 @@ def steps_for(script: Path, number: int, verbs: frozenset[str]) -> list[tuple[st
     return scripted[-1] if scripted and after == "repeat" else None
 
 
-def _step(step: dict[str, Any], verbs: frozenset[str]) -> tuple[str, Any]:
+def _step(step: Document, verbs: frozenset[str]) -> tuple[str, object]:
     if len(step) != 1:
         raise ScriptProblem(f"a step has exactly one verb: {json.dumps(step)}")
     ((verb, value),) = step.items()

@@ -9,13 +9,7 @@ import re
 
 HEADING = "## Steps of the built-in fake Claude"
 MOST = 20
-MADE_UP = [
-    "Read the instructions",
-    "Look at the project",
-    "Make the change",
-    "Check the change",
-    "Tidy up",
-]
+MADE_UP = ["Read the instructions", "Look at the project", "Make the change", "Check the change", "Tidy up"]
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _BOX = re.compile(r"- \[([ x])\] (.*)")
 _RUN = re.compile(r"<!-- run (.*) -->")

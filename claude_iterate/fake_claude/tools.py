@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from claude_iterate.fake_claude.printer import Stream
+from claude_iterate.fake_claude.shapes import Document
 
 
 def load(path: Path) -> str | None:
@@ -42,39 +43,35 @@ def read(stream: Stream, path: Path) -> str | None:
     return text
 
 
-def write(stream: Stream, path: Path, text: str) -> bool:
+def write(stream: Stream, path: Path, text: str) -> None:
     """Write a file whole."""
-    identity = stream.call("Write", {"file_path": str(path), "content": text})
     before = load(path)
-    try:
-        replace(path, text.encode("utf-8", "surrogateescape"))
-    except OSError as problem:
-        stream.answer(identity, f"{problem.strerror}, open '{path}'", None, True)
-        return False
-    created = f"File created successfully at: {path}"
-    message = created if before is None else f"The file {path} has been updated successfully."
     facts = {"type": "create" if before is None else "update", "filePath": str(path), "content": text}
-    stream.answer(identity, message, {**facts, "structuredPatch": [], "originalFile": before, "userModified": False})
-    return True
+    more: Document = {"structuredPatch": [], "originalFile": before, "userModified": False}
+    created = f"File created successfully at: {path}" if before is None else ""
+    _save(stream, "Write", {"file_path": str(path), "content": text}, text, {**facts, **more}, created)
 
 
-def edit(stream: Stream, path: Path, old: str, new: str, text: str) -> bool:
+def edit(stream: Stream, path: Path, old: str, new: str, text: str) -> None:
     """Replace one line by another. The caller gives the whole new text: it knows which of two equal lines is it."""
     given = {"replace_all": False, "file_path": str(path), "old_string": old, "new_string": new}
-    identity = stream.call("Edit", given)
     before = load(path) or ""
-    try:
-        replace(path, text.encode("utf-8", "surrogateescape"))
-    except OSError as problem:
-        stream.answer(identity, f"{problem.strerror}, open '{path}'", None, True)
-        return False
     start = before.partition(old)[0].count("\n") + 1
     patch = {"oldStart": start, "oldLines": 1, "newStart": start, "newLines": 1, "lines": [f"-{old}", f"+{new}"]}
     facts = {"filePath": str(path), "oldString": old, "newString": new, "originalFile": before}
     switches = {"userModified": False, "replaceAll": False}
-    message = f"The file {path} has been updated successfully."
-    stream.answer(identity, message, {**facts, **switches, "structuredPatch": [patch]})
-    return True
+    _save(stream, "Edit", given, text, {**facts, **switches, "structuredPatch": [patch]})
+
+
+def _save(stream: Stream, tool: str, given: Document, text: str, facts: Document, done: str = "") -> None:
+    identity = stream.call(tool, given)
+    path = Path(given["file_path"])
+    try:
+        replace(path, text.encode("utf-8", "surrogateescape"))
+    except OSError as problem:
+        stream.answer(identity, f"{problem.strerror}, open '{path}'", None, True)
+    else:
+        stream.answer(identity, done or f"The file {path} has been updated successfully.", facts)
 
 
 def echo(stream: Stream, text: str) -> None:

@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from claude_iterate.fake_claude import grandchildren, tools
+from claude_iterate.fake_claude import tools
 from claude_iterate.fake_claude.printer import Stream, put
 from claude_iterate.fake_claude.script import ScriptProblem
+from claude_iterate.fake_claude.shapes import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Call:
         return (self.workspace or Path.cwd()) / name
 
 
-def perform(call: Call, steps: list[tuple[str, Any]]) -> int:
+def perform(call: Call, steps: list[tuple[str, object]]) -> int:
     """Do the steps. Without `exit` the code is that of Claude Code: 1 after a result with an error, else 0."""
     for verb, value in steps:
         try:
@@ -50,7 +51,7 @@ def perform(call: Call, steps: list[tuple[str, Any]]) -> int:
     return 1 if call.stream.failed else 0
 
 
-def _write(call: Call, value: dict[str, Any]) -> None:
+def _write(call: Call, value: Document) -> None:
     path = call.path(value["path"])
     path.parent.mkdir(parents=True, exist_ok=True)
     if value.get("in_place"):
@@ -59,22 +60,14 @@ def _write(call: Call, value: dict[str, Any]) -> None:
         tools.replace(path, _content(value))
 
 
-def _append(call: Call, value: dict[str, Any]) -> None:
+def _append(call: Call, value: Document) -> None:
     with call.path(value["path"]).open("ab") as file:
         file.write(_content(value))
 
 
-def _content(value: dict[str, Any]) -> bytes:
+def _content(value: Document) -> bytes:
     """The text to write, or with `base64` any bytes."""
     return base64.b64decode(value["base64"]) if "base64" in value else str(value["text"]).encode()
-
-
-def _status(call: Call, value: Any) -> None:
-    tools.replace(call.path(".status.json"), json.dumps(value, indent=2).encode())
-
-
-def _remove(call: Call, value: str) -> None:
-    call.path(value).unlink(missing_ok=True)
 
 
 def _touch(call: Call, value: str) -> None:
@@ -92,7 +85,7 @@ def _wait_for(call: Call, value: str) -> None:
         time.sleep(0.01)
 
 
-def _tool(call: Call, value: dict[str, Any]) -> None:
+def _tool(call: Call, value: Document) -> None:
     is_error = bool(value.get("is_error"))
     text = str(value.get("result", ""))
     identity = call.stream.call(value["name"], value.get("input", {}))
@@ -100,7 +93,7 @@ def _tool(call: Call, value: dict[str, Any]) -> None:
     call.stream.answer(identity, text, value.get("facts", facts), is_error)
 
 
-def _flood(call: Call, value: dict[str, Any]) -> None:
+def _flood(call: Call, value: Document) -> None:
     """Many lines at once: of x, or with `events` of valid events that carry as much text."""
     lines, size = int(value["lines"]), int(value["bytes"])
     if value.get("events"):
@@ -114,15 +107,7 @@ def _flood(call: Call, value: dict[str, Any]) -> None:
         put(line * min(batch, lines - done), descriptor)
 
 
-def _result(call: Call, value: dict[str, Any]) -> None:
-    call.stream.result(**value)
-
-
-def _init(call: Call, value: dict[str, Any]) -> None:
-    call.stream.init(**value)
-
-
-def _rejected(call: Call, value: dict[str, Any]) -> None:
+def _rejected(call: Call, value: Document) -> None:
     """A usage window that is used up and opens again in so many seconds: the moment is known only now."""
     moment = round(time.time() + value["seconds"])
     info = {"status": "rejected", "resetsAt": moment, "rateLimitType": value["window"], "isUsingOverage": False}
@@ -132,6 +117,33 @@ def _rejected(call: Call, value: dict[str, Any]) -> None:
 def _ignore(_call: Call, value: list[str]) -> None:
     for name in value:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+
+def _leave_behind(call: Call, value: Document) -> None:
+    """Start a `sleep` and do not wait for it, as tools of Claude Code do: in its own session, holding stdout, without
+    the run's id. It ignores the signals that this process ignores."""
+    import shutil
+    import subprocess
+
+    program = shutil.which("sleep") or "/bin/sleep"
+    argv = [program, str(value.get("seconds", 300))]
+    if value.get("orphan"):
+        # Its parent, a shell, ends at once, so that another process adopts it.
+        argv = ["/bin/sh", "-c", '"$0" "$1" & echo $! > "$2"', *argv, str(call.path(value["pidfile"]))]
+    sleeper = subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=None if value.get("hold_stdout") else subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={} if value.get("clear_environment") else dict(os.environ),
+        start_new_session=bool(value.get("own_session")),
+    )
+    if value.get("orphan"):
+        sleeper.wait()
+    elif "pidfile" in value:
+        pidfile = call.path(value["pidfile"])
+        pidfile.parent.mkdir(parents=True, exist_ok=True)
+        tools.replace(pidfile, str(sleeper.pid).encode())
 
 
 def _hang(_call: Call, _value: Any) -> int:
@@ -159,21 +171,21 @@ VERBS: dict[str, Callable[[Call, Any], int | None]] = {
     "raw_base64": lambda _call, value: put(base64.b64decode(value)),
     "fixture": lambda _call, value: put(Path(value).read_bytes()),
     "stderr": lambda _call, value: put(value.encode(), 2),
-    "status": _status,
+    "status": lambda call, value: tools.replace(call.path(".status.json"), json.dumps(value, indent=2).encode()),
     "write": _write,
     "append": _append,
-    "remove": _remove,
+    "remove": lambda call, value: call.path(value).unlink(missing_ok=True),
     "sleep": lambda _call, value: time.sleep(value),
     "wait_for": _wait_for,
     "touch": _touch,
     "ignore": _ignore,
-    "grandchild": lambda call, value: grandchildren.leave_behind(value, call.path),
+    "grandchild": _leave_behind,
     "flood": _flood,
     "long_line": lambda call, value: call.stream.say("x" * int(value)),
     "tool": _tool,
-    "init": _init,
+    "init": lambda call, value: call.stream.init(**value),
     "rejected": _rejected,
-    "result": _result,
+    "result": lambda call, value: call.stream.result(**value),
     "work": lambda call, _value: call.work(),
     "exit": lambda _call, value: int(value),
     "kill_self": _kill_self,

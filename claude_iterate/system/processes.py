@@ -26,16 +26,13 @@ _PR_SET_CHILD_SUBREAPER = 36
 _F_SETPIPE_SZ = 1031
 
 
-def become_subreaper() -> bool:
+def become_subreaper() -> None:
     """Let orphans of our children become our children, so that we can find them all (Linux)."""
-    if not LINUX:
-        return False
-    import ctypes
+    if LINUX:
+        import ctypes
 
-    try:
-        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
-    except (OSError, AttributeError):
-        return False
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 class ExitNotice(NamedTuple):

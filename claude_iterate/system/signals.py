@@ -10,18 +10,10 @@ from collections.abc import Callable
 _STOP = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
-def send(pid: int, number: int) -> bool:
-    """Signal one process; False when it is gone or not ours."""
+def send(pid: int, number: int, group: bool = False) -> bool:
+    """Signal one process, or the process group that it leads; False when it is gone or not ours."""
     with contextlib.suppress(OSError):
-        os.kill(pid, number)
-        return True
-    return False
-
-
-def send_group(pid: int, number: int) -> bool:
-    """Signal the process group that this process leads; False when it is gone or not ours."""
-    with contextlib.suppress(OSError):
-        os.killpg(pid, number)
+        (os.killpg if group else os.kill)(pid, number)
         return True
     return False
 

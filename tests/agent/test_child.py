@@ -58,4 +58,8 @@ def test_a_flood_waits_in_the_pipe(tmp_path: Path) -> None:
         assert said.empty()
     finally:
         process.signal(9)
-        process.abandon()
+    for batch in batches[1:]:
+        batch.done()
+    while not isinstance(message := said.get(timeout=30), Exited):
+        if isinstance(message, Printed):
+            message.done()

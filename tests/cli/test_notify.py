@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.selftest.harness.webhook_receiver import Receiver
 from claude_iterate.workspace.lifecycle.project import Project
+from tests.recording_receiver import Receiver
 
 
 def test_it_arrives(typed: Any, receiver: Receiver) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.selftest.harness.webhook_receiver import Receiver
 from tests.e2e.conftest import until
+from tests.recording_receiver import Receiver
 
 DONE = {"complete": True, "progress": {"completed": 4, "total": 4}, "summary": "all done"}
 FINISH: list[dict[str, Any]] = [{"init": {}}, {"status": DONE}, {"result": {}}]

@@ -75,8 +75,8 @@ def stumbling(project: FaultProject, _done: Done) -> str:
 
 def test_a_fault_fails_for_every_check_that_does_not_hold(tmp_path: Path) -> None:
     """An unexpected end, a complaint, and a check that finds nothing to inspect: each is a problem of its own."""
-    fault = Fault("f", "what", "danger", (done(),), Expected("blocked", 1, ()), (complaining, stumbling))
-    result = run_fault(fault, tmp_path / "fault")
+    fault = Fault("what", "danger", (done(),), Expected("blocked", 1, ()), (complaining, stumbling))
+    result = run_fault("f", fault, tmp_path / "fault")
     assert result.state == "failed"
     assert result.problems == (
         "expected blocked (1), got completed (0): ok",
@@ -88,12 +88,12 @@ def test_a_fault_fails_for_every_check_that_does_not_hold(tmp_path: Path) -> Non
 
 def test_a_fault_that_cannot_be_run_here_is_skipped(tmp_path: Path) -> None:
     """With the reason, and without a project."""
-    fault = Fault("f", "what", "danger", (), impossible=lambda: "not on this computer")
-    result = run_fault(fault, tmp_path / "fault")
+    fault = Fault("what", "danger", (), impossible=lambda: "not on this computer")
+    result = run_fault("f", fault, tmp_path / "fault")
     assert (result.state, result.problems) == ("skipped", ("not on this computer",))
     assert not (tmp_path / "fault").exists()
 
 
 def test_every_fault_checks_an_end() -> None:
     """No fault expects nothing: it names a reason, or the exit code of a run that never began."""
-    assert [fault.name for fault in FAULTS if not fault.expected.reason and fault.expected.code == 0] == []
+    assert [name for name, fault in FAULTS.items() if not fault.expected.reason and fault.expected.code == 0] == []

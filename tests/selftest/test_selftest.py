@@ -7,10 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
+from claude_iterate.selftest import faults
+from claude_iterate.selftest.faults import fault_table
 from claude_iterate.selftest.faults.fault_table import FAULTS
 from claude_iterate.selftest.harness.fault import Fault
 from claude_iterate.selftest.harness.fault_runner import run_fault
@@ -24,8 +28,9 @@ from claude_iterate.cli.boundary import main
 from claude_iterate.selftest.faults import fault_table
 from claude_iterate.selftest.harness.fault import Expected
 
-(one,) = (fault for fault in fault_table.FAULTS if fault.name == "http-401")
-fault_table.FAULTS = (replace(one, expected=Expected("blocked", 1, ("ok",))), fault_table.FAULTS[0])
+name, first = next(iter(fault_table.FAULTS.items()))
+wrong = replace(fault_table.FAULTS["http-401"], expected=Expected("blocked", 1, ("ok",)))
+fault_table.FAULTS = {"http-401": wrong, name: first}
 raise SystemExit(main(["selftest"]))
 """
 
@@ -46,10 +51,10 @@ def selftest(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     return called(folder, "-m", "claude_iterate", "selftest", *flags)
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_the_fault_is_survived(fault: Fault, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "fault"), FAULTS.items(), ids=FAULTS)
+def test_the_fault_is_survived(name: str, fault: Fault, tmp_path: Path) -> None:
     """It ends for the expected reason, with the expected code, and leaves nothing behind."""
-    result = run_fault(fault, tmp_path / "fault")
+    result = run_fault(name, fault, tmp_path / "fault")
     if result.state == "skipped":
         pytest.skip(result.problems[0])
     assert result.problems == ()
@@ -57,9 +62,9 @@ def test_the_fault_is_survived(fault: Fault, tmp_path: Path) -> None:
 
 def test_names_are_unique_and_every_fault_says_what_it_means() -> None:
     """Names are what people type after `--only`."""
-    names = [fault.name for fault in FAULTS]
-    assert len(set(names)) == len(names)
-    assert [fault.name for fault in FAULTS if not (fault.what and fault.danger)] == []
+    tables = [import_module(f"{faults.__name__}.{table.name}") for table in iter_modules(faults.__path__)]
+    assert len(FAULTS) == sum(len(table.FAULTS) for table in tables if table is not fault_table)
+    assert [name for name, fault in FAULTS.items() if not (fault.what and fault.danger)] == []
 
 
 def test_list_names_every_fault_and_runs_none(tmp_path: Path) -> None:
@@ -68,7 +73,7 @@ def test_list_names_every_fault_and_runs_none(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == len(FAULTS) + 1
     listed = json.loads(selftest(tmp_path, "--list", "--json").stdout)["faults"]
-    assert [row["name"] for row in listed] == [fault.name for fault in FAULTS]
+    assert [row["name"] for row in listed] == list(FAULTS)
     assert list(tmp_path.iterdir()) == []
 
 

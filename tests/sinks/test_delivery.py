@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.settings.declared import NotifySettings
-from claude_iterate.selftest.harness.webhook_receiver import Receiver
 from claude_iterate.sinks.notifications.delivery import Answer, Delivery
 from claude_iterate.sinks.notifications.notices import Notice
+from tests.recording_receiver import Receiver
 
 NOTICE = Notice("completion", "Task Complete", "done")
 

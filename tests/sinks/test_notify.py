@@ -21,8 +21,8 @@ from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import Settings, build
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce
-from claude_iterate.selftest.harness.webhook_receiver import Received, Receiver
 from claude_iterate.sinks.notifications.notification_sink import CAPACITY, Notifier, is_wanted
+from tests.recording_receiver import Received, Receiver
 
 OK = Outcome("ok")
 DONE = Status(complete=True, summary="all done")

@@ -5,7 +5,6 @@ So a missing, broken or hanging Claude is noticed before anything is written.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import signal
@@ -18,7 +17,7 @@ from typing import IO, NamedTuple
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import temporary_files
+from claude_iterate.system import signals, temporary_files
 
 PATIENCE = 10.0
 _REINSTALL = "Reinstall Claude Code, or set `claude.command`."
@@ -99,8 +98,7 @@ def _call(command: Command, root: Path, files: tuple[IO[bytes], IO[bytes]], pati
     except subprocess.TimeoutExpired:
         return None
     finally:
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
+        signals.send(process.pid, signal.SIGKILL, group=True)
         process.wait()
 
 

@@ -78,7 +78,7 @@ class ChildProcess:
     def signal(self, number: int, group: bool = False) -> None:
         """Signal the process, or everything in its process group. No effect when it has ended."""
         if self._process.returncode is None:
-            (signals.send_group if group else signals.send)(self.pid, number)
+            signals.send(self.pid, number, group)
 
     def abandon(self) -> None:
         """Stop draining: the process has ended, and an unknown process holds its pipes."""
@@ -111,17 +111,13 @@ class ChildProcess:
 
     def _give_up(self, error: Exception) -> None:
         """We cannot read the output any more: end the process, and say why."""
-        signals.send_group(self.pid, signal.SIGKILL)
-        code = self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            with contextlib.suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
+        with contextlib.suppress(OSError), self._process:  # then its pipes are closed, and it has ended
+            signals.send(self.pid, signal.SIGKILL, group=True)
         why = f"claude-iterate cannot read the output of {self._label}: {error!r}"
         self._post(Printed(self.pid, "stderr", [why.encode()], lambda: None))
         for name in ("stdout", "stderr"):
             self._post(StreamEnded(self.pid, name))
-        self._post(Exited(self.pid, code))
+        self._post(Exited(self.pid, self._process.returncode))
 
     def _attend(self) -> None:
         """Feed, drain and await the exit, in one thread."""

@@ -42,11 +42,8 @@ class Guardian:
     def __init__(self, run: str, environ: Mapping[str, str]) -> None:
         import subprocess
 
-        package = str(Path(__file__).parents[3])
-        code = (
-            f"import sys; sys.path.insert(0, {package!r}); from claude_iterate.agent.processes.guardian import end_run"
-        )
-        code += f"; end_run({run!r}, sys.argv[1:])"
+        found = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})"
+        code = f"{found}; from {__name__} import end_run; end_run({run!r}, sys.argv[1:])"
         clean_up = shlex.join([sys.executable, "-I", "-S", "-c", code])
         read_end, self._write_end = os.pipe()
         try:

@@ -21,6 +21,7 @@ def read_result(document: dict[str, Any], used: int = 0) -> ResultReported:
     subtype = word(document.get("subtype"))
     is_error = document.get("is_error")
     cost = _cost(document)
+    turns = whole(document.get("num_turns"))
     return ResultReported(
         subtype=subtype,
         is_error=is_error if isinstance(is_error, bool) else subtype != "success",
@@ -28,7 +29,7 @@ def read_result(document: dict[str, Any], used: int = 0) -> ResultReported:
         errors=texts(document.get("errors")),
         api_error_status=whole(document.get("api_error_status")) or None,
         session=word(document.get("session_id")),
-        turns=_turns(document.get("num_turns")),
+        turns=turns if 0 <= turns <= _MOST_TURNS else 0,
         cost_usd=cost or 0.0,
         tokens=_tokens(document),
         denials=_denials(document.get("permission_denials")),
@@ -37,14 +38,18 @@ def read_result(document: dict[str, Any], used: int = 0) -> ResultReported:
     )
 
 
+def _models(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """What each model used."""
+    models = document.get("modelUsage")
+    return [row for row in models.values() if isinstance(row, dict)] if isinstance(models, dict) else []
+
+
 def _cost(document: dict[str, Any]) -> float | None:
     """What the process cost so far, from the sum or, if that makes no sense, from its parts; None when unknown."""
     total = _price(document.get("total_cost_usd"))
     if total is not None:
         return total
-    models = document.get("modelUsage")
-    rows = models.values() if isinstance(models, dict) else ()
-    parts = [part for row in rows if isinstance(row, dict) and (part := _price(row.get("costUSD"))) is not None]
+    parts = [part for row in _models(document) if (part := _price(row.get("costUSD"))) is not None]
     return sum(parts) if parts else None
 
 
@@ -73,9 +78,7 @@ def _tokens(document: dict[str, Any]) -> Tokens:
 
 def _context(document: dict[str, Any], used: int) -> float | None:
     """How full the context was at the end, from 0 to 1: the last request's tokens against the model's window."""
-    models = document.get("modelUsage")
-    rows = models.values() if isinstance(models, dict) else ()
-    windows = [whole(row.get("contextWindow")) for row in rows if isinstance(row, dict)]
+    windows = [whole(row.get("contextWindow")) for row in _models(document)]
     return used / max(windows) if used > 0 and windows and max(windows) > 0 else None
 
 
@@ -92,8 +95,3 @@ def _denials(value: Any) -> tuple[Denial, ...]:
 def _detail(given: Any) -> str:
     """What the tool was asked to do, in short."""
     return telling(given)[1][:200] if isinstance(given, dict) else ""
-
-
-def _turns(value: Any) -> int:
-    turns = whole(value)
-    return turns if 0 <= turns <= _MOST_TURNS else 0

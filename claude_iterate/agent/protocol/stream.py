@@ -11,21 +11,8 @@ from typing import Any
 
 from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
 from claude_iterate.agent.protocol.result import read_result
-from claude_iterate.core.events import (
-    AgentNoted,
-    ApiRetried,
-    GarbageSeen,
-    LimitReported,
-    Said,
-    SessionOpened,
-    StreamEvent,
-    TaskEnded,
-    TaskStarted,
-    Thought,
-    Told,
-    ToolAnswered,
-    ToolCalled,
-)
+from claude_iterate.core import events
+from claude_iterate.core.events import StreamEvent
 from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.reports import json_input
 
@@ -55,11 +42,11 @@ class Translator:
         if type(document) is not dict:
             if not line.strip():
                 return []
-            return [GarbageSeen(line[:PREVIEW].decode("utf-8", "replace"), len(line))]
+            return [events.GarbageSeen(line[:PREVIEW].decode("utf-8", "replace"), len(line))]
         kind = document.get("type")
         read = self._kinds.get(kind) if type(kind) is str else None
         if read is None:
-            return [AgentNoted(word(kind) or "unknown", _remark(document))]
+            return [events.AgentNoted(word(kind) or "unknown", _remark(document))]
         return read(document)
 
     def _assistant(self, document: dict[str, Any]) -> list[StreamEvent]:
@@ -71,57 +58,58 @@ class Translator:
         for block in _blocks(document):
             kind = block.get("type")
             if kind == "text":
-                found.append(Said(word(block.get("text")), parent, error))
+                found.append(events.Said(word(block.get("text")), parent, error))
             elif kind == "tool_use" or kind == "server_tool_use":
                 found.append(self._tool_call(block, parent))
             elif kind == "thinking":
-                found.append(Thought(word(block.get("thinking")), parent))
+                found.append(events.Thought(word(block.get("thinking")), parent))
             elif kind == "redacted_thinking":
-                found.append(Thought("(hidden)", parent))
+                found.append(events.Thought("(hidden)", parent))
             else:
-                found.append(AgentNoted(word(kind) or "block", _remark(block)))
+                found.append(events.AgentNoted(word(kind) or "block", _remark(block)))
         return found
 
-    def _tool_call(self, block: dict[str, Any], parent: str) -> ToolCalled:
+    def _tool_call(self, block: dict[str, Any], parent: str) -> events.ToolCalled:
         identity, name, given = word(block.get("id")), word(block.get("name")), block.get("input")
         if len(self._names) >= _REMEMBERED_TOOLS:
             self._names.clear()
         self._names[identity] = name
-        return ToolCalled(identity, name, _table(given if isinstance(given, dict) else {"input": given}), parent)
+        return events.ToolCalled(identity, name, _table(given if isinstance(given, dict) else {"input": given}), parent)
 
     def _user(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
-        facts = document.get("tool_use_result")
+        result = document.get("tool_use_result")
+        facts = _table(result) if isinstance(result, dict) else {}
         found: list[StreamEvent] = []
         for block in _blocks(document):
             if block.get("type") == "tool_result":
                 identity = word(block.get("tool_use_id"))
-                found.append(
-                    ToolAnswered(
-                        identity,
-                        self._names.pop(identity, ""),
-                        text_of(block.get("content")),
-                        block.get("is_error") is True,
-                        _table(facts) if isinstance(facts, dict) else {},
-                        parent,
-                    )
+                name, text, is_error = (
+                    self._names.pop(identity, ""),
+                    text_of(block.get("content")),
+                    block.get("is_error"),
                 )
+                found.append(events.ToolAnswered(identity, name, text, is_error is True, facts, parent))
             else:
-                found.append(Told(text_of([block]), parent))
+                found.append(events.Told(text_of([block]), parent))
         return found
 
     def _system(self, document: dict[str, Any]) -> list[StreamEvent]:
         subtype = word(document.get("subtype"))
         read = _SYSTEM.get(subtype)
-        event = read(document) if read else AgentNoted(subtype or "system", _remark(document))
-        if isinstance(event, TaskStarted):
+        event = read(document) if read else events.AgentNoted(subtype or "system", _remark(document))
+        if isinstance(event, events.TaskStarted):
             self._ended_tasks.discard(event.id)
-        elif isinstance(event, TaskEnded):
+        elif isinstance(event, events.TaskEnded):
             # Claude Code reports an end twice: as an update of the task, then as a notification.
             if event.id in self._ended_tasks:
                 return []
             self._ended_tasks.add(event.id)
         return [event]
+
+
+def _words(document: dict[str, Any], *names: str) -> list[str]:
+    return [word(document.get(name)) for name in names]
 
 
 def _table(values: dict[str, Any]) -> dict[str, Any]:
@@ -153,7 +141,7 @@ def _request_size(document: dict[str, Any]) -> int:
 def _limit(document: dict[str, Any]) -> list[StreamEvent]:
     info = document.get("rate_limit_info")
     if not isinstance(info, dict):
-        return [AgentNoted("rate_limit_event", _remark(document))]
+        return [events.AgentNoted("rate_limit_event", _remark(document))]
     window = word(info.get("rateLimitType"))
     rows = info.get("unifiedWindows")
     # Newer releases report all windows at once, and details of the window in question often only there.
@@ -163,13 +151,13 @@ def _limit(document: dict[str, Any]) -> list[StreamEvent]:
     return [*others, _window(word(info.get("status")), window, info, own)]
 
 
-def _window(status: str, name: str, *rows: dict[str, Any]) -> LimitReported:
+def _window(status: str, name: str, *rows: dict[str, Any]) -> events.LimitReported:
     """A window; its reset and its use come from the first row that has them."""
     resets, used = (
         next((found for row in rows if (found := number(row.get(key))) is not None), None)
         for key in ("resetsAt", "utilization")
     )
-    return LimitReported(status, name, reset_times.in_seconds(resets), used)
+    return events.LimitReported(status, name, reset_times.in_seconds(resets), used)
 
 
 def _session(document: dict[str, Any]) -> StreamEvent:
@@ -179,18 +167,13 @@ def _session(document: dict[str, Any]) -> StreamEvent:
         for server in (servers if isinstance(servers, list) else [])
         if isinstance(server, dict) and server.get("status") not in {"connected", "pending", None}
     ]
-    return SessionOpened(
-        word(document.get("session_id")),
-        word(document.get("model")),
-        word(document.get("claude_code_version")),
-        word(document.get("permissionMode")),
-        (*troubled, *texts(document.get("plugin_errors"))),
-    )
+    session, model, version, mode = _words(document, "session_id", "model", "claude_code_version", "permissionMode")
+    return events.SessionOpened(session, model, version, mode, (*troubled, *texts(document.get("plugin_errors"))))
 
 
 def _retry(document: dict[str, Any]) -> StreamEvent:
     delay = number(document.get("retry_delay_ms"))
-    return ApiRetried(
+    return events.ApiRetried(
         whole(document.get("attempt")),
         whole(document.get("max_retries")),
         (delay or 0.0) / 1000,
@@ -199,30 +182,20 @@ def _retry(document: dict[str, Any]) -> StreamEvent:
     )
 
 
-def _task_started(document: dict[str, Any]) -> StreamEvent:
-    return TaskStarted(
-        word(document.get("task_id")), word(document.get("task_type")), word(document.get("description"))
-    )
-
-
 def _task_updated(document: dict[str, Any]) -> StreamEvent:
     patch = document.get("patch")
     status = word(patch.get("status")) if isinstance(patch, dict) else ""
     if status in {"completed", "failed", "stopped", "killed"}:
-        return TaskEnded(word(document.get("task_id")), status)
-    return AgentNoted("task_updated", status)
-
-
-def _task_notification(document: dict[str, Any]) -> StreamEvent:
-    return TaskEnded(word(document.get("task_id")), word(document.get("status")), word(document.get("summary")))
+        return events.TaskEnded(word(document.get("task_id")), status)
+    return events.AgentNoted("task_updated", status)
 
 
 _SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
     "init": _session,
     "api_retry": _retry,
-    "task_started": _task_started,
+    "task_started": lambda document: events.TaskStarted(*_words(document, "task_id", "task_type", "description")),
     "task_updated": _task_updated,
-    "task_notification": _task_notification,
+    "task_notification": lambda document: events.TaskEnded(*_words(document, "task_id", "status", "summary")),
 }
 
 _NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})

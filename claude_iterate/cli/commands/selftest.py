@@ -49,7 +49,7 @@ def command(only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: b
 
     for pattern in only:
         if not chosen((pattern,)):
-            instead = meant(pattern, [one.name for one in chosen(())])
+            instead = meant(pattern, list(chosen(())))
             raise UsageProblem(f"No fault matches {pattern}.", f"{instead}See: claude-iterate selftest --list")
     faults = chosen(only)
     if only_list:
@@ -58,15 +58,15 @@ def command(only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: b
     return _run(faults, jobs, as_json)
 
 
-def _list(faults: list[Fault], as_json: bool) -> None:
+def _list(faults: dict[str, Fault], as_json: bool) -> None:
     if as_json:
-        rows = [{"name": one.name, "fault": one.what, "expected": str(one.expected)} for one in faults]
+        rows = [{"name": name, "fault": one.what, "expected": str(one.expected)} for name, one in faults.items()]
         output.document({"faults": rows})
         return
-    output.table([(one.name, one.what, str(one.expected)) for one in faults], ("NAME", "FAULT", "EXPECTED"))
+    output.table([(name, one.what, str(one.expected)) for name, one in faults.items()], ("NAME", "FAULT", "EXPECTED"))
 
 
-def _run(faults: list[Fault], jobs: int | None, as_json: bool) -> int:
+def _run(faults: dict[str, Fault], jobs: int | None, as_json: bool) -> int:
     from claude_iterate.selftest.harness.fault_runner import run_faults, usual_jobs
 
     temporary_files.refuse_if_impossible()
@@ -110,14 +110,13 @@ def _ended_by_signals() -> Iterator[None]:
         restore()
 
 
-def _row(result: FaultResult, faults: list[Fault]) -> None:
+def _row(result: FaultResult, faults: dict[str, Fault]) -> None:
     """One line: the fault, what was expected, the seconds, what came."""
-    names = max(len(one.name) for one in faults)
-    wanted = max(len(str(one.expected)) for one in faults)
-    one = result.fault
+    names = max(map(len, faults))
+    wanted = max(len(str(one.expected)) for one in faults.values())
     got = {"survived": "as expected", "skipped": f"skipped: {', '.join(result.problems)}"}.get(result.state)
     output.result(
-        f"{output.symbol(_SYMBOL[result.state])} {one.name:{names}}  {one.expected!s:{wanted}}  "
+        f"{output.symbol(_SYMBOL[result.state])} {result.name:{names}}  {result.fault.expected!s:{wanted}}  "
         f"{result.seconds:5.1f} s  {got or result.got}"
     )
 
@@ -129,7 +128,7 @@ def _card(results: list[FaultResult], seconds: float) -> None:
     left_out = f", {skipped} skipped" if skipped else ""
     output.result()
     for result in failed:
-        output.result(f"{output.symbol('bad')} {result.fault.name}: {result.fault.what}")
+        output.result(f"{output.symbol('bad')} {result.name}: {result.fault.what}")
         for problem in result.problems:
             output.result(f"    {problem}")
         output.result(f"    What it means: {result.fault.danger}")

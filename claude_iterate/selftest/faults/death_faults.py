@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from claude_iterate.selftest.harness import expectations, interventions
 from claude_iterate.selftest.harness.fault import Expected, Fault
-from claude_iterate.selftest.harness.script_steps import (
-    HANG,
-    INIT,
-    LEFT,
-    RESULT,
-    UNFINISHED,
-    Step,
-    done,
-    more,
-    said,
-    usage_limit,
-)
+from claude_iterate.selftest.harness.script_steps import HANG, INIT, LEFT, done, more, said, usage_limit
 
 _LEFTOVERS = "Claude and its tools would keep working, unnoticed, after the run ended."
 _FIXED = {"verification.checks": ["test -e claude-iterate/workspaces/my-task/fixed"]}
-_RED = {"verification.checks": ["false"]}
-_CRASH: list[Step] = [{"exit": 3}]
-_AT_WORK: list[Step] = [LEFT, said("I started a process")]
-_REVIEW: list[Step] = [{"work": True}]
+_CRASH = [{"exit": 3}]
+_AT_WORK = [LEFT, said("I started a process")]
 
-FAULTS = (
-    Fault(
-        "killed-in-iteration",
+FAULTS = {
+    "killed-in-iteration": Fault(
         "kill -9 in the middle of an iteration, then `run` again",
         "Iterations and money would be counted twice or not at all.",
         (more(), [INIT, *_AT_WORK, HANG], more(), done()),
@@ -39,8 +25,7 @@ FAULTS = (
             expectations.process_is_gone("left"),
         ),
     ),
-    Fault(
-        "killed-with-a-mess",
+    "killed-with-a-mess": Fault(
         "kill -9, half a line in the journal, a run folder without a journal",
         "The leftovers of a crash would prevent the next run.",
         (more(), [INIT, HANG], done()),
@@ -48,16 +33,14 @@ FAULTS = (
         intervention=interventions.killed("SessionOpened", 2, mess=True),
         checks=(expectations.numbers(1, 2), expectations.costs(0.02)),
     ),
-    Fault(
-        "killed-ignoring",
+    "killed-ignoring": Fault(
         "kill -9 of the runner while Claude ignores signals",
         _LEFTOVERS,
         ([{"ignore": ["SIGINT", "SIGTERM"]}, INIT, *_AT_WORK, HANG], done()),
         intervention=interventions.killed("Said"),
         checks=(expectations.process_is_gone("left"),),
     ),
-    Fault(
-        "killed-while-waiting",
+    "killed-while-waiting": Fault(
         "kill -9 while the run waits for a limit, then `run` again",
         "The run would call Claude at once, before the limit resets.",
         (more(), usage_limit("You've hit your session limit", 5), done()),
@@ -65,8 +48,7 @@ FAULTS = (
         intervention=interventions.killed("WaitStarted"),
         checks=(expectations.numbers(1, 2, 2), expectations.called(3), expectations.waited_to_the_end),
     ),
-    Fault(
-        "killed-while-proving",
+    "killed-while-proving": Fault(
         "kill -9 while a claim is checked, then `run` again",
         "Finished work would be repeated, or one claim counted as two.",
         (done(),),
@@ -74,8 +56,7 @@ FAULTS = (
         intervention=interventions.killed("VerificationStarted"),
         checks=(expectations.numbers(1), expectations.called(1), expectations.has("VerificationStarted", 2, claim=1)),
     ),
-    Fault(
-        "killed-after-a-failed-claim",
+    "killed-after-a-failed-claim": Fault(
         "kill -9 in the iteration after a failed claim, then `run` again",
         "A claim would be judged twice, which could end the run.",
         (done(), [INIT, HANG], done({"touch": "fixed"})),
@@ -84,17 +65,15 @@ FAULTS = (
         intervention=interventions.killed("SessionOpened", 2),
         checks=(expectations.numbers(1, 2), expectations.called(3), expectations.has("VerificationStarted", 2)),
     ),
-    Fault(
-        "paid-before-death",
+    "paid-before-death": Fault(
         "kill -9 after a result, before the end of the iteration",
         "Spent money would not be counted.",
-        ([INIT, UNFINISHED, RESULT, HANG], done()),
+        ([*more(), HANG], done()),
         settings={"timeouts.result_grace": "30s"},
         intervention=interventions.killed("ResultReported"),
         checks=(expectations.numbers(1), expectations.costs(0.02)),
     ),
-    Fault(
-        "killed-before-the-next",
+    "killed-before-the-next": Fault(
         "kill -9 between a failed claim and the next iteration",
         "The claim would be judged twice, or Claude would not learn what was wrong with it.",
         (done(), done({"touch": "fixed"})),
@@ -108,18 +87,16 @@ FAULTS = (
             expectations.prompt_holds(2, "failed with exit code 1"),
         ),
     ),
-    Fault(
-        "killed-among-claims",
+    "killed-among-claims": Fault(
         "kill -9 after a failed claim, then the last allowed claim",
         "A task that cannot be proven would never end.",
         (done(), [INIT, HANG], done()),
         Expected("verification_failed", 1, ("ok", "ok")),
-        settings=_RED,
+        settings={"verification.checks": ["false"]},
         intervention=interventions.killed("SessionOpened", 2),
         checks=(expectations.numbers(1, 2), expectations.has("VerificationFinished", 1, claim=2)),
     ),
-    Fault(
-        "killed-among-failures",
+    "killed-among-failures": Fault(
         "kill -9 after two failures in a row, then a third",
         "A Claude that always crashes would never end the run.",
         (_CRASH, _CRASH, [INIT, HANG], _CRASH),
@@ -127,11 +104,10 @@ FAULTS = (
         intervention=interventions.killed("SessionOpened"),
         checks=(expectations.numbers(1, 2, 3), expectations.called(4)),
     ),
-    Fault(
-        "killed-while-a-review-waits",
+    "killed-while-a-review-waits": Fault(
         "kill -9 while a review waits for a limit, then `run` again",
         "The review would start before the limit resets, or the claim would be counted twice.",
-        (done(), usage_limit("You've hit your session limit", 4), _REVIEW),
+        (done(), usage_limit("You've hit your session limit", 4), [{"work": True}]),
         flags=("--verify",),
         intervention=interventions.killed("WaitStarted"),
         checks=(
@@ -142,8 +118,7 @@ FAULTS = (
             expectations.has("VerificationFinished", 1, claim=1, passed=True),
         ),
     ),
-    Fault(
-        "killed-with-its-guardian",
+    "killed-with-its-guardian": Fault(
         "kill -9 of the runner and of the guardian that cleans up",
         _LEFTOVERS,
         ([INIT, *_AT_WORK, HANG], done()),
@@ -151,4 +126,4 @@ FAULTS = (
         checks=(expectations.process_is_gone("left"),),
         impossible=interventions.cannot_list_children,
     ),
-)
+}

@@ -14,24 +14,24 @@ from claude_iterate.selftest.faults import (
 )
 from claude_iterate.selftest.harness.fault import Fault
 
-FAULTS: tuple[Fault, ...] = (
-    *stream_faults.FAULTS,
-    *process_faults.FAULTS,
-    *service_faults.FAULTS,
-    *limit_faults.FAULTS,
-    *report_faults.FAULTS,
-    *steering_faults.FAULTS,
-    *surrounding_faults.FAULTS,
-    *death_faults.FAULTS,
-)
+FAULTS: dict[str, Fault] = {
+    **stream_faults.FAULTS,
+    **process_faults.FAULTS,
+    **service_faults.FAULTS,
+    **limit_faults.FAULTS,
+    **report_faults.FAULTS,
+    **steering_faults.FAULTS,
+    **surrounding_faults.FAULTS,
+    **death_faults.FAULTS,
+}
 
 
-def chosen(patterns: tuple[str, ...]) -> list[Fault]:
+def chosen(patterns: tuple[str, ...]) -> dict[str, Fault]:
     """The faults whose name matches one of the patterns (`limit-*`) or contains it; all faults without a pattern."""
     from fnmatch import fnmatchcase
 
-    return [
-        fault
-        for fault in FAULTS
-        if not patterns or any(part in fault.name or fnmatchcase(fault.name, part) for part in patterns)
-    ]
+    return {
+        name: fault
+        for name, fault in FAULTS.items()
+        if not patterns or any(part in name or fnmatchcase(name, part) for part in patterns)
+    }

@@ -24,7 +24,7 @@ def _window(**info: object) -> Step:
     return {"event": {"type": "rate_limit_event", "rate_limit_info": info}}
 
 
-def _resets(name: str, fault: str, danger: str, at: Callable[[float], float], waits: tuple[float, float]) -> Fault:
+def _resets(fault: str, danger: str, at: Callable[[float], float], waits: tuple[float, float]) -> Fault:
     """A rejection whose `resetsAt` is computed from the present moment. The planned wait is checked, then `retry` ends
     it."""
 
@@ -32,14 +32,13 @@ def _resets(name: str, fault: str, danger: str, at: Callable[[float], float], wa
         rejected = _window(status="rejected", rateLimitType="five_hour", resetsAt=round(at(time.time())))
         project.script(api_error(_LIMIT, 429, "rate_limit", rejected), done())
 
-    return _planned_wait(name, fault, danger, prepare, waits)
+    return _planned_wait(fault, danger, prepare, waits)
 
 
 def _planned_wait(
-    name: str, fault: str, danger: str, prepare: Callable[[FaultProject], None], waits: tuple[float, float]
+    fault: str, danger: str, prepare: Callable[[FaultProject], None], waits: tuple[float, float]
 ) -> Fault:
     return Fault(
-        name,
         fault,
         danger,
         (),
@@ -56,9 +55,8 @@ def _just_passed(project: FaultProject) -> None:
     project.script(api_error(f"Claude usage limit reached, resets {moment:%H:%M} (UTC)", 429, "rate_limit"), done())
 
 
-FAULTS = (
-    Fault(
-        "limit-with-reset",
+FAULTS = {
+    "limit-with-reset": Fault(
         "a usage limit that ends in 2 s",
         "A limit that resets at midnight would cost the whole night.",
         (more(), usage_limit(f"{_LIMIT} · resets 1:44am (UTC)", 2), done()),
@@ -70,8 +68,7 @@ FAULTS = (
             expectations.costs(0.02),
         ),
     ),
-    Fault(
-        "limit-without-reset",
+    "limit-without-reset": Fault(
         "a usage limit without a reset time",
         "The run would give up, or call Claude many times a second.",
         (usage_limit(_LIMIT, None), done()),
@@ -79,8 +76,7 @@ FAULTS = (
         settings=SOON,
         checks=(expectations.numbers(1, 1), expectations.called(2)),
     ),
-    Fault(
-        "limit-and-stop",
+    "limit-and-stop": Fault(
         "a usage limit when the settings say stop",
         "A user who wants the run to end would find it waiting.",
         (usage_limit(_LIMIT, 3600),),
@@ -89,8 +85,7 @@ FAULTS = (
         flags=("--detailed-exit-code",),
         checks=(expectations.says(_LIMIT), expectations.called(1)),
     ),
-    Fault(
-        "limit-in-prose",
+    "limit-in-prose": Fault(
         "the model and a file mention limits",
         "A task about rate limits would make the run wait.",
         (
@@ -105,8 +100,7 @@ FAULTS = (
         Expected(outcomes=("ok", "ok")),
         checks=(expectations.has("WaitStarted", 0),),
     ),
-    Fault(
-        "limit-warning",
+    "limit-warning": Fault(
         "a window that is nearly used up, without overage",
         "A warning would be mistaken for a limit, and hours would be lost.",
         (
@@ -116,36 +110,31 @@ FAULTS = (
         Expected(outcomes=("ok", "ok")),
         checks=(expectations.has("WaitStarted", 0),),
     ),
-    _resets(
-        "limit-in-milliseconds",
+    "limit-in-milliseconds": _resets(
         "a reset time in milliseconds",
         "The run would wait for thousands of years, or call Claude far too early.",
         lambda now: (now + _HOUR) * 1000,
         (_HOUR - 60, _HOUR + 1),
     ),
-    _resets(
-        "limit-in-the-past",
+    "limit-in-the-past": _resets(
         "a reset time in the past",
         "The run would call Claude many times a second.",
         lambda now: now - 24 * _HOUR,
         (_PROBE - 1, _PROBE + 1),
     ),
-    _resets(
-        "limit-in-ten-years",
+    "limit-in-ten-years": _resets(
         "a reset time in ten years",
         "The run would wait for ten years.",
         lambda now: now + 10 * 365 * 24 * _HOUR,
         (_PROBE - 1, _PROBE + 1),
     ),
-    _planned_wait(
-        "limit-just-passed",
+    "limit-just-passed": _planned_wait(
         "a limit message with a clock time that has just passed",
         "The run would wait until the same time tomorrow.",
         _just_passed,
         (4, 10),
     ),
-    Fault(
-        "reserve-reached",
+    "reserve-reached": Fault(
         "little is left of a window, reported only in the list of all windows",
         "The run would use up the reserve that the user needs during the day.",
         (more(_window(status="allowed", unifiedWindows={"five_hour": {"utilization": 0.9}})),),
@@ -153,4 +142,4 @@ FAULTS = (
         settings={"limits.reserve": {"five_hour": 20}},
         checks=(expectations.says("10% of the five_hour window is left"), expectations.called(1)),
     ),
-)
+}

@@ -36,17 +36,15 @@ def _talk(count: int) -> list[Step]:
     return [step for _ in range(count) for step in (said("still here"), {"sleep": 0.2})]
 
 
-FAULTS = (
-    Fault(
-        "hang-after-result",
+FAULTS = {
+    "hang-after-result": Fault(
         "Claude reports its result and does not exit",
         "The run would stand still for hours after good work.",
         ([*done(), HANG],),
         settings={"timeouts.result_grace": "0.3s"},
         checks=(expectations.has("CutStarted", 1, cause="lingering"),),
     ),
-    Fault(
-        "hang-silent",
+    "hang-silent": Fault(
         "Claude never prints anything",
         "The run would stand still all night.",
         ([HANG], done()),
@@ -54,8 +52,7 @@ FAULTS = (
         settings=IDLE,
         checks=(expectations.has("CutStarted", 1, cause="idle"),),
     ),
-    Fault(
-        "hang-in-tool",
+    "hang-in-tool": Fault(
         "a tool that never returns",
         "The user would not learn what the night was spent on.",
         ([INIT, tool_use("t", "sleep 9999"), HANG], done()),
@@ -67,24 +64,21 @@ FAULTS = (
             expectations.logs("Bash `sleep 9999` has been running"),
         ),
     ),
-    Fault(
-        "hang-after-report",
+    "hang-after-report": Fault(
         "Claude writes its report, then hangs",
         "Finished work would be thrown away.",
         ([INIT, COMPLETE, HANG],),
         Expected(outcomes=("idle",)),
         settings=IDLE,
     ),
-    Fault(
-        "endless-talk",
+    "endless-talk": Fault(
         "Claude never stops printing",
         "One iteration would take the whole night.",
         ([INIT, *_talk(300)], done()),
         Expected(outcomes=("timeout", "ok")),
         settings={"timeouts.iteration": "3s"},
     ),
-    Fault(
-        "ignores-signals",
+    "ignores-signals": Fault(
         "Claude ignores SIGINT and SIGTERM",
         "A process that ignores signals would block the run.",
         ([{"ignore": ["SIGINT", "SIGTERM"]}, INIT, HANG], done()),
@@ -92,50 +86,43 @@ FAULTS = (
         settings=IDLE,
         checks=(expectations.has("AgentExited", 1, code=-9),),
     ),
-    Fault(
-        "ignores-sigterm",
+    "ignores-sigterm": Fault(
         "a tool's child that ignores SIGTERM",
         "It would outlive the run.",
         (done({"ignore": ["SIGINT", "SIGTERM"]}, _left(own_session=True)),),
         checks=(expectations.process_is_gone("left"),),
     ),
-    Fault(
-        "held-stdout",
+    "held-stdout": Fault(
         "a child of a tool keeps Claude's output open",
         "The run would wait for an end of output that never comes.",
         (done(_left(hold_stdout=True)),),
         checks=(expectations.process_is_gone("left"),),
     ),
-    Fault(
-        "own-session",
+    "own-session": Fault(
         "a tool's child in a session of its own",
         "Servers and watchers that tools started would pile up.",
         (done(_left(own_session=True, hold_stdout=True)),),
         checks=(expectations.process_is_gone("left"), expectations.has("LeftoversEnded", 1)),
     ),
-    Fault(
-        "unmarked-orphan",
+    "unmarked-orphan": Fault(
         "an orphan that cleared its environment",
         "A daemon that a tool started would never end.",
         (done(_left(orphan=True, clear_environment=True, own_session=True)),),
         checks=(expectations.process_is_gone("left"),),
         impossible=lambda: "" if sys.platform.startswith("linux") else "only Linux lets us adopt orphans",
     ),
-    Fault(
-        "closed-stdout",
+    "closed-stdout": Fault(
         "Claude closes its output and keeps working",
         "The run would treat a working Claude as dead.",
         ([INIT, RESULT, {"close_stdout": True}, {"sleep": 1}, COMPLETE],),
     ),
-    Fault(
-        "crash-once",
+    "crash-once": Fault(
         "Claude is killed by a segmentation fault, once",
         "One crash would end the whole run.",
         ([INIT, {"kill_self": "SIGSEGV"}], done()),
         Expected(outcomes=("crash", "ok")),
     ),
-    Fault(
-        "crash-always",
+    "crash-always": Fault(
         "Claude crashes every time",
         "The run would use up all its iterations.",
         ([{"stderr": "Segmentation fault\n"}, {"exit": 139}],),
@@ -143,14 +130,12 @@ FAULTS = (
         flags=("--detailed-exit-code",),
         checks=(expectations.says("Segmentation fault"), expectations.has("AgentExited", 3, code=139)),
     ),
-    Fault(
-        "exit-1-after-work",
+    "exit-1-after-work": Fault(
         "exit code 1 after a good result and a report",
         "Finished work would count as a failure.",
         ([*done(), {"exit": 1}],),
     ),
-    Fault(
-        "claude-gone",
+    "claude-gone": Fault(
         "the program is deleted during the run",
         "An update of Claude Code during the night would crash the runner.",
         (more(),),
@@ -158,16 +143,12 @@ FAULTS = (
         prepare=_vanishing_claude,
         checks=(expectations.says("Claude CLI not found"),),
     ),
-    Fault(
-        "claude-missing",
+    "claude-missing": Fault(
         "Claude is not installed",
         "Files would be left behind by a run that never started.",
         (more(),),
         Expected("", 1, ()),
         prepare=_no_claude,
-        checks=(
-            expectations.says("Claude CLI not found"),
-            expectations.leaves("runs", lambda path: not path.exists(), "the run left files"),
-        ),
+        checks=(expectations.says("Claude CLI not found"), expectations.no_run_is_left),
     ),
-)
+}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from claude_iterate.selftest.harness import expectations
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
-from claude_iterate.selftest.harness.script_steps import COMPLETE, INIT, RESULT, UNFINISHED, Step, done, more, silent
+from claude_iterate.selftest.harness.script_steps import COMPLETE, UNFINISHED, Step, done, more, silent
 
 TWICE = Expected(outcomes=("ok", "ok"))
-USED_UP = Expected("max_iterations", 0, ("ok", "ok"))
 _CLAIM = json.dumps({"complete": True, "summary": "of last week"})
 
 
@@ -30,127 +30,86 @@ def _linked_to_nowhere(project: FaultProject) -> None:
     project.layout.status.symlink_to(project.folder / "nowhere")
 
 
-FAULTS = (
-    Fault(
-        "status-missing",
-        "no status file",
-        "The run would crash, or treat a missing report as success.",
-        (silent(),),
-        USED_UP,
-        flags=("-m", "2"),
-    ),
-    Fault(
-        "status-torn",
+def _unclaimed(
+    what: str, danger: str, *between: Step, prepare: Callable[[FaultProject], None] = lambda _project: None
+) -> Fault:
+    """Good calls in which Claude claims nothing: the run uses up its iterations."""
+    used_up = Expected("max_iterations", 0, ("ok", "ok"))
+    return Fault(what, danger, (silent(*between),), used_up, flags=("-m", "2"), prepare=prepare)
+
+
+FAULTS = {
+    "status-missing": _unclaimed("no status file", "The run would crash, or treat a missing report as success."),
+    "status-torn": Fault(
         "an incomplete status file, then a complete one",
         "A report that is read while Claude writes it would end the run or be lost.",
-        ([INIT, _writes('{"complete": tr'), RESULT], done()),
+        (silent(_writes('{"complete": tr')), done()),
         TWICE,
     ),
-    Fault(
-        "status-completed-later",
+    "status-completed-later": Fault(
         "an incomplete status file that is completed a moment later",
         "A claim would be lost because the run read it too early.",
-        (
-            [
-                INIT,
-                _writes('{"complete": tr'),
-                {"sleep": 0.3},
-                {"append": {"path": ".status.json", "text": "ue}"}},
-                RESULT,
-            ],
-        ),
+        (silent(_writes('{"complete": tr'), {"sleep": 0.3}, {"append": {"path": ".status.json", "text": "ue}"}}),),
     ),
-    Fault(
-        "status-huge",
+    "status-huge": Fault(
         "a status file of 2 MB",
         "A mistake of the model would fill the memory or end the run.",
-        ([INIT, _writes('{"complete": true, "notes": "' + "x" * 2_000_000 + '"}'), RESULT], done()),
+        (silent(_writes('{"complete": true, "notes": "' + "x" * 2_000_000 + '"}')), done()),
         TWICE,
     ),
-    Fault(
-        "status-wrong-types",
+    "status-wrong-types": Fault(
         "wrong types in every optional field",
         "A finished task would never end because of a mistake in its report.",
-        (
-            [
-                INIT,
-                {"status": {"complete": True, "progress": "9 of 9", "worked": "yes", "summary": 5, "blockers": {}}},
-                RESULT,
-            ],
-        ),
+        (silent({"status": {"complete": True, "progress": "9 of 9", "worked": "yes", "summary": 5, "blockers": {}}}),),
     ),
-    Fault(
-        "status-untrue-types",
+    "status-untrue-types": Fault(
         "`complete` as a text",
         'The text "false" would end the task.',
-        ([INIT, {"status": {"complete": "true"}}, RESULT], done()),
+        (silent({"status": {"complete": "true"}}), done()),
         TWICE,
     ),
-    Fault(
-        "status-stale",
-        "a claim of completion from last week",
-        "A new run would end at once.",
-        (silent(),),
-        USED_UP,
-        flags=("-m", "2"),
-        prepare=_stale,
-    ),
-    Fault(
-        "status-replaced",
+    "status-stale": _unclaimed("a claim of completion from last week", "A new run would end at once.", prepare=_stale),
+    "status-replaced": Fault(
         "a report that is replaced, removed and written again",
         "The final report of an iteration would be lost.",
-        ([INIT, UNFINISHED, {"remove": ".status.json"}, UNFINISHED, _writes(_CLAIM), COMPLETE, RESULT],),
+        (done(UNFINISHED, {"remove": ".status.json"}, UNFINISHED, _writes(_CLAIM)),),
     ),
-    Fault(
-        "status-removed",
+    "status-removed": Fault(
         "a claim that Claude withdraws by removing the file",
         "A withdrawn claim would end the task.",
-        ([INIT, COMPLETE, {"sleep": 0.2}, {"remove": ".status.json"}, RESULT], done()),
+        (silent(COMPLETE, {"sleep": 0.2}, {"remove": ".status.json"}), done()),
         TWICE,
     ),
-    Fault(
-        "status-folder",
+    "status-folder": _unclaimed(
         "a folder in place of the status file",
         "A mistake of the model would crash the runner.",
-        ([INIT, _writes("x", ".status.json/x"), RESULT],),
-        USED_UP,
-        flags=("-m", "2"),
+        _writes("x", ".status.json/x"),
     ),
-    Fault(
-        "status-link",
-        "a link to an old claim in another folder",
-        "A stale claim would end the task.",
-        (silent(),),
-        USED_UP,
-        flags=("-m", "2"),
-        prepare=_linked,
+    "status-link": _unclaimed(
+        "a link to an old claim in another folder", "A stale claim would end the task.", prepare=_linked
     ),
-    Fault(
-        "status-dead-link",
+    "status-dead-link": Fault(
         "a link to a missing file",
         "A dead link would crash the runner.",
         (silent(), done()),
         TWICE,
         prepare=_linked_to_nowhere,
     ),
-    Fault(
-        "instructions-edited",
+    "instructions-edited": Fault(
         "the user edits the instructions during the run",
         "The change would not reach Claude.",
         (more(_writes("- a new and better task\n", "INSTRUCTIONS.md", in_place=False)), done()),
         TWICE,
         checks=(expectations.prompt_holds(2, "a new and better task"),),
     ),
-    Fault(
-        "instructions-gone",
+    "instructions-gone": Fault(
         "the instructions are deleted during the run",
         "The runner would crash, or Claude would work without a task.",
         (more({"remove": "INSTRUCTIONS.md"}), done()),
         Expected("agent_failed", 1, ("ok", "config")),
         checks=(expectations.says("Instructions not found"), expectations.called(1)),
     ),
-    Fault(
-        "control-junk",
+    "control-junk": Fault(
         "junk in the folder for requests to the runner",
         "A stray file would stop the run, or make it ignore requests.",
         (
@@ -164,11 +123,10 @@ FAULTS = (
         ),
         checks=(expectations.says("Ignored"), expectations.has("StopRequested", 0)),
     ),
-    Fault(
-        "metadata-torn",
+    "metadata-torn": Fault(
         "Claude damages .metadata.json",
         "A good run would be reported as failed.",
         (done(_writes("{", ".metadata.json")),),
         checks=(expectations.says("cannot be written"),),
     ),
-)
+}

@@ -10,9 +10,8 @@ _UNHEARD = "A user who wants to intervene could only kill the run, and would los
 _LIMITED = usage_limit("You've hit your session limit", 3600)
 _NOTE = "The tests need Node 22."
 
-FAULTS = (
-    Fault(
-        "pause-and-resume",
+FAULTS = {
+    "pause-and-resume": Fault(
         "`pause` during an iteration, later `resume`",
         _UNHEARD,
         (more(READY, GO), done()),
@@ -20,8 +19,7 @@ FAULTS = (
         intervention=interventions.paused,
         checks=(expectations.nothing_begins_while_paused,),
     ),
-    Fault(
-        "skip-iteration",
+    "skip-iteration": Fault(
         "`skip` while Claude hangs",
         _UNHEARD,
         ([INIT, READY, HANG], done()),
@@ -29,8 +27,7 @@ FAULTS = (
         intervention=interventions.requested("skip"),
         checks=(expectations.numbers(1, 2),),
     ),
-    Fault(
-        "reboot-iteration",
+    "reboot-iteration": Fault(
         "`reboot` while Claude hangs",
         _UNHEARD,
         ([INIT, READY, HANG], done()),
@@ -38,8 +35,7 @@ FAULTS = (
         intervention=interventions.requested("reboot"),
         checks=(expectations.numbers(1, 1),),
     ),
-    Fault(
-        "retry-in-a-wait",
+    "retry-in-a-wait": Fault(
         "`retry` while the run waits for a limit",
         "The run would keep waiting for a limit that is over.",
         (_LIMITED, done()),
@@ -47,8 +43,7 @@ FAULTS = (
         intervention=interventions.requested("retry", once="WaitStarted"),
         checks=(expectations.numbers(1, 1), expectations.has("WaitEnded", 1, by="retry")),
     ),
-    Fault(
-        "stop-in-a-wait",
+    "stop-in-a-wait": Fault(
         "`stop` while the run waits for a limit",
         _UNHEARD,
         (_LIMITED,),
@@ -56,8 +51,7 @@ FAULTS = (
         intervention=interventions.requested("stop", once="WaitStarted"),
         checks=(expectations.called(1),),
     ),
-    Fault(
-        "stop-after-the-iteration",
+    "stop-after-the-iteration": Fault(
         "`stop` during an iteration",
         "The work of the iteration would be lost.",
         (more(READY, GO),),
@@ -65,8 +59,7 @@ FAULTS = (
         intervention=interventions.requested("stop"),
         checks=(expectations.called(1), expectations.has("CutStarted", 0)),
     ),
-    Fault(
-        "stop-now",
+    "stop-now": Fault(
         "`stop --now` during an iteration",
         "Claude and its tools would keep working, unnoticed, after the run ended.",
         ([INIT, LEFT, READY, HANG],),
@@ -74,8 +67,7 @@ FAULTS = (
         intervention=interventions.requested("stop", "--now"),
         checks=(expectations.called(1), expectations.process_is_gone("left")),
     ),
-    Fault(
-        "note-in-mid-run",
+    "note-in-mid-run": Fault(
         "a `note` while Claude works",
         "The note would be lost, or delivered again and again.",
         (more(READY, GO), more(), done()),
@@ -87,4 +79,4 @@ FAULTS = (
             expectations.prompt_lacks(3, _NOTE),
         ),
     ),
-)
+}

@@ -39,17 +39,15 @@ _FIRST: Step = {"result": {"result": "first"}}
 _SECOND: Step = {"result": {"result": "second"}}
 _TASK_ENDS: Step = {"event": {"type": "system", "subtype": "task_notification", "task_id": "t", "status": "completed"}}
 
-FAULTS = (
-    Fault(
-        "long-prompt",
+FAULTS = {
+    "long-prompt": Fault(
         "instructions of 250 KB",
         "A long task would not start, or reach Claude damaged.",
         (done(),),
         instructions=LONG_TASK,
         checks=(expectations.prompt_holds(1, LONG_TASK), expectations.arguments_are_short),
     ),
-    Fault(
-        "long-argument",
+    "long-argument": Fault(
         "a system prompt of 260 KB, too long for an argument",
         "Claude would not start with a long AGENTS.md.",
         (done(),),
@@ -57,54 +55,46 @@ FAULTS = (
         prepare=_long_agents_file,
         checks=(expectations.arguments_are_short,),
     ),
-    Fault(
-        "line-50-mb",
+    "line-50-mb": Fault(
         "one line of 50 MB",
         "A tool that reads a large file would end the run, or fill memory and disk.",
         (done({"long_line": 50_000_000}),),
         checks=(expectations.journal_below(1_000_000),),
     ),
-    Fault(
-        "line-150-mb",
+    "line-150-mb": Fault(
         "one line of 150 MB, longer than any event",
         "A stream without line ends would fill the memory.",
         (done({"flood": {"lines": 1, "bytes": 150_000_000}}, GO),),
         intervention=interventions.measured("GarbageSeen"),
         checks=(expectations.journal_below(1_000_000), expectations.memory_below(_ROOM)),
     ),
-    Fault(
-        "invalid-utf8",
+    "invalid-utf8": Fault(
         "bytes that are not UTF-8",
         "One invalid byte in the output of a tool would end the run.",
         (done(_raw(b"\xff\xfe\xc3(\xc3(\n"), _raw(b'{"type":"assistant","message":"\xed\xa0\x80"}\n')),),
     ),
-    Fault(
-        "nul-bytes",
+    "nul-bytes": Fault(
         "NUL bytes between and within lines",
         "A binary file in Claude's output would end the run.",
         (done(_raw(b"\0\0\0\n"), said("a \0 in a sentence")),),
     ),
-    Fault(
-        "split-characters",
+    "split-characters": Fault(
         "characters that arrive in pieces",
         "The log would garble every language but English.",
         (done(*_byte_by_byte()),),
         checks=(expectations.logs("größer ☃ \U0001f600 snow"),),
     ),
-    Fault(
-        "stderr-1-mb",
+    "stderr-1-mb": Fault(
         "1 MB on standard error",
         "Claude would block on a full pipe.",
         (done({"flood": {"stream": "stderr", "lines": 10_000, "bytes": 100}}),),
     ),
-    Fault(
-        "stderr-one-line",
+    "stderr-one-line": Fault(
         "1 MB on standard error without a line end",
         "A progress bar would fill the memory or the log.",
         (done({"flood": {"stream": "stderr", "lines": 1, "bytes": 1_000_000}}),),
     ),
-    Fault(
-        "stderr-then-crash",
+    "stderr-then-crash": Fault(
         "1 MB on standard error, then the reason of a crash",
         "The reason would be lost in the noise, which would fill the memory.",
         (
@@ -118,21 +108,18 @@ FAULTS = (
         Expected(outcomes=("crash", "ok")),
         checks=(expectations.outcome_says(1, "the disk is on fire"),),
     ),
-    Fault(
-        "junk-lines",
+    "junk-lines": Fault(
         "lines that are not events",
         "A warning that another program prints would end the run.",
         (done({"raw": 'npm WARN old\n\n{}\n[1,2]\nnull\n{"type":\n"\n'}),),
         checks=(expectations.logs("npm WARN old"),),
     ),
-    Fault(
-        "deep-nesting",
+    "deep-nesting": Fault(
         "an event nested 5000 levels deep",
         "A crafted tool result would end the run.",
         (done({"raw": '{"type":"user","message":{"content":' + _DEEP + "}}\n"}),),
     ),
-    Fault(
-        "unknown-events",
+    "unknown-events": Fault(
         "events and fields of a future release",
         "The next update of Claude Code would end every run.",
         (
@@ -144,22 +131,19 @@ FAULTS = (
             ),
         ),
     ),
-    Fault(
-        "result-missing",
+    "result-missing": Fault(
         "exit code 0 and no result",
         "An interrupted iteration would count as done.",
         ([INIT, said("I am nearly"), {"exit": 0}], done()),
         Expected(outcomes=("crash", "ok")),
     ),
-    Fault(
-        "result-twice",
+    "result-twice": Fault(
         "two results in one call",
         "The cost of an iteration would be counted twice.",
         ([INIT, {"result": {"total_cost_usd": 0.5}}, COMPLETE, {"result": {"total_cost_usd": 0.75}}],),
         checks=(expectations.costs(0.75),),
     ),
-    Fault(
-        "result-late",
+    "result-late": Fault(
         "a result, a background task that continues, a second result",
         "Work in the background would be interrupted and lost.",
         # The second prompt comes a moment after the end of the task: the grace period must begin there.
@@ -173,14 +157,12 @@ FAULTS = (
             expectations.has("ResultReported", 1, text="second"),
         ),
     ),
-    Fault(
-        "result-unended",
+    "result-unended": Fault(
         "a result without a line end",
         "The run would wait for the rest of the line and lose the result.",
         ([INIT, COMPLETE, {"raw": '{"type":"result","subtype":"success","is_error":false,"result":"bye"}'}],),
     ),
-    Fault(
-        "odd-costs",
+    "odd-costs": Fault(
         "costs that are negative, texts, or absurdly large",
         "One bad number would use up the budget, or refund it.",
         (
@@ -194,4 +176,4 @@ FAULTS = (
         checks=(expectations.costs(0.51),),
         flags=("--max-cost", "1"),
     ),
-)
+}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from signal import SIGHUP, SIGINT, SIGTERM
+from collections.abc import Callable
+from signal import SIGHUP, SIGINT, SIGTERM, Signals
 
 from claude_iterate.selftest.harness import expectations, interventions, webhook_receiver
-from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
+from claude_iterate.selftest.harness.fault import Check, Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.script_steps import GO, HANG, INIT, LEFT, READY, done, more, said
-
-_NO_MESSAGE = "A receiver of notifications would delay the run or make it fail."
-_LEFTOVERS = "Claude and its tools would keep working, unnoticed, after the run ended."
 
 
 def _read_only(project: FaultProject) -> None:
@@ -17,19 +15,35 @@ def _read_only(project: FaultProject) -> None:
     project.closing.callback(project.workspace.chmod, 0o755)
 
 
-FAULTS = (
-    Fault(
-        "disk-full",
+def _notifying(what: str, prepare: Callable[[FaultProject], None], *checks: Check) -> Fault:
+    """A receiver of notifications that fails. The run does not notice, except that it may say so."""
+    danger = "A receiver of notifications would delay the run or make it fail."
+    return Fault(what, danger, (more(), done()), Expected(outcomes=("ok", "ok")), checks, prepare=prepare)
+
+
+def _cut(what: str, reason: str, code: int, *signals: Signals) -> Fault:
+    """Signals that end Claude at once, with what it started; its last word is logged."""
+    return Fault(
+        what,
+        "Claude and its tools would keep working, unnoticed, after the run ended.",
+        ([INIT, said("a last word"), LEFT, READY, HANG],),
+        Expected(reason, code, ("interrupted",)),
+        intervention=interventions.signalled(*signals),
+        checks=(expectations.process_is_gone("left"), expectations.logs("a last word", "Reason: ")),
+    )
+
+
+FAULTS = {
+    "disk-full": Fault(
         "no file can grow beyond 16 KB",
         "A full disk would lose the work of the whole run.",
         (done({"flood": {"lines": 100, "bytes": 1000, "events": True}}),),
         Expected("completed", 0, ()),
-        intervention=interventions.with_small_files(32),
+        intervention=interventions.with_small_files,
         flags=("--json",),
         checks=(expectations.says("cannot be written"),),
     ),
-    Fault(
-        "disk-full-for-a-while",
+    "disk-full-for-a-while": Fault(
         "the disk is full for a while",
         "The journal would have a gap.",
         (
@@ -46,8 +60,7 @@ FAULTS = (
         checks=(expectations.has("Said", 50),),
         impossible=interventions.cannot_limit_others,
     ),
-    Fault(
-        "read-only",
+    "read-only": Fault(
         "a workspace that is read-only",
         "The runner would crash instead of reporting what is wrong.",
         (done(),),
@@ -56,42 +69,21 @@ FAULTS = (
         checks=(expectations.says("cannot be written"),),
         impossible=interventions.may_write_anywhere,
     ),
-    Fault(
-        "webhook-slow",
-        "a receiver that never answers",
-        _NO_MESSAGE,
-        (more(), done()),
-        Expected(outcomes=("ok", "ok")),
-        prepare=webhook_receiver.silent,
+    "webhook-slow": _notifying("a receiver that never answers", webhook_receiver.silent),
+    "webhook-dead": _notifying(
+        "an address where nothing listens", webhook_receiver.dead, expectations.says("Notifications to")
     ),
-    Fault(
-        "webhook-dead",
-        "an address where nothing listens",
-        _NO_MESSAGE,
-        (more(), done()),
-        Expected(outcomes=("ok", "ok")),
-        prepare=webhook_receiver.dead,
-        checks=(expectations.says("Notifications to"),),
+    "webhook-500": _notifying(
+        "a receiver that answers with errors", webhook_receiver.failing, expectations.says("Notifications to")
     ),
-    Fault(
-        "webhook-500",
-        "a receiver that answers with errors",
-        _NO_MESSAGE,
-        (more(), done()),
-        Expected(outcomes=("ok", "ok")),
-        prepare=webhook_receiver.answering(500),
-        checks=(expectations.says("Notifications to"),),
-    ),
-    Fault(
-        "two-runs",
+    "two-runs": Fault(
         "a second run in the same workspace",
         "Two runs would overwrite each other's work.",
         (done(READY, GO),),
         intervention=interventions.second_run,
         checks=(expectations.second_is_refused, expectations.called(1)),
     ),
-    Fault(
-        "suspended-runner",
+    "suspended-runner": Fault(
         "the runner is suspended for a while, as by Ctrl-Z",
         "The run would end Claude for a silence that the runner caused.",
         (done(READY, GO),),
@@ -99,40 +91,15 @@ FAULTS = (
         intervention=interventions.suspended(5.0),
         checks=(expectations.has("CutStarted", 0),),
     ),
-    Fault(
-        "sigint-once",
+    "sigint-once": Fault(
         "Ctrl-C, once",
         "The work of the iteration would be lost.",
         (more(READY, GO),),
         Expected("interrupted", 130, ("ok",)),
-        intervention=interventions.signalled(SIGINT, then_go=True),
+        intervention=interventions.signalled(SIGINT),
         checks=(expectations.says("✓ Iteration 1 complete"),),
     ),
-    Fault(
-        "sigint-twice",
-        "Ctrl-C, twice",
-        _LEFTOVERS,
-        ([INIT, said("a last word"), LEFT, READY, HANG],),
-        Expected("interrupted", 130, ("interrupted",)),
-        intervention=interventions.signalled(SIGINT, SIGINT),
-        checks=(expectations.process_is_gone("left"), expectations.logs("a last word", "Reason: ")),
-    ),
-    Fault(
-        "sigterm",
-        "SIGTERM, as at a shutdown",
-        _LEFTOVERS,
-        ([INIT, said("a last word"), LEFT, READY, HANG],),
-        Expected("terminated", 143, ("interrupted",)),
-        intervention=interventions.signalled(SIGTERM),
-        checks=(expectations.process_is_gone("left"), expectations.logs("a last word", "Reason: ")),
-    ),
-    Fault(
-        "sighup",
-        "SIGHUP, as from a closed terminal",
-        _LEFTOVERS,
-        ([INIT, said("a last word"), LEFT, READY, HANG],),
-        Expected("terminated", 143, ("interrupted",)),
-        intervention=interventions.signalled(SIGHUP),
-        checks=(expectations.process_is_gone("left"), expectations.logs("a last word", "Reason: ")),
-    ),
-)
+    "sigint-twice": _cut("Ctrl-C, twice", "interrupted", 130, SIGINT, SIGINT),
+    "sigterm": _cut("SIGTERM, as at a shutdown", "terminated", 143, SIGTERM),
+    "sighup": _cut("SIGHUP, as from a closed terminal", "terminated", 143, SIGHUP),
+}

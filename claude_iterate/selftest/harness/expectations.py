@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -159,9 +159,9 @@ def process_is_gone(file: str) -> Check:
     )
 
 
-def leaves(path: str, holds: Callable[[Path], bool], wrong: str) -> Check:
-    """A condition on a file of the workspace."""
-    return lambda project, _done: "" if holds(project.workspace / path) else wrong
+def no_run_is_left(project: FaultProject, _done: Done) -> str:
+    """The workspace has no folder of runs."""
+    return "the run left files" if project.layout.runs.exists() else ""
 
 
 def second_is_refused(project: FaultProject, _done: Done) -> str:

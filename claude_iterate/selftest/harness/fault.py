@@ -36,15 +36,6 @@ Check = Callable[[FaultProject, Done], str]
 """Inspects what is left; returns what is wrong, or an empty text."""
 
 
-def left_alone(project: FaultProject, flags: tuple[str, ...]) -> Done:
-    """One run without any intervention."""
-    return project.run(*flags)
-
-
-def _nothing(_project: FaultProject) -> None:
-    """No preparation."""
-
-
 @dataclass(frozen=True)
 class Expected:
     """How it must end. `reason` is empty where no run ended by itself."""
@@ -62,7 +53,6 @@ class Expected:
 class Fault:
     """One fault. `danger` says what it would mean for the user if it was not survived."""
 
-    name: str
     what: str
     danger: str
     calls: tuple[Steps, ...]
@@ -71,8 +61,7 @@ class Fault:
     settings: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     instructions: str = "- one\n- two\n"
-    mode: str = "loop"
-    prepare: Callable[[FaultProject], None] = _nothing
-    intervention: Intervention = left_alone
+    prepare: Callable[[FaultProject], None] = lambda _project: None
+    intervention: Intervention = lambda project, flags: project.run(*flags)
     impossible: Callable[[], str] = str
     """Returns why this computer cannot run it, or an empty text."""

@@ -7,7 +7,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from claude_iterate.selftest.harness.scripted_project import Done, TooSlow
 class FaultResult(NamedTuple):
     """How a fault ended. `state` is survived, failed or skipped; `problems` say why it failed or was skipped."""
 
+    name: str
     fault: Fault
     state: str
     got: str = ""
@@ -30,7 +31,7 @@ class FaultResult(NamedTuple):
     def document(self) -> dict[str, Any]:
         """For `--json`."""
         return {
-            "name": self.fault.name,
+            "name": self.name,
             "fault": self.fault.what,
             "state": self.state,
             "expected": str(self.fault.expected),
@@ -47,7 +48,7 @@ def usual_jobs() -> int:
     return (os.cpu_count() or 1) + 2
 
 
-def run_faults(faults: Sequence[Fault], folder: Path, jobs: int) -> Generator[FaultResult]:
+def run_faults(faults: Mapping[str, Fault], folder: Path, jobs: int) -> Generator[FaultResult]:
     """Each result as soon as it is known. The folder of a survived fault is removed. Closing the generator early ends
     every run that is still going on."""
     pool = ThreadPoolExecutor(jobs, "fault")
@@ -60,11 +61,11 @@ def run_faults(faults: Sequence[Fault], folder: Path, jobs: int) -> Generator[Fa
             project.abandon()
 
     try:
-        running = [pool.submit(run_fault, fault, folder / fault.name, opened) for fault in faults]
+        running = [pool.submit(run_fault, name, fault, folder / name, opened) for name, fault in faults.items()]
         for finished in as_completed(running):
             result = finished.result()
             if result.state == "survived":
-                shutil.rmtree(folder / result.fault.name, ignore_errors=True)
+                shutil.rmtree(folder / result.name, ignore_errors=True)
             yield result
     finally:
         over.set()
@@ -75,17 +76,17 @@ def run_faults(faults: Sequence[Fault], folder: Path, jobs: int) -> Generator[Fa
 
 
 def run_fault(
-    fault: Fault, folder: Path, opened: Callable[[FaultProject], None] = lambda _project: None
+    name: str, fault: Fault, folder: Path, opened: Callable[[FaultProject], None] = lambda _project: None
 ) -> FaultResult:
     """Run one fault from start to end. `opened` gets its project as soon as there is one."""
     obstacle = fault.impossible()
     if obstacle:
-        return FaultResult(fault, "skipped", problems=(obstacle,))
+        return FaultResult(name, fault, "skipped", problems=(obstacle,))
     project = FaultProject(folder, fault.settings)
     opened(project)
     began = time.monotonic()
     try:
-        project.make(fault.instructions, fault.mode)
+        project.make(fault.instructions)
         project.script(*fault.calls)
         fault.prepare(project)
         done = fault.intervention(project, fault.flags)
@@ -97,7 +98,7 @@ def run_fault(
         took = time.monotonic() - began
         project.close()
     state = "failed" if problems else "survived"
-    return FaultResult(fault, state, str(found or "no end"), took, tuple(problems), folder if problems else None)
+    return FaultResult(name, fault, state, str(found or "no end"), took, tuple(problems), folder if problems else None)
 
 
 def _problems(fault: Fault, found: Expected, project: FaultProject, done: Done) -> list[str]:

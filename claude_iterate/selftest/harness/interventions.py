@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from claude_iterate.selftest.harness.fault import FaultProject, Intervention
@@ -15,57 +16,54 @@ from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, Done
 from claude_iterate.system import processes, signals
 
 
-def _working(project: FaultProject, flags: tuple[str, ...]) -> subprocess.Popen[bytes]:
-    """A run whose Claude has touched `ready`."""
-    process = project.start_run(*flags)
-    project.until((project.workspace / "ready").exists, "the file `ready`")
-    return process
-
-
 def go(project: FaultProject) -> None:
     """Let Claude continue."""
     (project.workspace / "go").touch()
 
 
-def signalled(*signals: signal.Signals, then_go: bool = False) -> Intervention:
-    """Send signals as soon as Claude is working; the run has recorded each one before the next is sent."""
+def _during(act: Callable[[FaultProject, subprocess.Popen[bytes]], object], once: str = "") -> Intervention:
+    """Act during a run: once this event is in the journal, or else as soon as Claude has touched `ready`. Then Claude
+    continues, and the run ends."""
 
     def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
-        process = _working(project, flags)
-        for count, number in enumerate(signals, 1):
-            process.send_signal(number)
-            project.until(
-                lambda expected=count: len(project.events("StopRequested")) >= expected or process.poll() is not None,  # type: ignore[misc]
-                "the record of the signal",
-            )
-        if then_go:
-            go(project)
-        return project.finish(process)
-
-    return intervene
-
-
-def suspended(seconds: float) -> Intervention:
-    """Suspend the runner, as Ctrl-Z does, for longer than Claude may be silent. Claude continues after the runner."""
-
-    def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
-        process = _working(project, flags)
-        process.send_signal(signal.SIGSTOP)
-        time.sleep(seconds)  # the fault is that time passes
-        process.send_signal(signal.SIGCONT)
-        project.request("resume")
+        process = project.start_run(*flags)
+        ready = project.workspace / "ready"
+        project.until(lambda: project.events(once) if once else ready.exists(), once or "the file `ready`")
+        act(project, process)
         go(project)
         return project.finish(process)
 
     return intervene
 
 
-def second_run(project: FaultProject, flags: tuple[str, ...]) -> Done:
-    """Start a second run while the first is working; then let the first continue."""
-    process = _working(project, flags)
-    project.others.append(project.run(*flags))
-    go(project)
-    return project.finish(process)
+def signalled(*signals: signal.Signals) -> Intervention:
+    """Send signals as soon as Claude is working; the run has recorded each one before the next is sent."""
+
+    def act(project: FaultProject, process: subprocess.Popen[bytes]) -> None:
+        for count, number in enumerate(signals, 1):
+            process.send_signal(number)
+            project.until(
+                lambda expected=count: len(project.events("StopRequested")) >= expected or process.poll() is not None,  # type: ignore[misc]
+                "the record of the signal",
+            )
+
+    return _during(act)
+
+
+def suspended(seconds: float) -> Intervention:
+    """Suspend the runner, as Ctrl-Z does, for longer than Claude may be silent. Claude continues after the runner."""
+
+    def act(project: FaultProject, process: subprocess.Popen[bytes]) -> None:
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(seconds)  # the fault is that time passes
+        process.send_signal(signal.SIGCONT)
+        project.request("resume")
+
+    return _during(act)
+
+
+second_run = _during(lambda project, _process: project.others.append(project.run()))
+"""Start a second run while the first is working; then let the first continue."""
 
 
 def killed(event: str, count: int = 1, mess: bool = False, guardian: bool = False) -> Intervention:
@@ -112,64 +110,42 @@ def _make_mess(project: FaultProject) -> None:
 def measured(event: str) -> Intervention:
     """Read the peak memory of the runner once this event is in the journal; then let Claude continue."""
 
-    def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
-        process = project.start_run(*flags)
-        project.until(lambda: project.events(event), event)
+    def act(project: FaultProject, process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(OSError):  # not Linux
             lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
             project.peak_memory = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
-        go(project)
-        return project.finish(process)
 
-    return intervene
+    return _during(act, event)
 
 
 def requested(verb: str, *words: str, once: str = "") -> Intervention:
     """Send a request from another terminal, once this event is in the journal or as soon as Claude is working."""
-
-    def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
-        if once:
-            process = project.start_run(*flags)
-            project.until(lambda: project.events(once), once)
-        else:
-            process = _working(project, flags)
-        project.request(verb, *words)
-        go(project)
-        return project.finish(process)
-
-    return intervene
+    return _during(lambda project, _process: project.request(verb, *words), once)
 
 
-def paused(project: FaultProject, flags: tuple[str, ...]) -> Done:
+@_during
+def paused(project: FaultProject, _process: subprocess.Popen[bytes]) -> None:
     """`pause` while Claude works; `resume` after the run had time to start another iteration in spite of that."""
-    process = _working(project, flags)
     project.request("pause")
     go(project)
     project.until(lambda: project.events("IterationFinished"), "the end of the iteration")
     project.request("pause")
     project.request("resume")
-    return project.finish(process)
 
 
-def with_small_files(blocks: int) -> Intervention:
-    """No file of the run can grow beyond so many blocks of 512 bytes: the disk is full, and stays full."""
-
-    def intervene(project: FaultProject, flags: tuple[str, ...]) -> Done:
-        shell = ("/bin/sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh")
-        return project.run(*flags, program=(*shell, *COMMAND_LINE))
-
-    return intervene
+def with_small_files(project: FaultProject, flags: tuple[str, ...]) -> Done:
+    """No file of the run can grow beyond 32 blocks of 512 bytes: the disk is full, and stays full."""
+    shell = ("/bin/sh", "-c", 'ulimit -f 32; exec "$@"', "sh")
+    return project.run(*flags, program=(*shell, *COMMAND_LINE))
 
 
-def full_for_a_while(project: FaultProject, flags: tuple[str, ...]) -> Done:
+@_during
+def full_for_a_while(project: FaultProject, process: subprocess.Popen[bytes]) -> None:
     """The runner cannot write from `ready` to `go`; then there is room again."""
-    process = _working(project, flags)
     before = _file_limit(process, 0)
     (project.workspace / "talk").touch()
     project.until((project.workspace / "talked").exists, "the file `talked`")
     _file_limit(process, before)
-    go(project)
-    return project.finish(process)
 
 
 def _file_limit(process: subprocess.Popen[bytes], soft: int) -> int:

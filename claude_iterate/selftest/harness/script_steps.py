@@ -29,7 +29,7 @@ def more(*between: Step) -> list[Step]:
 
 
 def silent(*between: Step) -> list[Step]:
-    """A good call that writes no report."""
+    """A good call that reports nothing but what these steps report."""
     return [INIT, *between, RESULT]
 
 

@@ -210,12 +210,8 @@ class ScriptedProject:
     def close(self) -> None:
         """End every process that is left."""
         for process in self.started:
-            if process.poll() is None:
+            with process:  # then its pipes are closed, and it has ended
                 process.kill()
-                process.wait()
-            for pipe in (process.stdin, process.stdout, process.stderr):
-                if pipe is not None:
-                    pipe.close()
         for pid in self.processes():
             signals.send(pid, signal.SIGKILL)
 
