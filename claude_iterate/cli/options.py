@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -74,22 +75,45 @@ def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -
     return names.checked(value)
 
 
-name_argument = click.argument("name", callback=_checked)
-"""The name of a workspace; a bad one is refused before the command begins."""
+def command(
+    name: str,
+    workspace: bool = True,
+    cls: type[click.Command] = click.Command,
+    json: str = "Print one JSON document.",
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command that gets the Invocation and can answer in JSON.
+
+    If it is about a workspace, its first argument is a NAME; a bad one is refused before the command begins.
+    """
+
+    def made(function: Callable[..., Any]) -> click.Command:
+        found = click.command(name, cls=cls)(click.pass_obj(function))
+        if workspace:
+            found.params.insert(0, click.Argument(["name"], callback=_checked))
+        found.params.append(click.Option(["--json", "as_json"], is_flag=True, help=json))
+        return found
+
+    return made
 
 
-def name_argument_of(what: str, parameter: str, required: bool = True) -> Callable[[Function], Function]:
+def name_argument_of(what: str, required: bool = True) -> Callable[[Function], Function]:
     """The name of a workspace or template, where a command takes more than one; it is None when left out."""
 
     def checked(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
         return None if value is None else names.checked(value, what)
 
-    return click.argument(parameter, required=required, callback=checked)
+    return click.argument(what, required=required, callback=checked)
 
 
-dry_run_option = click.option("--dry-run", is_flag=True, help="Use the built-in fake Claude: no login, no cost.")
+flag = partial(click.option, is_flag=True)
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+force_option = flag("-f", "--force", help="Do not ask.")
+
+verbose_option = flag("-v", "--verbose", help="Show Claude's words and tools as they come.")
+
+dangerous_option = flag("--dangerously-skip-permissions", help="Allow everything. For sandboxes; never saved.")
+
+dry_run_option = flag("--dry-run", help="Use the built-in fake Claude: no login, no cost.")
 
 mode_option = click.option(
     "--mode",

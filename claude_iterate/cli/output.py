@@ -48,6 +48,16 @@ def document(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def answer(as_json: bool, value: Any, text: str, then: str = "") -> None:
+    """What a command did: as one document, or for people, with what can be done then."""
+    if as_json:
+        document(value)
+        return
+    done(text)
+    if then:
+        note(then)
+
+
 def view(form: Struct) -> None:
     """A view as one JSON document."""
     from claude_iterate.views.documents import document as form_of  # it knows all views: not for those who print text

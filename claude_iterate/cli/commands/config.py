@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.commands import config_list
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option
 from claude_iterate.core.settings.declared import is_group, snake
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
@@ -22,19 +21,17 @@ from claude_iterate.workspace.settings_files.settings_writer import setting_name
 _DANGEROUS = "--dangerously-skip-permissions"
 
 
-@click.command("config")
+@options.command("config", workspace=False)
 @click.argument("key", required=False)
 @click.argument("value", required=False)
-@click.option("-l", "--list", "listing", is_flag=True, help="Print every effective value.")
-@click.option("-k", "--keys", is_flag=True, help="Explain every setting: kind, default, value, source.")
-@click.option("--origin", is_flag=True, help="Say where each value comes from.")
-@click.option("-g", "--global", "user", is_flag=True, help="The user's settings, for all projects.")
+@options.flag("-l", "--list", "listing", help="Print every effective value.")
+@options.flag("-k", "--keys", help="Explain every setting: kind, default, value, source.")
+@options.flag("--origin", help="Say where each value comes from.")
+@options.flag("-g", "--global", "user", help="The user's settings, for all projects.")
 @click.option("-w", "--workspace", metavar="NAME", help="The settings of one workspace.")
 @click.option("--add", metavar="V", help="Add to a list.")
 @click.option("--remove", metavar="V", help="Remove from a list.")
-@click.option("--unset", is_flag=True, help="Remove the setting.")
-@json_option
-@click.pass_obj
+@options.flag("--unset", help="Remove the setting.")
 def command(
     invocation: Invocation,
     key: str | None,

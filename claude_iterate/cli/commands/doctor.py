@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import click
-
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option
 from claude_iterate.core.formats import counted
 from claude_iterate.operations.doctor.computer_checks import examine
 from claude_iterate.operations.doctor.finding import Finding
@@ -14,13 +11,9 @@ from claude_iterate.operations.doctor.finding import Finding
 _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
 
 
-@click.command("doctor")
-@click.option(
-    "--fix", is_flag=True, help="End and remove what killed runs left behind; rebuild torn metadata from the journal."
-)
-@click.option("--mend", "fix", is_flag=True, hidden=True)
-@json_option
-@click.pass_obj
+@options.command("doctor", workspace=False)
+@options.flag("--fix", help="End and remove what killed runs left behind; rebuild torn metadata from the journal.")
+@options.flag("--mend", "fix", hidden=True)
 def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
     """Check Claude, git, folders, settings and workspaces. Exit code 1: there is a problem to fix."""
     project = invocation.project

@@ -6,18 +6,14 @@ import difflib
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal
-from claude_iterate.cli.options import dry_run_option, json_option, name_argument
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 
 
-@click.command("edit")
-@name_argument
+@options.command("edit")
 @click.option("--goal", metavar="TEXT", help="What should change; Claude then works alone, without a conversation.")
-@dry_run_option
-@json_option
-@click.pass_obj
+@options.dry_run_option
 def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, as_json: bool) -> int:
     """Improve the instructions of the workspace NAME together with Claude.
 
@@ -38,8 +34,8 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
             "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
         )
-    options = Options(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit")
-    composed = compose.compose(invocation.project, layout, options, goal, TerminalUser())
+    asked = Options(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit")
+    composed = compose.compose(invocation.project, layout, asked, goal, TerminalUser())
     if composed.exit_code:
         return composed.exit_code
     if composed.problem:

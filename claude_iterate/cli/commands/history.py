@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.core.formats import counted, duration, money
 from claude_iterate.errors import UsageProblem
 from claude_iterate.views import history_view
@@ -23,12 +22,9 @@ _HEAD = ("RUN", "#", "BEGAN", "TOOK", "COST", "IN", "OUT", "CACHE READ", "CACHE 
 _ENDS = ("PROGRESS", "OUTCOME")
 
 
-@click.command("history")
-@name_argument
+@options.command("history")
 @click.option("--run", "run", metavar="ID", help="A certain run, by its id or its number. Default: the last one.")
-@click.option("--all", "every", is_flag=True, help="All runs, without dry runs.")
-@json_option
-@click.pass_obj
+@options.flag("--all", "every", help="All runs, without dry runs.")
 def command(invocation: Invocation, name: str, run: str | None, every: bool, as_json: bool) -> None:
     """Show what each iteration of the workspace NAME took and what came of it.
 

@@ -6,9 +6,8 @@ import sys
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.errors import UsageProblem
 
 
@@ -28,11 +27,8 @@ class _Words(click.Command):
             raise UsageProblem(unknown.message, hint) from None
 
 
-@click.command("note", cls=_Words)
-@name_argument
+@options.command("note", cls=_Words)
 @click.argument("text", nargs=-1, required=True)
-@json_option
-@click.pass_obj
 def command(invocation: Invocation, name: str, text: tuple[str, ...], as_json: bool) -> None:
     """Leave a note for the next iteration of NAME; `-` takes it from standard input.
 
@@ -51,12 +47,9 @@ def command(invocation: Invocation, name: str, text: tuple[str, ...], as_json: b
     words = " ".join(text) if text != ("-",) else _standard_input(notes.LARGEST)
     identity = notes.add(layout, words)
     running = run_lock.holder(layout.lock) is not None
-    if as_json:
-        output.document({"name": name, "note": identity, "running": running})
-        return
-    output.done("Noted for the next iteration.")
-    if not running:
-        output.note(f"{name} is not running. Next: claude-iterate run {name}")
+    document = {"name": name, "note": identity, "running": running}
+    then = "" if running else f"{name} is not running. Next: claude-iterate run {name}"
+    output.answer(as_json, document, "Noted for the next iteration.", then)
 
 
 def _standard_input(most: int) -> str:

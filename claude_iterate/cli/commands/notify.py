@@ -6,18 +6,15 @@ import time
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import SettingsProblem
 
 
-@click.command("test")
+@options.command("test", workspace=False)
 @click.option("-w", "--workspace", metavar="NAME", help="With the settings of this workspace.")
-@json_option
-@click.pass_obj
 def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
     """Send one notification and show the answer. Exit code 0 if it was delivered, 1 if not."""
     settings = _settings(invocation, workspace)

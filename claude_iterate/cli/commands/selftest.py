@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from claude_iterate.cli import output
-from claude_iterate.cli.options import json_option
+from claude_iterate.cli import options, output
+from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.names import meant
 from claude_iterate.errors import UsageProblem
@@ -26,16 +26,15 @@ if TYPE_CHECKING:
 _SYMBOL = {"survived": "good", "skipped": "warning", "failed": "bad"}
 
 
-@click.command("selftest")
-@click.option("--list", "only_list", is_flag=True, help="List the faults without running any.")
+@options.command("selftest", workspace=False)
+@options.flag("--list", "only_list", help="List the faults without running any.")
 @click.option(
     "--only", multiple=True, metavar="PATTERN", help="Run only these faults, for example 'limit-*'. Repeatable."
 )
 @click.option(
     "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many at the same time. Default: processors + 2."
 )
-@json_option
-def command(only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: bool) -> int:
+def command(_invocation: Invocation, only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: bool) -> int:
     """Run scripted faults against the real loop: hangs, crashes, limits, full disks, kill -9.
 
     Claude is not called, so it costs nothing. It takes a minute or two. Exit code 1: a fault was not survived.

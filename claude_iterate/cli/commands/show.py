@@ -5,11 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-import click
-
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
 from claude_iterate.text.verification_lines import CUTS
@@ -24,10 +21,7 @@ _TOOL = 80
 """Characters of what Claude is doing."""
 
 
-@click.command("show")
-@name_argument
-@json_option
-@click.pass_obj
+@options.command("show")
 def command(invocation: Invocation, name: str, as_json: bool) -> None:
     """Show the workspace NAME."""
     project = invocation.project

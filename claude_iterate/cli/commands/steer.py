@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.errors import WorkspaceProblem
 
 if TYPE_CHECKING:
@@ -45,15 +44,13 @@ class Running(NamedTuple):
 
 
 def _command(verb: str, text: str) -> click.Command:
-    @click.command(verb, help=text)
-    @name_argument
-    @json_option
-    @click.pass_obj
+    @options.command(verb)
     def command(invocation: Invocation, name: str, as_json: bool, now: bool = False) -> int:
         return _steer(invocation, name, verb, now, as_json)
 
+    command.help = text
     if verb == "stop":
-        click.option("--now", is_flag=True, help="End Claude at once instead of after this iteration.")(command)
+        options.flag("--now", help="End Claude at once instead of after this iteration.")(command)
     return command
 
 

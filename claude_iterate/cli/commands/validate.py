@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import click
-
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import dry_run_option, json_option, layer_from_options, name_argument, output_level
 from claude_iterate.core.reports import validation
 from claude_iterate.workspace.files import atomic, versions
 from claude_iterate.workspace.files.versions import Snapshot
@@ -21,13 +18,10 @@ _MEANING = {
 }
 
 
-@click.command("validate")
-@name_argument
-@click.option("-v", "--verbose", is_flag=True, help="Show Claude's words and tools as they come.")
-@click.option("-q", "--quiet", is_flag=True, help="Show the verdict and errors only.")
-@dry_run_option
-@json_option
-@click.pass_obj
+@options.command("validate")
+@options.verbose_option
+@options.flag("-q", "--quiet", help="Show the verdict and errors only.")
+@options.dry_run_option
 def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_run: bool, as_json: bool) -> int:
     """Let Claude grade the instructions of the workspace NAME by ten criteria, seven of them required.
 
@@ -40,15 +34,15 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     layout = invocation.project.layout(name)
     path = layout.folder / _REPORT
     before = versions.look(path)
-    options = Options(
-        flags=layer_from_options({"output": output_level(verbose, quiet)}),
+    asked = Options(
+        flags=options.layer_from_options({"output": options.output_level(verbose, quiet)}),
         dry_run=dry_run,
         as_json=as_json,
         color=invocation.color,
         purpose="validate",
         prompt_values={"report_path": str(path)},
     )
-    done = launch(invocation.project, layout, options, TerminalUser())
+    done = launch(invocation.project, layout, asked, TerminalUser())
     if done.exit_code:
         report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
     else:
