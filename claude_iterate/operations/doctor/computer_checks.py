@@ -10,8 +10,7 @@ from pathlib import Path
 
 from claude_iterate.core.settings.layers import unknown_variables
 from claude_iterate.errors import ExpectedError
-from claude_iterate.operations.doctor.finding import Finding
-from claude_iterate.operations.doctor.workspace_checks import workspace_findings
+from claude_iterate.operations.doctor.workspace_checks import Finding, workspace_findings
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.settings_files import settings_reader
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
-from claude_iterate.operations.doctor.finding import FIX, Finding
 from claude_iterate.workspace import leftover_files, metadata
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
@@ -17,6 +16,17 @@ from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.running import liveness, run_lock
 from claude_iterate.workspace.settings_files import settings_reader
+
+FIX = "Fix it: claude-iterate doctor --fix"
+
+
+class Finding(NamedTuple):
+    """What a check found: ok, warning (may stay as it is) or problem (must be fixed), and how to fix it."""
+
+    check: str
+    state: Literal["ok", "warning", "problem"]
+    message: str
+    fix: str = ""
 
 
 def workspace_findings(project: Project) -> Iterator[Finding]:
@@ -130,17 +140,8 @@ def stale_outside(project: Project) -> list[Path]:
 def _named(layout: Layout, last_run: dict[str, object]) -> set[str]:
     """Runs that seem to be on: a run that ends normally says so, in its summary and in the lock file."""
     said = {str(last_run.get("id", ""))} if last_run.get("state") == "running" else set()
-    return (said | _named_in_lock(layout)) - {""}
-
-
-def _named_in_lock(layout: Layout) -> set[str]:
-    """The run that a lock file still names: a run that ends normally empties it."""
-    try:
-        found = json.loads(layout.lock.read_bytes())
-    except (OSError, ValueError):
-        return set()
-    run = found.get("run") if isinstance(found, dict) else None
-    return {run} if isinstance(run, str) and run in layout.run_ids() else set()
+    in_lock = run_lock.named(layout.lock).get("run")
+    return (said | ({in_lock} if in_lock in layout.run_ids() else set())) - {""}
 
 
 def _bad_names(project: Project, known: set[str]) -> Iterator[Finding]:
