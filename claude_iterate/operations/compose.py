@@ -62,7 +62,7 @@ def compose(project: Project, layout: Layout, options: Options, goal: str | None
             code = _converse(project, layout, options, user.warn)
         else:
             done = launch(project, layout, dataclasses.replace(options, prompt_values={"goal": goal}), user)
-            code, said = done.exit_code, done.state.one_off.text if done.state.one_off else ""
+            code, said = done.exit_code, done.said
         after = versions.look(layout.instructions)
     return Composed(code, before, after, said)
 

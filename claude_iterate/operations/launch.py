@@ -36,6 +36,11 @@ class Performed(NamedTuple):
     state: RunState
     exit_code: int
 
+    @property
+    def said(self) -> str:
+        """Claude's last words in a one-off call."""
+        return self.state.one_off.text if self.state.one_off else ""
+
 
 def launch(project: Project, layout: Layout, options: Options, user: User) -> Performed:
     """A run of any purpose, from the checks to the end. Nothing is written before every check has passed."""

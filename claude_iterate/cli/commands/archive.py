@@ -10,7 +10,7 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import printable
-from claude_iterate.cli.terminal import confirmation
+from claude_iterate.cli.terminal import questions
 from claude_iterate.core.formats import counted, size
 from claude_iterate.workspace.archives import archive_creation, archive_list, restoration
 from claude_iterate.workspace.files.folders import remove
@@ -116,17 +116,15 @@ def restore(
 @options.command("delete", workspace=False)
 @archive_argument
 @options.force_option
-def delete(invocation: Invocation, archive_name: str, force: bool, as_json: bool) -> int:
+def delete(invocation: Invocation, archive_name: str, force: bool, as_json: bool) -> None:
     """Delete ARCHIVE for good."""
     found = archive_list.find(invocation.project.archive_folder, archive_name)
     again = f"claude-iterate archive delete {found.path.name} --force"
-    if not force and not confirmation.confirmed(found.path.name, f"Delete {found.path} for good?", again):
-        output.note("Nothing was deleted.")
-        return 1
+    if not force:
+        questions.confirm_deletion(found.path.name, f"Delete {found.path} for good?", again)
     remove(found.path)
     document = {"name": found.name, "deleted": str(found.path)}
     output.answer(as_json, document, f"Deleted the archive {found.path}")
-    return 0
 
 
 def _row(archive: archive_list.Archive) -> dict[str, Any]:

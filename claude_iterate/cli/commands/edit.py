@@ -8,6 +8,7 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal
+from claude_iterate.core.formats import counted
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 
 
@@ -41,6 +42,7 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     if composed.problem:
         raise WorkspaceProblem(f"Claude {composed.problem}.{composed.quote}", "The old instructions were restored.")
     added, removed = _differences(composed.before.data or b"", composed.after.data or b"")
+    figures = f"{counted(added, 'line')} added, {removed} removed"
     changed = composed.before.data != composed.after.data
     if as_json:
         path = str(layout.instructions)
@@ -48,9 +50,9 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     elif not changed:
         output.result("The instructions were left as they were.")
     elif dry_run:
-        output.result(f"Dry run: the change ({_figures(added, removed)}) was discarded.")
+        output.result(f"Dry run: the change ({figures}) was discarded.")
     else:
-        output.done(f"Changed {layout.instructions}: {_figures(added, removed)}. The old text: INSTRUCTIONS.md.bak")
+        output.done(f"Changed {layout.instructions}: {figures}. The old text: INSTRUCTIONS.md.bak")
         output.note(f"Next: claude-iterate validate {name}")
     return 0
 
@@ -60,7 +62,3 @@ def _differences(before: bytes, after: bytes) -> tuple[int, int]:
     old, new = (data.decode("utf-8", "replace").splitlines() for data in (before, after))
     lines = list(difflib.unified_diff(old, new, n=0, lineterm=""))[2:]
     return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
-
-
-def _figures(added: int, removed: int) -> str:
-    return f"{added} {'line' if added == 1 else 'lines'} added, {removed} removed"

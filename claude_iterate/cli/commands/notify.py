@@ -34,12 +34,11 @@ def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
                 "problem": answer.problem or None,
             }
         )
-        return 0 if answer.delivered else 1
-    if answer.delivered:
+    elif answer.delivered:
         output.done(f"Delivered to {delivery.host} ({answer.status})")
     else:
         output.note(f"{output.symbol('bad')} Not delivered to {delivery.host}: {output.printable(answer.problem)}")
-    if answer.text.strip():
+    if not as_json and answer.text.strip():
         output.result(output.foreign(answer.text.rstrip()))
     return 0 if answer.delivered else 1
 

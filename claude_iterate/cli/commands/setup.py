@@ -141,11 +141,11 @@ def _conclude(project: Project, layout: Layout, size: int) -> None:
     """Say what was written, and ask what Claude may do, unless that is decided."""
     output.done(f"Wrote {layout.instructions} ({size} bytes).")
     if on_terminal():
-        from claude_iterate.cli.terminal import permission_question
+        from claude_iterate.cli.terminal import questions
         from claude_iterate.operations import permissions
 
         if not permissions.are_decided(project.settings_for(layout).settings, project):
-            chosen = permission_question.ask()
+            chosen = questions.choose_permissions()
             with run_lock.hold(layout.lock, layout.name, "setup"):
                 output.note(permissions.save(layout, chosen))
     output.note(f"Next: claude-iterate run {layout.name}")

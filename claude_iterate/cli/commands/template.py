@@ -10,7 +10,7 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import printable
-from claude_iterate.cli.terminal import confirmation
+from claude_iterate.cli.terminal import questions
 from claude_iterate.core.formats import counted
 from claude_iterate.errors import SettingsProblem
 from claude_iterate.text.line_blocks import head
@@ -134,19 +134,17 @@ def show(invocation: Invocation, template: str, as_json: bool) -> None:
 @_template
 @_global
 @options.force_option
-def delete(invocation: Invocation, template: str, globally: bool, force: bool, as_json: bool) -> int:
+def delete(invocation: Invocation, template: str, globally: bool, force: bool, as_json: bool) -> None:
     """Delete TEMPLATE of this project; with --global, your own."""
     found = template_files.find(invocation.project, template, "global" if globally else "project")
     flags = " --global --force" if globally else " --force"
     again = f"claude-iterate template delete {template}{flags}"
-    question = f"Delete the {found.scope} template {found.folder}?"
-    if not force and not confirmation.confirmed(f"the template {template}", question, again):
-        output.note("Nothing was deleted.")
-        return 1
+    if not force:
+        question = f"Delete the {found.scope} template {found.folder}?"
+        questions.confirm_deletion(f"the template {template}", question, again)
     remove(found.folder)
     document = {"name": template, "scope": found.scope, "deleted": str(found.folder)}
     output.answer(as_json, document, f"Deleted the template {found.folder}")
-    return 0
 
 
 def _settings_of(template: template_files.Template) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.reports import validation
 from claude_iterate.workspace.files import atomic, versions
 from claude_iterate.workspace.files.versions import Snapshot
-from claude_iterate.workspace.layout import Layout
 
-_REPORT = "validation-report.md"
 _MEANING = {
     validation.READY: "Claude can work from these instructions.",
     validation.NEEDS_REVISION: "Improve them first: claude-iterate edit {name}",
@@ -32,7 +32,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     from claude_iterate.operations.run_options import Options
 
     layout = invocation.project.layout(name)
-    path = layout.folder / _REPORT
+    path = layout.folder / "validation-report.md"
     before = versions.look(path)
     asked = Options(
         flags=options.layer_from_options({"output": options.output_level(verbose, quiet)}),
@@ -43,24 +43,21 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
         prompt_values={"report_path": str(path)},
     )
     done = launch(invocation.project, layout, asked, TerminalUser())
-    if done.exit_code:
-        report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
-    else:
-        report, found = _judged(layout, before, done.state.one_off.text if done.state.one_off else "")
+    report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
+    if not done.exit_code:
+        report, found = _judged(path, before, done.said)
     code = done.exit_code or (0 if found.verdict == validation.READY else 1)
     if as_json:
-        output.document(
-            {"workspace": name, "verdict": found.verdict, "exitCode": code, "report": report, "path": str(path)}
-        )
+        judged = {"verdict": found.verdict, "exitCode": code, "report": report, "path": str(path)}
+        output.document({"workspace": name, **judged})
     elif report is not None and not quiet:
         output.result(f"\n{output.foreign(report.rstrip())}\n")
     _tell(name, found, as_json)
     return code
 
 
-def _judged(layout: Layout, before: Snapshot, said: str) -> tuple[str | None, validation.Validation]:
+def _judged(path: Path, before: Snapshot, said: str) -> tuple[str | None, validation.Validation]:
     """The report of this call and its verdict. Claude's answer may stand in for a file that it did not write."""
-    path = layout.folder / _REPORT
     after = versions.look(path)
     if after.data is not None and after.is_newer_than(before):
         report = after.data.decode("utf-8", "replace")
