@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -15,28 +15,6 @@ from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import UsageProblem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-if TYPE_CHECKING:  # generic for type checkers only, and only in new versions of click
-    ParamType = click.ParamType[Any]
-else:
-    ParamType = click.ParamType
-
-
-class SettingValue(ParamType):
-    """The value of a setting, as text on the command line."""
-
-    name = "value"
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        try:
-            return catalogue()[self.key].kind.from_text(value)
-        except ValueError as refused:
-            self.fail(f"{value!r} is not {refused}.", param, ctx)
 
 
 class SettingOption(click.Option):
@@ -49,14 +27,16 @@ class SettingOption(click.Option):
 
 def setting_option(key: str, *flags: str, metavar: str = "N", more: str = "") -> Callable[[Function], Function]:
     """An option for one setting; its help is the setting's sentence."""
-    return click.option(
-        *(flag for flag in flags if flag.startswith("-")),
-        cls=SettingOption,
-        setting=key,
-        type=SettingValue(key),
-        metavar=metavar,
-        help=catalogue()[key].sentence + (f" {more}" if more else ""),
-    )
+    setting = catalogue()[key]
+
+    def value(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+        try:
+            return None if text is None else setting.kind.from_text(text)
+        except ValueError as refused:
+            raise click.BadParameter(f"{text!r} is not {refused}.", context, parameter) from None
+
+    sentence = f"{setting.sentence} {more}".rstrip()
+    return click.option(*flags, cls=SettingOption, setting=key, callback=value, metavar=metavar, help=sentence)
 
 
 def layer_from_options(given: dict[str, Any]) -> Layer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -96,7 +97,7 @@ def heading(text: str) -> str:
     return click.style(text, bold=True)
 
 
-def table(rows: list[tuple[str, ...]], head: tuple[str, ...]) -> None:
+def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> None:
     """Columns as wide as they need to be; the last one is left ragged."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
     for row in (head, *rows):

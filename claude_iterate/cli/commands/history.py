@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from claude_iterate.cli import options, output
@@ -11,12 +9,10 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import counted, duration, money
 from claude_iterate.errors import UsageProblem
 from claude_iterate.views import history_view
+from claude_iterate.views.history_view import HistoryView, Row, RunHistory, Total
 from claude_iterate.views.setting_values import shortened
-
-if TYPE_CHECKING:
-    from claude_iterate.views.history_view import HistoryView, Row, RunHistory, Total
-    from claude_iterate.workspace.layout import Layout
-    from claude_iterate.workspace.lifecycle.run_summary import TokenCounts
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.run_summary import TokenCounts
 
 _HEAD = ("RUN", "#", "BEGAN", "TOOK", "COST", "IN", "OUT", "CACHE READ", "CACHE WRITE", "TURNS", "TOOLS")
 _ENDS = ("PROGRESS", "OUTCOME")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
@@ -11,9 +10,7 @@ from msgspec.structs import replace
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.views import listing_view
-
-if TYPE_CHECKING:
-    from claude_iterate.views.listing_view import WorkspaceRow
+from claude_iterate.views.listing_view import WorkspaceRow
 
 _WORDS = (*listing_view.STATUSES, *listing_view.STATES)
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem
-
-if TYPE_CHECKING:
-    from claude_iterate.operations.run_options import Options
 
 
 @options.command("run", json="Print one JSON document about the run on standard output.")
@@ -36,7 +33,9 @@ if TYPE_CHECKING:
 @options.flag("--verify", help="Let Claude review a completion claim before it counts.")
 @options.dry_run_option
 @options.flag("--detailed-exit-code", help="A different exit code for every reason to end.")
-def command(invocation: Invocation, /, name: str, as_json: bool, **given: Any) -> int:
+def command(
+    invocation: Invocation, /, name: str, allow: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any
+) -> int:
     """Call Claude again and again until the task NAME is done.
 
     The first Ctrl-C lets the iteration finish, the second ends it now.
@@ -48,39 +47,26 @@ def command(invocation: Invocation, /, name: str, as_json: bool, **given: Any) -
       claude-iterate run my-task -m 5 --max-cost 3   a careful start
       claude-iterate run my-task --dry-run           try it without Claude
     """
-    asked = _options(as_json=as_json, color=invocation.color, **given)
-    # Imported here: it brings the engine, which `--help` does without.
+    # Imported here: they bring the engine, which `--help` does without.
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations.launch import launch
+    from claude_iterate.operations.run_options import Options
     from claude_iterate.views import documents
 
     project = invocation.project
+    asked = Options(
+        skip_permissions=given.pop("dangerously_skip_permissions"),
+        detailed=given.pop("detailed_exit_code"),
+        flags=options.layer_from_options(_settings(**given)),
+        allow=allow,
+        dry_run=dry_run,
+        as_json=as_json,
+        color=invocation.color,
+    )
     done = launch(project, project.layout(name), asked, TerminalUser())
     if as_json:
         output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
     return done.exit_code
-
-
-def _options(
-    allow: tuple[str, ...],
-    dangerously_skip_permissions: bool,
-    dry_run: bool,
-    detailed_exit_code: bool,
-    as_json: bool,
-    color: bool,
-    **given: Any,
-) -> Options:
-    from claude_iterate.operations.run_options import Options
-
-    return Options(
-        flags=options.layer_from_options(_settings(**given)),
-        allow=allow,
-        skip_permissions=dangerously_skip_permissions,
-        dry_run=dry_run,
-        detailed=detailed_exit_code,
-        as_json=as_json,
-        color=color,
-    )
 
 
 def _settings(no_delay: bool, verbose: bool, quiet: bool, verify: bool, attended: bool, **given: Any) -> dict[str, Any]:

@@ -58,11 +58,11 @@ def command(_invocation: Invocation, only_list: bool, only: tuple[str, ...], job
 
 
 def _list(faults: list[Fault], as_json: bool) -> None:
+    rows = [(one.name, one.what, str(one.expected)) for one in faults]
     if as_json:
-        rows = [{"name": one.name, "fault": one.what, "expected": str(one.expected)} for one in faults]
-        output.document({"faults": rows})
-        return
-    output.table([(one.name, one.what, str(one.expected)) for one in faults], ("NAME", "FAULT", "EXPECTED"))
+        output.document({"faults": [dict(zip(("name", "fault", "expected"), row, strict=True)) for row in rows]})
+    else:
+        output.table(rows, ("NAME", "FAULT", "EXPECTED"))
 
 
 def _run(faults: list[Fault], jobs: int | None, as_json: bool) -> int:
@@ -142,9 +142,7 @@ def _document(results: list[FaultResult], seconds: float) -> None:
     output.document(
         {
             "ok": "failed" not in states,
-            "survived": states.count("survived"),
-            "failed": states.count("failed"),
-            "skipped": states.count("skipped"),
+            **{state: states.count(state) for state in ("survived", "failed", "skipped")},
             "seconds": round(seconds, 1),
             "faults": [result.document() for result in results],
         }
