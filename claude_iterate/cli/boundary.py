@@ -39,6 +39,7 @@ def _answered(arguments: list[str]) -> int:
     try:
         code = _run(arguments)
         sys.stdout.flush()
+        return code
     except ExpectedError as problem:
         return _tell(problem.exit_code, problem.message, problem.hint)
     except click.UsageError as problem:
@@ -54,7 +55,6 @@ def _answered(arguments: list[str]) -> int:
         return _refused(error, arguments)
     except Exception as bug:  # noqa: BLE001 - this is the boundary
         return _crashed(bug, arguments)
-    return code
 
 
 def _run(arguments: list[str]) -> int:

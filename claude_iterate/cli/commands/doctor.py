@@ -5,8 +5,8 @@ from __future__ import annotations
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import counted
+from claude_iterate.operations.doctor import fixes
 from claude_iterate.operations.doctor.computer_checks import examine
-from claude_iterate.operations.doctor.workspace_checks import Finding
 
 _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
 
@@ -17,11 +17,7 @@ _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
 def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
     """Check Claude, git, folders, settings and workspaces. Exit code 1: there is a problem to fix."""
     project = invocation.project
-    fixed: list[Finding] = []
-    if fix:
-        from claude_iterate.operations.doctor import fixes
-
-        fixed = fixes.fix(project)
+    fixed = fixes.fix(project) if fix else []
     # What could not be fixed is found again by its check.
     findings = examine(project)
     problems = sum(finding.state == "problem" for finding in (*fixed, *findings))

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from claude_iterate.cli import options, output
+from claude_iterate.cli.follow import follow_run
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views import run_view
@@ -33,8 +34,6 @@ def command(
     if listing:
         _print_runs(layout, as_json)
     elif follow:
-        from claude_iterate.cli.follow import follow_run
-
         follow_run(layout, run, lines, as_json)
     elif as_json:
         _print_journal(layout, run, lines)

@@ -9,6 +9,7 @@ import click
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem
+from claude_iterate.workspace.running import notes, run_lock
 
 
 class _Words(click.Command):
@@ -41,10 +42,8 @@ def command(invocation: Invocation, name: str, text: tuple[str, ...], as_json: b
       claude-iterate note my-task - < findings.md
       claude-iterate note my-task -- --force is not for us
     """
-    from claude_iterate.workspace.running import notes, run_lock
-
     layout = invocation.project.layout(name)
-    words = " ".join(text) if text != ("-",) else _standard_input(notes.LARGEST)
+    words = " ".join(text) if text != ("-",) else _standard_input()
     identity = notes.add(layout, words)
     running = run_lock.holder(layout.lock) is not None
     document = {"name": name, "note": identity, "running": running}
@@ -52,7 +51,7 @@ def command(invocation: Invocation, name: str, text: tuple[str, ...], as_json: b
     output.answer(as_json, document, "Noted for the next iteration.", then)
 
 
-def _standard_input(most: int) -> str:
+def _standard_input() -> str:
     """At most as much as shows that it is too long."""
-    data = sys.stdin.buffer.read(most + 2) if sys.stdin is not None else b""
+    data = sys.stdin.buffer.read(notes.LARGEST + 2) if sys.stdin is not None else b""
     return data.decode("utf-8", "replace")

@@ -24,16 +24,8 @@ def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
     delivery = Delivery(settings.notify)
     answer = delivery.send(trial(workspace, time.time()), lambda _seconds: False, tries=1)
     if as_json:
-        output.document(
-            {
-                "delivered": answer.delivered,
-                "host": delivery.host,
-                "format": settings.notify.format,
-                "status": answer.status,
-                "answer": answer.text,
-                "problem": answer.problem or None,
-            }
-        )
+        told = {"delivered": answer.delivered, "host": delivery.host, "format": settings.notify.format}
+        output.document(told | {"status": answer.status, "answer": answer.text, "problem": answer.problem or None})
     elif answer.delivered:
         output.done(f"Delivered to {delivery.host} ({answer.status})")
     else:

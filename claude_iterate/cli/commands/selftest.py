@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,11 +16,10 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.names import meant
 from claude_iterate.errors import UsageProblem
+from claude_iterate.selftest.faults.fault_table import chosen
+from claude_iterate.selftest.harness.fault import Fault
+from claude_iterate.selftest.harness.fault_runner import FaultResult, run_faults, usual_jobs
 from claude_iterate.system import signals, temporary_files
-
-if TYPE_CHECKING:
-    from claude_iterate.selftest.harness.fault import Fault
-    from claude_iterate.selftest.harness.fault_runner import FaultResult
 
 _SYMBOL = {"survived": "good", "skipped": "warning", "failed": "bad"}
 
@@ -44,8 +42,6 @@ def command(_invocation: Invocation, only_list: bool, only: tuple[str, ...], job
       claude-iterate selftest                    all faults
       claude-iterate selftest --only 'killed-*'  what happens when the runner dies
     """
-    from claude_iterate.selftest.faults.fault_table import chosen
-
     for pattern in only:
         if not chosen((pattern,)):
             instead = meant(pattern, [one.name for one in chosen(())])
@@ -66,8 +62,6 @@ def _list(faults: list[Fault], as_json: bool) -> None:
 
 
 def _run(faults: list[Fault], jobs: int | None, as_json: bool) -> int:
-    from claude_iterate.selftest.harness.fault_runner import run_faults, usual_jobs
-
     temporary_files.refuse_if_impossible()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-selftest-"))
     began = time.monotonic()
@@ -83,11 +77,8 @@ def _run(faults: list[Fault], jobs: int | None, as_json: bool) -> int:
         raise
     with contextlib.suppress(OSError):  # not empty: the folders of faults that were not survived are kept
         folder.rmdir()
-    seconds = time.monotonic() - began
-    if as_json:
-        _document(results, seconds)
-    else:
-        _card(results, seconds)
+    show = _document if as_json else _card
+    show(results, time.monotonic() - began)
     return 1 if any(result.state == "failed" for result in results) else 0
 
 

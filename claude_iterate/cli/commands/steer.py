@@ -7,16 +7,16 @@ journal answers as quickly as any other.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.core.state.requests import UNCHANGED
 from claude_iterate.errors import WorkspaceProblem
-
-if TYPE_CHECKING:
-    from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import control, run_lock
 
 _PATIENCE = 3.0
 _POLL = 0.02
@@ -52,10 +52,6 @@ commands = {verb: _command(verb, text) for verb, text in _HELP.items()}
 
 def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: bool) -> int:
     """Ask, wait for the answer, print it."""
-    from claude_iterate.core.state.requests import UNCHANGED
-    from claude_iterate.workspace.journal import reader
-    from claude_iterate.workspace.running import control
-
     layout = invocation.project.layout(name)
     run, pid = _running(layout)
     started = reader.beginning(layout.journal(run)) if verb != "stop" else None
@@ -80,8 +76,6 @@ def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: boo
 
 def _running(layout: Layout) -> tuple[str, int]:
     """The run that is asked, and the process that runs it."""
-    from claude_iterate.workspace.running import run_lock
-
     name = layout.name
     who = run_lock.holder(layout.lock)
     if who is None:
@@ -95,8 +89,6 @@ def _running(layout: Layout) -> tuple[str, int]:
 
 def _await_answer(layout: Layout, run: str, identity: str) -> str:
     """answered, over (the run ended before it could answer) or silent (the request waits for a suspended run)."""
-    from claude_iterate.workspace.running import control, run_lock
-
     began = time.monotonic()
     looked = began
     while (now := time.monotonic()) < began + _PATIENCE:

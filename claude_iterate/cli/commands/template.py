@@ -16,7 +16,7 @@ from claude_iterate.errors import SettingsProblem
 from claude_iterate.text.line_blocks import head
 from claude_iterate.views.setting_values import as_text, masked_setting, plain
 from claude_iterate.workspace.files.folders import remove
-from claude_iterate.workspace.templates import template_files
+from claude_iterate.workspace.templates import template_creation, template_files
 
 _SHOWN_LINES = 10
 _template = options.name_argument_of("template")
@@ -49,8 +49,6 @@ def save(
 
     Without TEMPLATE it is called like the workspace.
     """
-    from claude_iterate.workspace.templates import template_creation
-
     project = invocation.project
     layout = project.layout(workspace)
     name = template or workspace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,10 +11,9 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.settings.kinds import OWN_FILES
 from claude_iterate.errors import UsageProblem
+from claude_iterate.views import documents, evidence_view
+from claude_iterate.workspace.files import foreign
 from claude_iterate.workspace.layout import Layout
-
-if TYPE_CHECKING:
-    from claude_iterate.views.evidence_view import EvidenceView
 
 
 @options.command("verify")
@@ -34,7 +33,6 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     from claude_iterate.operations.launch import launch
     from claude_iterate.operations.prompt_texts import read_instructions
     from claude_iterate.operations.run_options import Options
-    from claude_iterate.views import documents, evidence_view
 
     level = options.output_level(given["verbose"], given["quiet"])
     project = invocation.project
@@ -74,10 +72,8 @@ def _report_path(layout: Layout, given: str) -> str:
     return str(path)
 
 
-def _report(proof: EvidenceView) -> str | None:
+def _report(proof: evidence_view.EvidenceView) -> str | None:
     """The text of the review's report, if it wrote one that counts."""
-    from claude_iterate.workspace.files import foreign
-
     review = proof.review
     if review is None or review.verdict not in {"verified", "incomplete"}:
         return None

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from claude_iterate.agent.processes.leftover_processes import leftovers
+from claude_iterate.core.events import RunFinished
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.workspace import leftover_files, metadata
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
@@ -62,7 +65,7 @@ def _examine(project: Project, layout: Layout) -> Iterator[Finding]:
 def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
     """The lock is free. A run that still seems to be on was killed, or this is a copy of a workspace where it is on."""
     for run in sorted(_named(layout, about.last_run)):
-        if is_over(layout, run):
+        if _is_over(layout, run):
             continue
         if liveness.of_runner(layout, run) == liveness.LIVES:
             pid = liveness.pid_of(layout, run)
@@ -77,8 +80,6 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
 
 
 def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Finding]:
-    from claude_iterate.agent.processes.leftover_processes import leftovers
-
     for run in runs:
         fate = liveness.of_runner(layout, run)
         alive = leftovers(run) if fate != liveness.LIVES else []
@@ -99,11 +100,8 @@ def suspects(layout: Layout, last_run: dict[str, object]) -> list[str]:
     return sorted(_named(layout, last_run) or set(layout.run_ids()[-1:] if not last_run else []))
 
 
-def is_over(layout: Layout, run: str) -> bool:
+def _is_over(layout: Layout, run: str) -> bool:
     """The journal is the truth: a run without an end in it was killed."""
-    from claude_iterate.core.events import RunFinished
-    from claude_iterate.workspace.journal import reader
-
     path = layout.journal(run)
     return path.is_file() and any(isinstance(entry.event, RunFinished) for entry in reader.milestones(path))
 
@@ -120,8 +118,6 @@ def behind(layout: Layout) -> bool:
 
 def can_be_repaired(layout: Layout) -> bool:
     """The metadata is damaged or missing, and a journal has the numbers."""
-    from claude_iterate.workspace.journal import reader
-
     return os.access(layout.folder, os.W_OK) and reader.last_run(layout, ("run",)) is not None
 
 
