@@ -68,12 +68,12 @@ class CommandTable(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         wanted = self.aliases.get(cmd_name, cmd_name)
-        for row in COMMANDS:
-            if row.name == wanted:
-                module = import_module(f"claude_iterate.cli.commands.{row.module}")
-                command: click.Command = module.commands[wanted] if hasattr(module, "commands") else module.command
-                return command
-        return None
+        row = next((row for row in COMMANDS if row.name == wanted), None)
+        if row is None:
+            return None
+        module = import_module(f"claude_iterate.cli.commands.{row.module}")
+        command: click.Command = module.commands[wanted] if hasattr(module, "commands") else module.command
+        return command
 
     def advice(self, word: str) -> str:
         return " Did you mean 'claude-iterate --help'?" if word == "help" else ""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import sys
 from collections.abc import Sequence
+from errno import EACCES, EDQUOT, EFBIG, EIO, EMFILE, ENOMEM, ENOSPC, EPERM, EROFS
 from typing import Any
 
 import click
@@ -18,17 +18,7 @@ from claude_iterate.sinks.console.safe_stream import discard, harmless
 BUG = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-_REFUSALS = {
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-    errno.EACCES,
-    errno.EPERM,
-    errno.EROFS,
-    errno.EIO,
-    errno.EMFILE,
-    errno.ENOMEM,
-}
+_REFUSALS = {ENOSPC, EDQUOT, EFBIG, EACCES, EPERM, EROFS, EIO, EMFILE, ENOMEM}
 _MAKERS = {"init", "setup"}
 """Commands whose NAME is usually a new one."""
 _GLOBAL = {"-C", "--project", "--no-color", "--no-colors", "--workspaces-dir", "--templates-dir", "--archive-dir"}
@@ -49,6 +39,7 @@ def _answered(arguments: list[str]) -> int:
     try:
         code = _run(arguments)
         sys.stdout.flush()
+        return code
     except ExpectedError as problem:
         return _tell(problem.exit_code, problem.message, problem.hint)
     except click.UsageError as problem:
@@ -64,7 +55,6 @@ def _answered(arguments: list[str]) -> int:
         return _refused(error, arguments)
     except Exception as bug:  # noqa: BLE001 - this is the boundary
         return _crashed(bug, arguments)
-    return code
 
 
 def _run(arguments: list[str]) -> int:

@@ -39,10 +39,8 @@ def _begun(layout: Layout) -> str | None:
         if running and layout.journal(running).is_file():
             return running
         newest = next(reader.newest(layout), None)
-        if newest is not None and holder is None:
+        if holder is None and (newest is not None or layout.logs()):
             return newest
-        if newest is None and holder is None and layout.logs():
-            return None
         if not noted:
             output.note(f"Waiting for {layout.name} to run; Ctrl-C ends this.")
             noted = True

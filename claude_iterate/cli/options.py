@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import click
 
@@ -14,28 +15,6 @@ from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import UsageProblem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-if TYPE_CHECKING:  # generic for type checkers only, and only in new versions of click
-    ParamType = click.ParamType[Any]
-else:
-    ParamType = click.ParamType
-
-
-class SettingValue(ParamType):
-    """The value of a setting, as text on the command line."""
-
-    name = "value"
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        try:
-            return catalogue()[self.key].kind.from_text(value)
-        except ValueError as refused:
-            self.fail(f"{value!r} is not {refused}.", param, ctx)
 
 
 class SettingOption(click.Option):
@@ -48,14 +27,16 @@ class SettingOption(click.Option):
 
 def setting_option(key: str, *flags: str, metavar: str = "N", more: str = "") -> Callable[[Function], Function]:
     """An option for one setting; its help is the setting's sentence."""
-    return click.option(
-        *(flag for flag in flags if flag.startswith("-")),
-        cls=SettingOption,
-        setting=key,
-        type=SettingValue(key),
-        metavar=metavar,
-        help=catalogue()[key].sentence + (f" {more}" if more else ""),
-    )
+    setting = catalogue()[key]
+
+    def value(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+        try:
+            return None if text is None else setting.kind.from_text(text)
+        except ValueError as refused:
+            raise click.BadParameter(f"{text!r} is not {refused}.", context, parameter) from None
+
+    sentence = f"{setting.sentence} {more}".rstrip()
+    return click.option(*flags, cls=SettingOption, setting=key, callback=value, metavar=metavar, help=sentence)
 
 
 def layer_from_options(given: dict[str, Any]) -> Layer:
@@ -74,22 +55,45 @@ def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -
     return names.checked(value)
 
 
-name_argument = click.argument("name", callback=_checked)
-"""The name of a workspace; a bad one is refused before the command begins."""
+def command(
+    name: str,
+    workspace: bool = True,
+    cls: type[click.Command] = click.Command,
+    json: str = "Print one JSON document.",
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command that gets the Invocation and can answer in JSON.
+
+    If it is about a workspace, its first argument is a NAME; a bad one is refused before the command begins.
+    """
+
+    def made(function: Callable[..., Any]) -> click.Command:
+        found = click.command(name, cls=cls)(click.pass_obj(function))
+        if workspace:
+            found.params.insert(0, click.Argument(["name"], callback=_checked))
+        found.params.append(click.Option(["--json", "as_json"], is_flag=True, help=json))
+        return found
+
+    return made
 
 
-def name_argument_of(what: str, parameter: str, required: bool = True) -> Callable[[Function], Function]:
+def name_argument_of(what: str, required: bool = True) -> Callable[[Function], Function]:
     """The name of a workspace or template, where a command takes more than one; it is None when left out."""
 
     def checked(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
         return None if value is None else names.checked(value, what)
 
-    return click.argument(parameter, required=required, callback=checked)
+    return click.argument(what, required=required, callback=checked)
 
 
-dry_run_option = click.option("--dry-run", is_flag=True, help="Use the built-in fake Claude: no login, no cost.")
+flag = partial(click.option, is_flag=True)
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+force_option = flag("-f", "--force", help="Do not ask.")
+
+verbose_option = flag("-v", "--verbose", help="Show Claude's words and tools as they come.")
+
+dangerous_option = flag("--dangerously-skip-permissions", help="Allow everything. For sandboxes; never saved.")
+
+dry_run_option = flag("--dry-run", help="Use the built-in fake Claude: no login, no cost.")
 
 mode_option = click.option(
     "--mode",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -48,6 +49,16 @@ def document(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def answer(as_json: bool, value: Any, text: str, then: str = "") -> None:
+    """What a command did: as one document, or for people, with what can be done then."""
+    if as_json:
+        document(value)
+        return
+    done(text)
+    if then:
+        note(then)
+
+
 def view(form: Struct) -> None:
     """A view as one JSON document."""
     from claude_iterate.views.documents import document as form_of  # it knows all views: not for those who print text
@@ -86,7 +97,7 @@ def heading(text: str) -> str:
     return click.style(text, bold=True)
 
 
-def table(rows: list[tuple[str, ...]], head: tuple[str, ...]) -> None:
+def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> None:
     """Columns as wide as they need to be; the last one is left ragged."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
     for row in (head, *rows):

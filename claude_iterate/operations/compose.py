@@ -14,7 +14,6 @@ from claude_iterate.agent import conversation
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.core.events.reasons import exit_code
-from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.operations import run_folders
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.run_options import Options
@@ -63,7 +62,7 @@ def compose(project: Project, layout: Layout, options: Options, goal: str | None
             code = _converse(project, layout, options, user.warn)
         else:
             done = launch(project, layout, dataclasses.replace(options, prompt_values={"goal": goal}), user)
-            code, said = done.exit_code, done.state.one_off.text if done.state.one_off else ""
+            code, said = done.exit_code, done.said
         after = versions.look(layout.instructions)
     return Composed(code, before, after, said)
 
@@ -71,24 +70,19 @@ def compose(project: Project, layout: Layout, options: Options, goal: str | None
 def find_claude(project: Project, layout: Layout | None) -> str:
     """The program, or an AgentProblem. Called before a workspace is made."""
     settings = project.settings_for(layout).settings if layout is not None else project.resolved.settings
-    return _program(project, settings.claude)
+    return discovery.find(settings.claude, project.environ, project.root)
 
 
 def refuse_broken_claude(project: Project) -> None:
     """An AgentProblem when Claude is installed but cannot tell its version."""
-    claude = project.resolved.settings.claude
-    discovery.version(claude, project.environ, project.root)
-
-
-def _program(project: Project, claude: ClaudeSettings) -> str:
-    return discovery.find(claude, project.environ, project.root)
+    discovery.version(project.resolved.settings.claude, project.environ, project.root)
 
 
 def _converse(project: Project, layout: Layout, options: Options, warn: Callable[[str], None]) -> int:
     """Let the user talk with Claude until Claude exits; the exit code. Any conversation counts as a setup."""
     settings = options.settings_for(project, layout)
-    _program(project, settings.claude)  # before anything is locked or written
-    texts = text_source(project, layout, settings).errand(options.purpose, {})
+    discovery.find(settings.claude, project.environ, project.root)  # before anything is locked or written
+    texts = text_source(project, layout, settings).one_off(options.purpose, {})
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         run = run_folders.new_run_id(layout)
         held.record(run)

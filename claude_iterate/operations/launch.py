@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import NamedTuple
 
+from claude_iterate.agent.command import discovery
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
@@ -35,11 +36,16 @@ class Performed(NamedTuple):
     state: RunState
     exit_code: int
 
+    @property
+    def said(self) -> str:
+        """Claude's last words in a one-off call."""
+        return self.state.one_off.text if self.state.one_off else ""
+
 
 def launch(project: Project, layout: Layout, options: Options, user: User) -> Performed:
     """A run of any purpose, from the checks to the end. Nothing is written before every check has passed."""
     settings = run_checks.settings_checked(project, layout, options, user)
-    version = run_checks.claude_version(project, settings)
+    version = discovery.version(settings.claude, project.environ, project.root)
     chosen = run_checks.missing_permissions(project, layout, settings, options, user)
     if chosen is not None:
         settings = permissions.with_permissions(settings, chosen)

@@ -62,45 +62,32 @@ class TextSource:
 
     def review(self, depth: str, depth_note: str, identity: str, report: Path) -> Texts:
         """The texts of a review."""
-        layout = self._layout
-        values = {
-            "project_root": str(layout.root),
-            "workspace_name": layout.name,
-            "workspace_path": str(layout.folder),
-            "report_path": str(report),
-            "depth": depth,
-            "depth_note": depth_note,
-            "nonce": identity,
-        }
-        return Texts(
-            self._prompts.render("workspace-system", values),
-            self._prompts.render("verify-completion", values),
-            "",
-            "",
-        )
+        more = {"report_path": str(report), "depth": depth, "depth_note": depth_note, "nonce": identity}
+        return self._about_workspace("verify-completion", more)
 
-    def errand(self, purpose: str, more: Mapping[str, str]) -> Texts:
+    def one_off(self, purpose: str, more: Mapping[str, str]) -> Texts:
         """The texts of a one-off call: setup, edit or validate."""
+        criteria = self._prompts.render("validation-criteria", {})
+        return self._about_workspace(purpose, {"validation_criteria": criteria, "goal": "", **more})
+
+    def _about_workspace(self, prompt: str, more: Mapping[str, str]) -> Texts:
+        values = {**self._place(), **more}
+        return Texts(self._prompts.render("workspace-system", values), self._prompts.render(prompt, values), "", "")
+
+    def _place(self) -> dict[str, str]:
         layout = self._layout
-        values = {
+        return {
             "project_root": str(layout.root),
-            "workspace_name": layout.name,
             "workspace_path": str(layout.folder),
-            "validation_criteria": self._prompts.render("validation-criteria", {}),
-            "goal": "",
-            **more,
+            "workspace_name": layout.name,
         }
-        system = self._prompts.render("workspace-system", values)
-        return Texts(system, self._prompts.render(purpose, values), "", "")
 
     def _values(self, number: int, failure: str, instructions: str, waiting: list[str]) -> Mapping[str, object]:
         layout = self._layout
         seen = status_file.look(layout.status).reading
         status = seen.status if seen else None
         return {
-            "project_root": str(layout.root),
-            "workspace_path": str(layout.folder),
-            "workspace_name": layout.name,
+            **self._place(),
             "iteration": number,
             "max_iterations": self.max_iterations,
             "instructions": instructions,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from claude_iterate.agent.command import discovery
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.vocabulary import ONE_OFF
 from claude_iterate.core.settings.declared import Settings
@@ -29,11 +28,6 @@ def settings_checked(project: Project, layout: Layout, options: Options, user: U
             "Run it on a terminal, or without --attended (setting `attended`).",
         )
     return settings
-
-
-def claude_version(project: Project, settings: Settings) -> str:
-    """The version that Claude tells; an AgentProblem when it cannot be started."""
-    return discovery.version(settings.claude, project.environ, project.root)
 
 
 def missing_permissions(

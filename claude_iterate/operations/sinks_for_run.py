@@ -26,7 +26,12 @@ def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned]) -> Fanou
 
         hint = f"Try it: claude-iterate notify test --workspace {plan.layout.name}"
         sinks.append(Notifier(plan.settings, plan.environ, lambda text: troubles.append(Warned(text, hint))))
-    return Fanout(sinks, lambda sink, error: troubles.append(_broken(sink, error)))
+
+    def broken(sink: str, error: Exception) -> None:
+        text = f"{sink} failed and is left out: {type(error).__name__}: {error}"
+        troubles.append(Warned(text, "The run goes on without it."))
+
+    return Fanout(sinks, broken)
 
 
 def _console(plan: Plan, options: Options) -> Console:
@@ -41,7 +46,3 @@ def _console(plan: Plan, options: Options) -> Console:
         columns=lambda: shutil.get_terminal_size().columns,
         attended=plan.settings.attended,
     )
-
-
-def _broken(sink: str, error: Exception) -> Warned:
-    return Warned(f"{sink} failed and is left out: {type(error).__name__}: {error}", "The run goes on without it.")

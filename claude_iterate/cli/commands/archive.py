@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from claude_iterate.cli import output
-from claude_iterate.cli.commands import archive_display
-from claude_iterate.cli.commands.archive_display import archive_argument, warn_about
+from claude_iterate.cli import options, output
 from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument, name_argument_of
-from claude_iterate.cli.terminal import confirmation
+from claude_iterate.cli.output import printable
+from claude_iterate.cli.terminal import questions
+from claude_iterate.core.formats import counted, size
 from claude_iterate.workspace.archives import archive_creation, archive_list, restoration
 from claude_iterate.workspace.files.folders import remove
+from claude_iterate.workspace.lifecycle import creation
 from claude_iterate.workspace.running import run_lock
 
 
-@click.command("save")
-@name_argument
-@click.option("--keep", is_flag=True, help="Keep the workspace as well.")
-@json_option
-@click.pass_obj
+def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    return archive_list.checked(value)
+
+
+archive_argument = click.argument("archive_name", metavar="ARCHIVE", callback=_checked)
+"""The name of an archive, with or without `.tar.gz`; a bad one is refused before the command begins."""
+
+
+@options.command("save")
+@options.flag("--keep", help="Keep the workspace as well.")
 def save(invocation: Invocation, name: str, keep: bool, as_json: bool) -> None:
     """Archive the workspace NAME and delete it. Refused while it runs.
 
@@ -32,32 +39,62 @@ def save(invocation: Invocation, name: str, keep: bool, as_json: bool) -> None:
         saved = archive_creation.save(layout, project.archive_folder)
         if not keep:
             remove(layout.folder)
-    if as_json:
-        output.document(
-            {
-                "name": saved.path.name.removesuffix(archive_creation.ENDING),
-                "workspace": name,
-                "path": str(saved.path),
-                "kept": keep,
-                "outsideLinks": saved.outside_links,
-                "leftOut": saved.left_out,
-            }
-        )
-    else:
-        output.done(f"Archived {name}: {saved.path}" + ("" if keep else "; the workspace is deleted"))
+    document = {
+        "name": saved.path.name.removesuffix(archive_creation.ENDING),
+        "workspace": name,
+        "path": str(saved.path),
+        "kept": keep,
+        "outsideLinks": saved.outside_links,
+        "leftOut": saved.left_out,
+    }
+    output.answer(as_json, document, f"Archived {name}: {saved.path}{'' if keep else '; the workspace is deleted'}")
     warn_about(saved)
 
 
-@click.command("restore")
+@options.command("list", workspace=False)
+def listing(invocation: Invocation, as_json: bool) -> None:
+    """List the archives of this project, newest first."""
+    folder = invocation.project.archive_folder
+    rows = [_row(archive) for archive in archive_list.archives(folder)]
+    if as_json:
+        output.document({"folder": str(folder), "archives": rows})
+    elif not rows:
+        output.note(f"No archives in {folder}. Make one: claude-iterate archive save NAME")
+    else:
+        output.table([_line(row) for row in rows], ("NAME", "WORKSPACE", "ARCHIVED", "SIZE"))
+    for row in rows:
+        if row["problem"]:
+            output.warn(printable(row["problem"]))
+
+
+@options.command("show", workspace=False)
 @archive_argument
-@name_argument_of("workspace", "workspace", required=False)
-@click.option(
-    "--outside-links",
-    is_flag=True,
-    help="Also restore symlinks that lead out of the workspace. Only for archives of your own.",
+def show(invocation: Invocation, archive_name: str, as_json: bool) -> None:
+    """Show what is in ARCHIVE, having read all of it."""
+    archive = archive_list.find(invocation.project.archive_folder, archive_name)
+    inside = restoration.contents(archive)
+    found = _row(archive) | {
+        "archivedFrom": archive.manifest.get("archivedFrom"),
+        "files": inside.files,
+        "links": inside.links,
+        "contentSize": inside.size,
+        "outsideLinks": inside.outside_links,
+        "mode": inside.metadata.get("mode"),
+        "status": inside.metadata.get("status"),
+        "iterations": inside.metadata.get("executionIterations"),
+    }
+    if as_json:
+        output.document(found)
+    else:
+        _print(found)
+
+
+@options.command("restore", workspace=False)
+@archive_argument
+@options.name_argument_of("workspace", required=False)
+@options.flag(
+    "--outside-links", help="Also restore symlinks that lead out of the workspace. Only for archives of your own."
 )
-@json_option
-@click.pass_obj
 def restore(
     invocation: Invocation, archive_name: str, workspace: str | None, outside_links: bool, as_json: bool
 ) -> None:
@@ -70,37 +107,76 @@ def restore(
     name = restoration.target_name(found, workspace)
     folder = project.workspaces_folder / name
     warning = restoration.restore(found, folder, outside_links)
-    if as_json:
-        output.document({"name": name, "path": str(folder), "archive": str(found.path)})
-    else:
-        output.done(f"Restored the workspace {name}: {folder}")
-        output.note(f"Next: claude-iterate show {name}")
+    document = {"name": name, "path": str(folder), "archive": str(found.path)}
+    output.answer(as_json, document, f"Restored the workspace {name}: {folder}", f"Next: claude-iterate show {name}")
     if warning:
         output.warn(warning)
 
 
-@click.command("delete")
+@options.command("delete", workspace=False)
 @archive_argument
-@click.option("-f", "--force", is_flag=True, help="Do not ask.")
-@json_option
-@click.pass_obj
-def delete(invocation: Invocation, archive_name: str, force: bool, as_json: bool) -> int:
+@options.force_option
+def delete(invocation: Invocation, archive_name: str, force: bool, as_json: bool) -> None:
     """Delete ARCHIVE for good."""
     found = archive_list.find(invocation.project.archive_folder, archive_name)
     again = f"claude-iterate archive delete {found.path.name} --force"
-    if not force and not confirmation.confirmed(found.path.name, f"Delete {found.path} for good?", again):
-        output.note("Nothing was deleted.")
-        return 1
+    if not force:
+        questions.confirm_deletion(found.path.name, f"Delete {found.path} for good?", again)
     remove(found.path)
-    if as_json:
-        output.document({"name": found.name, "deleted": str(found.path)})
-    else:
-        output.done(f"Deleted the archive {found.path}")
-    return 0
+    document = {"name": found.name, "deleted": str(found.path)}
+    output.answer(as_json, document, f"Deleted the archive {found.path}")
+
+
+def _row(archive: archive_list.Archive) -> dict[str, Any]:
+    return {
+        "name": archive.name,
+        "workspace": archive.workspace,
+        "archivedAt": creation.stamp(archive.moment),
+        "kind": "folder" if archive.is_folder else "tar",
+        "size": archive.size,
+        "path": str(archive.path),
+        "problem": archive.problem or None,
+    }
+
+
+def _line(row: dict[str, Any]) -> tuple[str, ...]:
+    amount = "folder" if row["kind"] == "folder" else size(row["size"] or 0)
+    return row["name"], printable(row["workspace"]), row["archivedAt"], "damaged" if row["problem"] else amount
+
+
+def _print(found: dict[str, Any]) -> None:
+    output.result(output.heading(found["name"]))
+    output.result(f"Workspace: {printable(found['workspace'])}")
+    output.result(f"Archived: {found['archivedAt']}")
+    if found["archivedFrom"]:
+        output.result(f"From: {printable(found['archivedFrom'])}")
+    packed = "" if found["size"] is None else f" ({size(found['size'])} packed)"
+    things = f"{counted(found['files'], 'file')}, {counted(found['links'], 'link')}"
+    output.result(f"Holds: {things}, {size(found['contentSize'])}{packed}")
+    if found["mode"]:
+        before = f"Was: mode {found['mode']}, {found['status']}, {found['iterations'] or 0} iterations"
+        output.result(printable(before))
+    output.result(f"Path: {found['path']}")
+    if found["outsideLinks"]:
+        links = ", ".join(printable(link) for link in found["outsideLinks"][:3])
+        output.warn(f"Holds links that lead outside ({links}); `restore` needs --outside-links.")
+    output.note(f"Bring it back: claude-iterate archive restore {found['name']}")
+
+
+def warn_about(saved: archive_creation.Saved) -> None:
+    """Warnings that belong to a new archive."""
+    if saved.outside_links:
+        first, count = saved.outside_links[0], len(saved.outside_links)
+        several = f"{count} links that lead outside ({first}, ...)"
+        links = several if count > 1 else f"a link that leads outside ({first})"
+        output.warn(f"The archive holds {links}. To restore it, add --outside-links.")
+    if saved.left_out:
+        named = ", ".join(saved.left_out[:5])
+        output.warn(f"Not archived, because pipes, sockets and devices have no content: {named}")
 
 
 command = group(
     "archive",
     "Put workspaces away as compressed files, and bring them back.",
-    (save, archive_display.listing, archive_display.show, restore, delete),
+    (save, listing, show, restore, delete),
 )

@@ -2,52 +2,39 @@
 
 from __future__ import annotations
 
-import click
-
-from claude_iterate.cli import output
-from claude_iterate.cli.commands.archive_display import warn_about
+from claude_iterate.cli import options, output
+from claude_iterate.cli.commands.archive import warn_about
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument
-from claude_iterate.cli.terminal import confirmation
+from claude_iterate.cli.terminal import questions
 from claude_iterate.workspace.archives import archive_creation
 from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
 
 
-@click.command("clean")
-@name_argument
-@click.option("-f", "--force", is_flag=True, help="Do not ask.")
-@click.option("--no-archive", is_flag=True, help="Delete without keeping an archive.")
-@json_option
-@click.pass_obj
-def command(invocation: Invocation, name: str, force: bool, no_archive: bool, as_json: bool) -> int:
+@options.command("clean")
+@options.force_option
+@options.flag("--no-archive", help="Delete without keeping an archive.")
+def command(invocation: Invocation, name: str, force: bool, no_archive: bool, as_json: bool) -> None:
     """Archive the workspace NAME, then delete it. Refused while it runs."""
     project = invocation.project
     layout = project.layout(name)
-    if not force and not _agreed(layout, no_archive):
-        output.note("Nothing was deleted.")
-        return 1
+    if not force:
+        _confirm(layout, no_archive)
     saved: archive_creation.Saved | None = None
     with run_lock.hold(layout.lock, name, "clean"):
         if not no_archive:
             saved = archive_creation.save(layout, project.archive_folder)
         remove(layout.folder)
-    if as_json:
-        output.document({"name": name, "deleted": str(layout.folder), "archive": str(saved.path) if saved else None})
-    elif saved:
-        output.done(f"Deleted {name}; its archive is {saved.path}")
-    else:
-        output.done(f"Deleted {name}, without an archive.")
+    document = {"name": name, "deleted": str(layout.folder), "archive": str(saved.path) if saved else None}
+    kept = f"; its archive is {saved.path}" if saved else ", without an archive."
+    output.answer(as_json, document, f"Deleted {name}{kept}")
     if saved:
         warn_about(saved)
-    return 0
 
 
-def _agreed(layout: Layout, no_archive: bool) -> bool:
-    again = f"claude-iterate clean {layout.name} --force"
-    if not no_archive:
-        return confirmation.confirmed(layout.name, f"Archive and delete {layout.folder}?", again)
+def _confirm(layout: Layout, no_archive: bool) -> None:
     runs, logs = len(layout.run_ids()), len(layout.logs())
-    loss = f"Without an archive its instructions, {runs} runs and {logs} logs are lost for good."
-    return confirmation.confirmed(layout.name, f"Delete {layout.folder}?", again, loss)
+    loss = f"Without an archive its instructions, {runs} runs and {logs} logs are lost for good." if no_archive else ""
+    question = f"{'Delete' if no_archive else 'Archive and delete'} {layout.folder}?"
+    questions.confirm_deletion(layout.name, question, f"claude-iterate clean {layout.name} --force", loss)

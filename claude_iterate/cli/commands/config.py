@@ -1,4 +1,4 @@
-"""`config`: read the effective settings, change one setting in one scope."""
+"""`config`: read the effective settings, change one setting in one scope. Secrets are masked in lists."""
 
 from __future__ import annotations
 
@@ -7,34 +7,32 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import output
-from claude_iterate.cli.commands import config_list
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option
-from claude_iterate.core.settings.declared import is_group, snake
+from claude_iterate.core.settings.declared import Setting, catalogue, is_group, snake
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
-from claude_iterate.views.setting_values import as_text, masked_setting, masked_value
+from claude_iterate.views.setting_values import as_text, masked_setting, masked_value, plain
+from claude_iterate.views.workspace_view import value_of
 from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader, settings_writer
 from claude_iterate.workspace.settings_files.settings_writer import setting_named
 
 _DANGEROUS = "--dangerously-skip-permissions"
+_WRITERS = {"VALUE": settings_writer.set_text, "--add": settings_writer.add, "--remove": settings_writer.remove}
 
 
-@click.command("config")
+@options.command("config", workspace=False)
 @click.argument("key", required=False)
 @click.argument("value", required=False)
-@click.option("-l", "--list", "listing", is_flag=True, help="Print every effective value.")
-@click.option("-k", "--keys", is_flag=True, help="Explain every setting: kind, default, value, source.")
-@click.option("--origin", is_flag=True, help="Say where each value comes from.")
-@click.option("-g", "--global", "user", is_flag=True, help="The user's settings, for all projects.")
+@options.flag("-l", "--list", "listing", help="Print every effective value.")
+@options.flag("-k", "--keys", help="Explain every setting: kind, default, value, source.")
+@options.flag("--origin", help="Say where each value comes from.")
+@options.flag("-g", "--global", "user", help="The user's settings, for all projects.")
 @click.option("-w", "--workspace", metavar="NAME", help="The settings of one workspace.")
 @click.option("--add", metavar="V", help="Add to a list.")
 @click.option("--remove", metavar="V", help="Remove from a list.")
-@click.option("--unset", is_flag=True, help="Remove the setting.")
-@json_option
-@click.pass_obj
+@options.flag("--unset", help="Remove the setting.")
 def command(
     invocation: Invocation,
     key: str | None,
@@ -58,16 +56,19 @@ def command(
       claude-iterate config claude.allowed_tools --add 'Bash(npm test:*)' --workspace my-task
       claude-iterate config --keys
     """
-    given = {"VALUE": value is not None, "--add": add is not None, "--remove": remove is not None, "--unset": unset}
-    changes = [name for name, is_given in given.items() if is_given]
-    _check(key, changes, listing or keys, user, workspace)
-    if key is None:
-        resolved = _resolved(invocation, user, workspace)
-        config_list.explain(resolved, as_json) if keys else config_list.values(resolved, "", origin, as_json)
-    elif not changes:
-        _read(_resolved(invocation, user, workspace), key, origin, as_json)
+    given = {"VALUE": value, "--add": add, "--remove": remove, "--unset": "" if unset else None}
+    changes = [(way, word) for way, word in given.items() if word is not None]
+    _check(key, [way for way, _ in changes], listing or keys, user, workspace)
+    if key is not None and changes:
+        _change(invocation, setting_named(key), *changes[0], user, workspace, as_json)
+        return
+    resolved = _resolved(invocation, user, workspace)
+    if keys:
+        _explain(resolved, as_json)
+    elif key is None or is_group(key):
+        _list(resolved, snake(key) + "." if key else "", origin, as_json)
     else:
-        _change(invocation, key, (value, add, remove), user, workspace, as_json)
+        _read(resolved, setting_named(key), origin, as_json)
 
 
 def _check(key: str | None, changes: list[str], overview: bool, user: bool, workspace: str | None) -> None:
@@ -94,82 +95,120 @@ def _resolved(invocation: Invocation, user: bool, workspace: str | None) -> Reso
     return invocation.project.resolved
 
 
-def _read(resolved: Resolved, key: str, origin: bool, as_json: bool) -> None:
-    if is_group(key):
-        config_list.values(resolved, snake(key) + ".", origin, as_json)
-        return
-    setting = setting_named(key)
-    found = config_list.entry(resolved, setting, cover=False)
+def _entry(resolved: Resolved, setting: Setting, cover: bool = True) -> dict[str, Any]:
+    """One effective value and its source. With `cover` secrets are masked by their key, always by their form."""
+    value = value_of(resolved.settings, setting.key)
+    origin = resolved.origin(setting.key)
+    shown = masked_setting(setting.key, value) if cover else masked_value(value)
+    return {"key": setting.key, "value": plain(shown), "source": origin.kind, "place": origin.place or None}
+
+
+def _source(found: dict[str, Any]) -> str:
+    """Where an entry's value comes from, for people."""
+    kind, place = found["source"], found["place"]
+    if kind == "environment":
+        place = catalogue()[found["key"]].variable
+    return f"{kind}: {place}" if place else kind
+
+
+def _read(resolved: Resolved, setting: Setting, origin: bool, as_json: bool) -> None:
+    found = _entry(resolved, setting, cover=False)
     if as_json:
         output.document(found)
     elif found["value"] is None:
         output.note(f"`{setting.key}` is not set. {setting.sentence}")
     else:
-        output.result(as_text(found["value"]) + (f"  ({config_list.source(found)})" if origin else ""))
+        output.result(as_text(found["value"]) + (f"  ({_source(found)})" if origin else ""))
+
+
+def _list(resolved: Resolved, prefix: str, origin: bool, as_json: bool) -> None:
+    """`key = value` for every setting whose key begins with `prefix`."""
+    found = [_entry(resolved, setting) for key, setting in catalogue().items() if key.startswith(prefix)]
+    if as_json:
+        output.document(found)
+        return
+    for item in found:
+        shown = "(not set)" if item["value"] is None else as_text(item["value"])
+        output.result(f"{item['key']} = {shown}" + (f"  ({_source(item)})" if origin else ""))
+
+
+def _explain(resolved: Resolved, as_json: bool) -> None:
+    """Everything about every setting."""
+    if as_json:
+        output.document({"keys": [_described(resolved, setting) for setting in catalogue().values()]})
+        return
+    for setting in catalogue().values():
+        found = _entry(resolved, setting)
+        output.result(output.heading(setting.key) + f"  {setting.sentence}")
+        default, value = ("not set" if it is None else as_text(it) or '""' for it in (setting.default, found["value"]))
+        output.result(f"    {setting.kind.expected}; default {default}; now {value} ({_source(found)})")
+
+
+def _described(resolved: Resolved, setting: Setting) -> dict[str, Any]:
+    found = _entry(resolved, setting)
+    return {
+        "key": found.pop("key"),
+        "kind": setting.kind.expected,
+        "default": plain(setting.default),
+        "current": found,
+        "description": setting.sentence,
+        "variable": setting.variable,
+        "otherNames": list(setting.original),
+    }
 
 
 def _change(
-    invocation: Invocation,
-    key: str,
-    words: tuple[str | None, str | None, str | None],
-    user: bool,
-    workspace: str | None,
-    as_json: bool,
+    invocation: Invocation, setting: Setting, way: str, word: str, user: bool, workspace: str | None, as_json: bool
 ) -> None:
-    setting = setting_named(key)
+    key = setting.key
     if workspace is not None:
         layout = invocation.project.layout(workspace)
         path, kind = layout.metadata, "workspace"
         # A running loop writes the same file; its settings were read when it began anyway.
         with run_lock.hold(layout.lock, workspace, "config"):
-            now, removed = _written(path, setting.key, *words)
+            now, removed = _written(path, key, way, word)
     else:
         kind = "user" if user else "project"
         environ, root = invocation.environ, invocation.project.root
         path = settings_writer.user_target(environ) if user else settings_writer.project_target(root)
-        now, removed = _written(path, setting.key, *words)
+        now, removed = _written(path, key, way, word)
     if as_json:
-        output.document({"key": setting.key, "value": masked_value(now), "scope": kind, "place": str(path)})
+        output.document({"key": key, "value": masked_value(now), "scope": kind, "place": str(path)})
+    elif now is None and not removed:
+        output.result(f"{key} was not set in {path}")
+    elif now is None:
+        output.done(f"Removed {key} from {path}{_effective(_after(invocation, setting, user, workspace))}")
     else:
-        _tell(setting.key, path, now, removed, _after(invocation, user, workspace))
-    if setting.key == "claude.args" and any(_DANGEROUS in (word or "") for word in words[:2]):
+        output.done(f"{key} = {as_text(masked_setting(key, now))}  ({path})")
+    if key == "claude.args" and way != "--remove" and _DANGEROUS in word:
         output.warn(f"{_DANGEROUS} turns permission checks off: Claude can run any command. Use it in sandboxes only.")
-    _warn_if_overridden(_after(invocation, False, workspace), setting.key, kind)
+    _warn_if_overridden(_after(invocation, setting, False, workspace), kind)
 
 
-def _written(path: Path, key: str, value: str | None, add: str | None, remove: str | None) -> tuple[Any, bool]:
+def _written(path: Path, key: str, way: str, word: str) -> tuple[Any, bool]:
     """Make the change; the value in the file now, if there is one, and whether the key was removed from it."""
-    if value is not None:
-        return settings_writer.set_text(path, key, value), False
-    if add is not None:
-        return settings_writer.add(path, key, add), False
-    if remove is not None:
-        return settings_writer.remove(path, key, remove), False
-    return None, settings_writer.unset(path, key)
+    if way == "--unset":
+        return None, settings_writer.unset(path, key)
+    return _WRITERS[way](path, key, word), False
 
 
-def _after(invocation: Invocation, user: bool, workspace: str | None) -> Resolved | None:
-    """The effective values after the change; None when another key is bad, which the next command reports."""
+def _after(invocation: Invocation, setting: Setting, user: bool, workspace: str | None) -> dict[str, Any] | None:
+    """The effective value after the change; None when another key is bad, which the next command reports."""
+    again = Invocation(invocation.folder, invocation.environ, invocation.color)
     try:
-        return _resolved(Invocation(invocation.folder, invocation.environ, invocation.color), user, workspace)
+        return _entry(_resolved(again, user, workspace), setting)
     except ExpectedError:
         return None
 
 
-def _tell(key: str, path: Path, now: Any, removed: bool, after: Resolved | None) -> None:
-    if now is not None:
-        output.done(f"{key} = {as_text(masked_setting(key, now))}  ({path})")
-    elif not removed:
-        output.result(f"{key} was not set in {path}")
-    else:
-        found = config_list.entry(after, setting_named(key)) if after is not None else None
-        value = "not set" if found is None or found["value"] is None else as_text(found["value"])
-        effective = f"; now {value} ({found['source']})" if found is not None else ""
-        output.done(f"Removed {key} from {path}{effective}")
+def _effective(after: dict[str, Any] | None) -> str:
+    if after is None:
+        return ""
+    return f"; now {'not set' if after['value'] is None else as_text(after['value'])} ({after['source']})"
 
 
-def _warn_if_overridden(after: Resolved | None, key: str, kind: str) -> None:
+def _warn_if_overridden(after: dict[str, Any] | None, kind: str) -> None:
     """A value that a stronger layer overrides changes nothing."""
     order = ("default", "user", "project", "workspace", "environment")
-    if after is not None and order.index((origin := after.origin(key)).kind) > order.index(kind):
-        output.warn(f"It has no effect here: {config_list.place(origin.kind, origin.place, key)} overrides it.")
+    if after is not None and order.index(after["source"]) > order.index(kind):
+        output.warn(f"It has no effect here: {_source(after)} overrides it.")

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import layer_from_options
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.system import temporary_files
 from claude_iterate.workspace.lifecycle.project import Project
@@ -43,8 +42,8 @@ def command(invocation: Invocation) -> int:
     where = shlex.quote(str(folder))
     output.note(f"A project for you to look at: {folder}")
     output.note(f"Now: claude-iterate -C {where} run demo --dry-run --no-delay\n")
-    options = Options(layer_from_options({"delay": 0.0}), dry_run=True, color=invocation.color)
-    code = launch(project, layout, options, TerminalUser()).exit_code
+    asked = Options(options.layer_from_options({"delay": 0.0}), dry_run=True, color=invocation.color)
+    code = launch(project, layout, asked, TerminalUser()).exit_code
     output.note("\nThat was the real loop with a stand-in for Claude. Look around:")
     output.result(f"claude-iterate -C {where} show demo")
     output.result(f"claude-iterate -C {where} logs demo")

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import click
-
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option
 from claude_iterate.core.formats import counted
+from claude_iterate.operations.doctor import fixes
 from claude_iterate.operations.doctor.computer_checks import examine
-from claude_iterate.operations.doctor.finding import Finding
 
 _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
 
 
-@click.command("doctor")
-@click.option(
-    "--fix", is_flag=True, help="End and remove what killed runs left behind; rebuild torn metadata from the journal."
-)
-@click.option("--mend", "fix", is_flag=True, hidden=True)
-@json_option
-@click.pass_obj
+@options.command("doctor", workspace=False)
+@options.flag("--fix", help="End and remove what killed runs left behind; rebuild torn metadata from the journal.")
+@options.flag("--mend", "fix", hidden=True)
 def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
     """Check Claude, git, folders, settings and workspaces. Exit code 1: there is a problem to fix."""
     project = invocation.project
-    fixed = _fixed(invocation) if fix else []
+    fixed = fixes.fix(project) if fix else []
     # What could not be fixed is found again by its check.
     findings = examine(project)
     problems = sum(finding.state == "problem" for finding in (*fixed, *findings))
@@ -33,25 +26,15 @@ def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
         output.document({"ok": problems == 0, **done, "checks": [finding._asdict() for finding in findings]})
         return 1 if problems else 0
     for finding in (*fixed, *findings):
-        _print(finding)
+        output.result(f"{output.symbol(_SYMBOL[finding.state])} {finding.check}: {finding.message}")
+        if finding.fix:
+            output.result(f"    {finding.fix}")
     warnings = sum(finding.state == "warning" for finding in findings)
     output.note(f"\n{_summary(problems, warnings)}")
     return 1 if problems else 0
-
-
-def _fixed(invocation: Invocation) -> list[Finding]:
-    from claude_iterate.operations.doctor.fixes import fix
-
-    return fix(invocation.project)
 
 
 def _summary(problems: int, warnings: int) -> str:
     if problems:
         return f"{counted(problems, 'problem')} to fix."
     return f"No errors, {counted(warnings, 'warning')}." if warnings else "No errors."
-
-
-def _print(finding: Finding) -> None:
-    output.result(f"{output.symbol(_SYMBOL[finding.state])} {finding.check}: {finding.message}")
-    if finding.fix:
-        output.result(f"    {finding.fix}")

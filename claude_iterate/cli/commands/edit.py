@@ -6,18 +6,15 @@ import difflib
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal
-from claude_iterate.cli.options import dry_run_option, json_option, name_argument
+from claude_iterate.core.formats import counted
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 
 
-@click.command("edit")
-@name_argument
+@options.command("edit")
 @click.option("--goal", metavar="TEXT", help="What should change; Claude then works alone, without a conversation.")
-@dry_run_option
-@json_option
-@click.pass_obj
+@options.dry_run_option
 def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, as_json: bool) -> int:
     """Improve the instructions of the workspace NAME together with Claude.
 
@@ -38,13 +35,14 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
             "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
         )
-    options = Options(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit")
-    composed = compose.compose(invocation.project, layout, options, goal, TerminalUser())
+    asked = Options(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit")
+    composed = compose.compose(invocation.project, layout, asked, goal, TerminalUser())
     if composed.exit_code:
         return composed.exit_code
     if composed.problem:
         raise WorkspaceProblem(f"Claude {composed.problem}.{composed.quote}", "The old instructions were restored.")
     added, removed = _differences(composed.before.data or b"", composed.after.data or b"")
+    figures = f"{counted(added, 'line')} added, {removed} removed"
     changed = composed.before.data != composed.after.data
     if as_json:
         path = str(layout.instructions)
@@ -52,9 +50,9 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
     elif not changed:
         output.result("The instructions were left as they were.")
     elif dry_run:
-        output.result(f"Dry run: the change ({_figures(added, removed)}) was discarded.")
+        output.result(f"Dry run: the change ({figures}) was discarded.")
     else:
-        output.done(f"Changed {layout.instructions}: {_figures(added, removed)}. The old text: INSTRUCTIONS.md.bak")
+        output.done(f"Changed {layout.instructions}: {figures}. The old text: INSTRUCTIONS.md.bak")
         output.note(f"Next: claude-iterate validate {name}")
     return 0
 
@@ -64,7 +62,3 @@ def _differences(before: bytes, after: bytes) -> tuple[int, int]:
     old, new = (data.decode("utf-8", "replace").splitlines() for data in (before, after))
     lines = list(difflib.unified_diff(old, new, n=0, lineterm=""))[2:]
     return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
-
-
-def _figures(added: int, removed: int) -> str:
-    return f"{added} {'line' if added == 1 else 'lines'} added, {removed} removed"

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.core.formats import counted, duration, money
 from claude_iterate.errors import UsageProblem
 from claude_iterate.views import history_view
+from claude_iterate.views.history_view import HistoryView, Row, RunHistory, Total
 from claude_iterate.views.setting_values import shortened
-
-if TYPE_CHECKING:
-    from claude_iterate.views.history_view import HistoryView, Row, RunHistory, Total
-    from claude_iterate.workspace.layout import Layout
-    from claude_iterate.workspace.lifecycle.run_summary import TokenCounts
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.run_summary import TokenCounts
 
 _HEAD = ("RUN", "#", "BEGAN", "TOOK", "COST", "IN", "OUT", "CACHE READ", "CACHE WRITE", "TURNS", "TOOLS")
 _ENDS = ("PROGRESS", "OUTCOME")
 
 
-@click.command("history")
-@name_argument
+@options.command("history")
 @click.option("--run", "run", metavar="ID", help="A certain run, by its id or its number. Default: the last one.")
-@click.option("--all", "every", is_flag=True, help="All runs, without dry runs.")
-@json_option
-@click.pass_obj
+@options.flag("--all", "every", help="All runs, without dry runs.")
 def command(invocation: Invocation, name: str, run: str | None, every: bool, as_json: bool) -> None:
     """Show what each iteration of the workspace NAME took and what came of it.
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option
 from claude_iterate.views import listing_view
-
-if TYPE_CHECKING:
-    from claude_iterate.views.listing_view import WorkspaceRow
+from claude_iterate.views.listing_view import WorkspaceRow
 
 _WORDS = (*listing_view.STATUSES, *listing_view.STATES)
 
 
-@click.command("list")
+@options.command("list", workspace=False)
 @click.option("--status", type=click.Choice(_WORDS), help="Only workspaces in this state.")
-@json_option
-@click.pass_obj
 def command(invocation: Invocation, status: str | None, as_json: bool) -> None:
     """List the workspaces of this project."""
     project = invocation.project

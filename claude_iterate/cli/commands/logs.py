@@ -7,23 +7,20 @@ from pathlib import Path
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
+from claude_iterate.cli.follow import follow_run
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views import run_view
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
 
-@click.command("logs")
-@name_argument
-@click.option("-f", "--follow", is_flag=True, help="Go on printing until the run ends.")
+@options.command("logs")
+@options.flag("-f", "--follow", help="Go on printing until the run ends.")
 @click.option("--run", "run", metavar="ID", help="A certain run; --list names them. Default: the last one.")
-@click.option("--list", "listing", is_flag=True, help="List the runs.")
+@options.flag("--list", "listing", help="List the runs.")
 @click.option("-n", "--lines", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
-@json_option
-@click.pass_obj
 def command(
     invocation: Invocation, name: str, follow: bool, run: str | None, listing: bool, lines: int | None, as_json: bool
 ) -> None:
@@ -37,8 +34,6 @@ def command(
     if listing:
         _print_runs(layout, as_json)
     elif follow:
-        from claude_iterate.cli.follow import follow_run
-
         follow_run(layout, run, lines, as_json)
     elif as_json:
         _print_journal(layout, run, lines)

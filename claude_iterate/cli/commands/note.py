@@ -6,10 +6,10 @@ import sys
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.errors import UsageProblem
+from claude_iterate.workspace.running import notes, run_lock
 
 
 class _Words(click.Command):
@@ -28,11 +28,8 @@ class _Words(click.Command):
             raise UsageProblem(unknown.message, hint) from None
 
 
-@click.command("note", cls=_Words)
-@name_argument
+@options.command("note", cls=_Words)
 @click.argument("text", nargs=-1, required=True)
-@json_option
-@click.pass_obj
 def command(invocation: Invocation, name: str, text: tuple[str, ...], as_json: bool) -> None:
     """Leave a note for the next iteration of NAME; `-` takes it from standard input.
 
@@ -45,21 +42,16 @@ def command(invocation: Invocation, name: str, text: tuple[str, ...], as_json: b
       claude-iterate note my-task - < findings.md
       claude-iterate note my-task -- --force is not for us
     """
-    from claude_iterate.workspace.running import notes, run_lock
-
     layout = invocation.project.layout(name)
-    words = " ".join(text) if text != ("-",) else _standard_input(notes.LARGEST)
+    words = " ".join(text) if text != ("-",) else _standard_input()
     identity = notes.add(layout, words)
     running = run_lock.holder(layout.lock) is not None
-    if as_json:
-        output.document({"name": name, "note": identity, "running": running})
-        return
-    output.done("Noted for the next iteration.")
-    if not running:
-        output.note(f"{name} is not running. Next: claude-iterate run {name}")
+    document = {"name": name, "note": identity, "running": running}
+    then = "" if running else f"{name} is not running. Next: claude-iterate run {name}"
+    output.answer(as_json, document, "Noted for the next iteration.", then)
 
 
-def _standard_input(most: int) -> str:
+def _standard_input() -> str:
     """At most as much as shows that it is too long."""
-    data = sys.stdin.buffer.read(most + 2) if sys.stdin is not None else b""
+    data = sys.stdin.buffer.read(notes.LARGEST + 2) if sys.stdin is not None else b""
     return data.decode("utf-8", "replace")

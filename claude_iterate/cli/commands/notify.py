@@ -6,18 +6,15 @@ import time
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import SettingsProblem
 
 
-@click.command("test")
+@options.command("test", workspace=False)
 @click.option("-w", "--workspace", metavar="NAME", help="With the settings of this workspace.")
-@json_option
-@click.pass_obj
 def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
     """Send one notification and show the answer. Exit code 0 if it was delivered, 1 if not."""
     settings = _settings(invocation, workspace)
@@ -27,22 +24,13 @@ def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
     delivery = Delivery(settings.notify)
     answer = delivery.send(trial(workspace, time.time()), lambda _seconds: False, tries=1)
     if as_json:
-        output.document(
-            {
-                "delivered": answer.delivered,
-                "host": delivery.host,
-                "format": settings.notify.format,
-                "status": answer.status,
-                "answer": answer.text,
-                "problem": answer.problem or None,
-            }
-        )
-        return 0 if answer.delivered else 1
-    if answer.delivered:
+        told = {"delivered": answer.delivered, "host": delivery.host, "format": settings.notify.format}
+        output.document(told | {"status": answer.status, "answer": answer.text, "problem": answer.problem or None})
+    elif answer.delivered:
         output.done(f"Delivered to {delivery.host} ({answer.status})")
     else:
         output.note(f"{output.symbol('bad')} Not delivered to {delivery.host}: {output.printable(answer.problem)}")
-    if answer.text.strip():
+    if not as_json and answer.text.strip():
         output.result(output.foreign(answer.text.rstrip()))
     return 0 if answer.delivered else 1
 

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import click
-
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument
 
 
-@click.command("reset")
-@name_argument
-@json_option
-@click.pass_obj
+@options.command("reset")
 def command(invocation: Invocation, name: str, as_json: bool) -> None:
     """Set NAME's counters to 0 and its old status report aside. Logs, runs and money spent stay."""
     project = invocation.project
     changes = project.reset(project.layout(name))
-    if as_json:
-        output.document({"name": name, "done": changes})
-        return
-    output.done(f"Reset {name}: {', '.join(changes)}.")
-    output.note(f"Next: claude-iterate run {name}")
+    said = f"Reset {name}: {', '.join(changes)}."
+    output.answer(as_json, {"name": name, "done": changes}, said, f"Next: claude-iterate run {name}")

@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import dry_run_option, layer_from_options, name_argument, output_level, setting_option
 from claude_iterate.errors import UsageProblem
 
-if TYPE_CHECKING:
-    from claude_iterate.operations.run_options import Options
 
-
-@click.command("run")
-@name_argument
-@setting_option("max_iterations", "-m", "--max-iterations")
-@setting_option("delay", "-d", "--delay", metavar="TIME")
-@click.option("--no-delay", is_flag=True, help="No pause between iterations.")
-@setting_option("stagnation_threshold", "--stagnation-threshold")
-@click.option("-v", "--verbose", is_flag=True, help="Show Claude's words and tools as they come.")
-@click.option("-q", "--quiet", is_flag=True, help="Show errors only.")
-@setting_option("output", "--output", metavar="LEVEL", more="quiet, progress or verbose.")
-@setting_option("claude.model", "--model", metavar="NAME")
-@setting_option("claude.max_turns", "--max-turns")
-@setting_option("limits.max_cost_usd", "--max-cost", metavar="USD")
-@setting_option("limits.max_duration", "--max-duration", metavar="TIME")
-@setting_option("session", "--session", metavar="MODE", more="fresh or resume.")
-@setting_option("claude.permission_mode", "--permission-mode", metavar="MODE")
+@options.command("run", json="Print one JSON document about the run on standard output.")
+@options.setting_option("max_iterations", "-m", "--max-iterations")
+@options.setting_option("delay", "-d", "--delay", metavar="TIME")
+@options.flag("--no-delay", help="No pause between iterations.")
+@options.setting_option("stagnation_threshold", "--stagnation-threshold")
+@options.verbose_option
+@options.flag("-q", "--quiet", help="Show errors only.")
+@options.setting_option("output", "--output", metavar="LEVEL", more="quiet, progress or verbose.")
+@options.setting_option("claude.model", "--model", metavar="NAME")
+@options.setting_option("claude.max_turns", "--max-turns")
+@options.setting_option("limits.max_cost_usd", "--max-cost", metavar="USD")
+@options.setting_option("limits.max_duration", "--max-duration", metavar="TIME")
+@options.setting_option("session", "--session", metavar="MODE", more="fresh or resume.")
+@options.setting_option("claude.permission_mode", "--permission-mode", metavar="MODE")
 @click.option(
     "--allow", multiple=True, metavar="TOOL", help="Allow a tool, for example 'Bash(npm test:*)'. Repeatable."
 )
-@click.option("--dangerously-skip-permissions", is_flag=True, help="Allow everything. For sandboxes; never saved.")
-@click.option("--attended", is_flag=True, help="Ask on the terminal before each iteration: go, skip, note, stop.")
-@click.option("--verify", is_flag=True, help="Let Claude review a completion claim before it counts.")
-@dry_run_option
-@click.option("--detailed-exit-code", is_flag=True, help="A different exit code for every reason to end.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document about the run on standard output.")
-@click.pass_obj
-def command(invocation: Invocation, /, name: str, as_json: bool, **given: Any) -> int:
+@options.dangerous_option
+@options.flag("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop.")
+@options.flag("--verify", help="Let Claude review a completion claim before it counts.")
+@options.dry_run_option
+@options.flag("--detailed-exit-code", help="A different exit code for every reason to end.")
+def command(
+    invocation: Invocation, /, name: str, allow: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any
+) -> int:
     """Call Claude again and again until the task NAME is done.
 
     The first Ctrl-C lets the iteration finish, the second ends it now.
@@ -52,39 +47,26 @@ def command(invocation: Invocation, /, name: str, as_json: bool, **given: Any) -
       claude-iterate run my-task -m 5 --max-cost 3   a careful start
       claude-iterate run my-task --dry-run           try it without Claude
     """
-    options = _options(as_json=as_json, color=invocation.color, **given)
-    # Imported here: it brings the engine, which `--help` does without.
+    # Imported here: they bring the engine, which `--help` does without.
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations.launch import launch
+    from claude_iterate.operations.run_options import Options
     from claude_iterate.views import documents
 
     project = invocation.project
-    done = launch(project, project.layout(name), options, TerminalUser())
+    asked = Options(
+        skip_permissions=given.pop("dangerously_skip_permissions"),
+        detailed=given.pop("detailed_exit_code"),
+        flags=options.layer_from_options(_settings(**given)),
+        allow=allow,
+        dry_run=dry_run,
+        as_json=as_json,
+        color=invocation.color,
+    )
+    done = launch(project, project.layout(name), asked, TerminalUser())
     if as_json:
         output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
     return done.exit_code
-
-
-def _options(
-    allow: tuple[str, ...],
-    dangerously_skip_permissions: bool,
-    dry_run: bool,
-    detailed_exit_code: bool,
-    as_json: bool,
-    color: bool,
-    **given: Any,
-) -> Options:
-    from claude_iterate.operations.run_options import Options
-
-    return Options(
-        flags=layer_from_options(_settings(**given)),
-        allow=allow,
-        skip_permissions=dangerously_skip_permissions,
-        dry_run=dry_run,
-        detailed=detailed_exit_code,
-        as_json=as_json,
-        color=color,
-    )
 
 
 def _settings(no_delay: bool, verbose: bool, quiet: bool, verify: bool, attended: bool, **given: Any) -> dict[str, Any]:
@@ -94,7 +76,7 @@ def _settings(no_delay: bool, verbose: bool, quiet: bool, verify: bool, attended
     if no_delay and given["delay"] is not None:
         raise UsageProblem("Choose one of --delay and --no-delay.", "They exclude each other.")
     return given | {
-        "output": output_level(verbose, quiet) or given["output"],
+        "output": options.output_level(verbose, quiet) or given["output"],
         "delay": 0.0 if no_delay else given["delay"],
         "attended": True if attended else None,
         "verification.auto_verify": True if verify else None,

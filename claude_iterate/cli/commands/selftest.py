@@ -8,34 +8,31 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from claude_iterate.cli import output
-from claude_iterate.cli.options import json_option
+from claude_iterate.cli import options, output
+from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.names import meant
 from claude_iterate.errors import UsageProblem
+from claude_iterate.selftest.faults.fault_table import chosen
+from claude_iterate.selftest.harness.fault import Fault
+from claude_iterate.selftest.harness.fault_runner import FaultResult, run_faults, usual_jobs
 from claude_iterate.system import signals, temporary_files
-
-if TYPE_CHECKING:
-    from claude_iterate.selftest.harness.fault import Fault
-    from claude_iterate.selftest.harness.fault_runner import FaultResult
 
 _SYMBOL = {"survived": "good", "skipped": "warning", "failed": "bad"}
 
 
-@click.command("selftest")
-@click.option("--list", "only_list", is_flag=True, help="List the faults without running any.")
+@options.command("selftest", workspace=False)
+@options.flag("--list", "only_list", help="List the faults without running any.")
 @click.option(
     "--only", multiple=True, metavar="PATTERN", help="Run only these faults, for example 'limit-*'. Repeatable."
 )
 @click.option(
     "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many at the same time. Default: processors + 2."
 )
-@json_option
-def command(only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: bool) -> int:
+def command(_invocation: Invocation, only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: bool) -> int:
     """Run scripted faults against the real loop: hangs, crashes, limits, full disks, kill -9.
 
     Claude is not called, so it costs nothing. It takes a minute or two. Exit code 1: a fault was not survived.
@@ -45,8 +42,6 @@ def command(only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: b
       claude-iterate selftest                    all faults
       claude-iterate selftest --only 'killed-*'  what happens when the runner dies
     """
-    from claude_iterate.selftest.faults.fault_table import chosen
-
     for pattern in only:
         if not chosen((pattern,)):
             instead = meant(pattern, list(chosen(())))
@@ -59,16 +54,14 @@ def command(only_list: bool, only: tuple[str, ...], jobs: int | None, as_json: b
 
 
 def _list(faults: dict[str, Fault], as_json: bool) -> None:
+    rows = [(name, one.what, str(one.expected)) for name, one in faults.items()]
     if as_json:
-        rows = [{"name": name, "fault": one.what, "expected": str(one.expected)} for name, one in faults.items()]
-        output.document({"faults": rows})
-        return
-    output.table([(name, one.what, str(one.expected)) for name, one in faults.items()], ("NAME", "FAULT", "EXPECTED"))
+        output.document({"faults": [dict(zip(("name", "fault", "expected"), row, strict=True)) for row in rows]})
+    else:
+        output.table(rows, ("NAME", "FAULT", "EXPECTED"))
 
 
 def _run(faults: dict[str, Fault], jobs: int | None, as_json: bool) -> int:
-    from claude_iterate.selftest.harness.fault_runner import run_faults, usual_jobs
-
     temporary_files.refuse_if_impossible()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-selftest-"))
     began = time.monotonic()
@@ -84,11 +77,8 @@ def _run(faults: dict[str, Fault], jobs: int | None, as_json: bool) -> int:
         raise
     with contextlib.suppress(OSError):  # not empty: the folders of faults that were not survived are kept
         folder.rmdir()
-    seconds = time.monotonic() - began
-    if as_json:
-        _document(results, seconds)
-    else:
-        _card(results, seconds)
+    show = _document if as_json else _card
+    show(results, time.monotonic() - began)
     return 1 if any(result.state == "failed" for result in results) else 0
 
 
@@ -142,9 +132,7 @@ def _document(results: list[FaultResult], seconds: float) -> None:
     output.document(
         {
             "ok": "failed" not in states,
-            "survived": states.count("survived"),
-            "failed": states.count("failed"),
-            "skipped": states.count("skipped"),
+            **{state: states.count(state) for state in ("survived", "failed", "skipped")},
             "seconds": round(seconds, 1),
             "faults": [result.document() for result in results],
         }

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal, on_terminal
-from claude_iterate.cli.options import dry_run_option, json_option, mode_option, name_argument
 from claude_iterate.cli.terminal import instructions_input
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
 from claude_iterate.operations import instructions
@@ -33,22 +32,19 @@ class _Given:
     as_json: bool
 
 
-@click.command("setup")
-@name_argument
+@options.command("setup")
 @click.option("--from", "source", metavar="FILE", help="Take the text of FILE as it is; - is standard input.")
 @click.option("--goal", metavar="TEXT", help="Let Claude write them from this, alone, without a conversation.")
-@click.option("--editor", is_flag=True, help="Write them yourself, in your editor.")
-@mode_option
-@click.option("--force", is_flag=True, help="Replace instructions; the old ones are kept as INSTRUCTIONS.md.bak.")
-@dry_run_option
-@json_option
-@click.pass_obj
-def command(invocation: Invocation, /, **options: Any) -> int:
+@options.flag("--editor", help="Write them yourself, in your editor.")
+@options.mode_option
+@options.flag("--force", help="Replace instructions; the old ones are kept as INSTRUCTIONS.md.bak.")
+@options.dry_run_option
+def command(invocation: Invocation, /, **flags: Any) -> int:
     """Write the instructions of the workspace NAME, and make it if there is none.
 
     On a terminal Claude asks what you want and writes them. Without one the text comes from standard input.
     """
-    given = _Given(**options)
+    given = _Given(**flags)
     _check(given)
     project = invocation.project
     layout = project.layout(given.name) if project.exists(given.name) else None
@@ -129,8 +125,8 @@ def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tu
         layout = project.create(given.name, given.mode)
     elif given.mode is not None and not given.dry_run:
         summary.change_mode(layout, given.mode)
-    options = Options(dry_run=given.dry_run, as_json=given.as_json, color=invocation.color, purpose="setup")
-    composed = compose.compose(project, layout, options, given.goal, TerminalUser())
+    asked = Options(dry_run=given.dry_run, as_json=given.as_json, color=invocation.color, purpose="setup")
+    composed = compose.compose(project, layout, asked, given.goal, TerminalUser())
     if composed.exit_code:
         raise click.exceptions.Exit(composed.exit_code)
     again = f"Try again: claude-iterate setup {given.name}, or give the text yourself: --from FILE"
@@ -145,11 +141,11 @@ def _conclude(project: Project, layout: Layout, size: int) -> None:
     """Say what was written, and ask what Claude may do, unless that is decided."""
     output.done(f"Wrote {layout.instructions} ({size} bytes).")
     if on_terminal():
-        from claude_iterate.cli.terminal import permission_question
+        from claude_iterate.cli.terminal import questions
         from claude_iterate.operations import permissions
 
         if not permissions.are_decided(project.settings_for(layout).settings, project):
-            chosen = permission_question.ask()
+            chosen = questions.choose_permissions()
             with run_lock.hold(layout.lock, layout.name, "setup"):
                 output.note(permissions.save(layout, chosen))
     output.note(f"Next: claude-iterate run {layout.name}")

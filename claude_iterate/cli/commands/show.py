@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
-import click
-
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument
 from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
 from claude_iterate.text.verification_lines import CUTS
+from claude_iterate.views.evidence_view import EvidenceView
+from claude_iterate.views.run_view import RunView
 from claude_iterate.views.setting_values import as_text, shortened
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
-
-if TYPE_CHECKING:
-    from claude_iterate.views.evidence_view import EvidenceView
-    from claude_iterate.views.run_view import RunView
 
 _TOOL = 80
 """Characters of what Claude is doing."""
 
 
-@click.command("show")
-@name_argument
-@json_option
-@click.pass_obj
+@options.command("show")
 def command(invocation: Invocation, name: str, as_json: bool) -> None:
     """Show the workspace NAME."""
     project = invocation.project

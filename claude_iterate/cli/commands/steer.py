@@ -7,17 +7,16 @@ journal answers as quickly as any other.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument
+from claude_iterate.core.state.requests import UNCHANGED
 from claude_iterate.errors import WorkspaceProblem
-
-if TYPE_CHECKING:
-    from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import control, run_lock
 
 _PATIENCE = 3.0
 _POLL = 0.02
@@ -37,23 +36,14 @@ _HELP = {
 }
 
 
-class Running(NamedTuple):
-    """The run that is asked, and who runs it."""
-
-    run: str
-    pid: int
-
-
 def _command(verb: str, text: str) -> click.Command:
-    @click.command(verb, help=text)
-    @name_argument
-    @json_option
-    @click.pass_obj
+    @options.command(verb)
     def command(invocation: Invocation, name: str, as_json: bool, now: bool = False) -> int:
         return _steer(invocation, name, verb, now, as_json)
 
+    command.help = text
     if verb == "stop":
-        click.option("--now", is_flag=True, help="End Claude at once instead of after this iteration.")(command)
+        options.flag("--now", help="End Claude at once instead of after this iteration.")(command)
     return command
 
 
@@ -62,21 +52,19 @@ commands = {verb: _command(verb, text) for verb, text in _HELP.items()}
 
 def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: bool) -> int:
     """Ask, wait for the answer, print it."""
-    from claude_iterate.core.state.requests import UNCHANGED
-    from claude_iterate.workspace.running import control
-
     layout = invocation.project.layout(name)
-    running = _running(layout)
-    purpose = _purpose(layout, running.run) if verb != "stop" else "run"
-    if purpose != "run":
-        raise WorkspaceProblem(f"{purpose} runs in {name!r}, and can only be stopped.", f"claude-iterate stop {name}")
-    identity = control.post(layout, running.run, verb, now)
-    came = _await_answer(layout, running, identity)
+    run, pid = _running(layout)
+    started = reader.beginning(layout.journal(run)) if verb != "stop" else None
+    if started is not None and started.purpose != "run":
+        busy = f"{started.purpose} runs in {name!r}, and can only be stopped."
+        raise WorkspaceProblem(busy, f"claude-iterate stop {name}")
+    identity = control.post(layout, run, verb, now)
+    came = _await_answer(layout, run, identity)
     done = came == "answered"
     said = output.printable(control.answer(layout, identity)) if done else ""
-    words = said or _SAYINGS[came].format(pid=running.pid)
+    words = said or _SAYINGS[came].format(pid=pid)
     if as_json:
-        output.document({"name": name, "run": running.run, "verb": verb, "answered": done, "message": words})
+        output.document({"name": name, "run": run, "verb": verb, "answered": done, "message": words})
     elif said in UNCHANGED:
         output.result(words)
     elif done:
@@ -86,9 +74,8 @@ def _steer(invocation: Invocation, name: str, verb: str, now: bool, as_json: boo
     return 0 if done or (came == "over" and verb == "stop") else 1
 
 
-def _running(layout: Layout) -> Running:
-    from claude_iterate.workspace.running import run_lock
-
+def _running(layout: Layout) -> tuple[str, int]:
+    """The run that is asked, and the process that runs it."""
     name = layout.name
     who = run_lock.holder(layout.lock)
     if who is None:
@@ -97,25 +84,11 @@ def _running(layout: Layout) -> Running:
     if not isinstance(pid, int) or not (layout.runs / run).is_dir() or not run:
         busy = f"The workspace {name!r} is busy ({output.printable(run) or 'unknown'}), but no run has begun."
         raise WorkspaceProblem(busy, "Try again in a moment.")
-    return Running(run, pid)
+    return run, pid
 
 
-def _purpose(layout: Layout, run: str) -> str:
-    """What the run is for: only the first entry of its journal is read."""
-    from claude_iterate.core.events import RunStarted
-    from claude_iterate.workspace.journal import reader
-
-    try:
-        first = next(reader.read(layout.journal(run)), None)
-    except OSError:
-        return "run"
-    return first.event.purpose if first is not None and isinstance(first.event, RunStarted) else "run"
-
-
-def _await_answer(layout: Layout, running: Running, identity: str) -> str:
+def _await_answer(layout: Layout, run: str, identity: str) -> str:
     """answered, over (the run ended before it could answer) or silent (the request waits for a suspended run)."""
-    from claude_iterate.workspace.running import control, run_lock
-
     began = time.monotonic()
     looked = began
     while (now := time.monotonic()) < began + _PATIENCE:
@@ -123,7 +96,7 @@ def _await_answer(layout: Layout, running: Running, identity: str) -> str:
             return "answered"
         if now >= looked + _LOOK:
             looked = now
-            if (run_lock.holder(layout.lock) or {}).get("run") != running.run:
+            if (run_lock.holder(layout.lock) or {}).get("run") != run:
                 # It may have been answered in its last moment.
                 return "over" if control.withdraw(layout, identity) else "answered"
         time.sleep(_POLL)

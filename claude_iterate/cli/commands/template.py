@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from claude_iterate.cli import output
-from claude_iterate.cli.commands import template_display
-from claude_iterate.cli.commands.template_display import settings_of
+from claude_iterate.cli import options, output
 from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import json_option, name_argument_of
-from claude_iterate.cli.terminal import confirmation
+from claude_iterate.cli.output import printable
+from claude_iterate.cli.terminal import questions
+from claude_iterate.core.formats import counted
+from claude_iterate.errors import SettingsProblem
+from claude_iterate.text.line_blocks import head
+from claude_iterate.views.setting_values import as_text, masked_setting, plain
 from claude_iterate.workspace.files.folders import remove
-from claude_iterate.workspace.templates import template_files
+from claude_iterate.workspace.templates import template_creation, template_files
 
-_template = name_argument_of("template", "template")
-_workspace = name_argument_of("workspace", "workspace")
-_global = click.option("-g", "--global", "globally", is_flag=True, help="Your own template, for all projects.")
+_SHOWN_LINES = 10
+_template = options.name_argument_of("template")
+_workspace = options.name_argument_of("workspace")
+_global = options.flag("-g", "--global", "globally", help="Your own template, for all projects.")
 
 
-@click.command("save")
+@options.command("save", workspace=False)
 @_workspace
-@name_argument_of("template", "template", required=False)
+@options.name_argument_of("template", required=False)
 @click.option("-d", "--description", metavar="TEXT", help="What it is for.")
 @click.option("-t", "--tags", metavar="A,B", help="Words to find it by, separated by commas.")
 @click.option(
     "-e", "--estimated-iterations", metavar="N", type=click.IntRange(1), help="How many iterations it usually takes."
 )
 @_global
-@click.option(
-    "-f", "--force", is_flag=True, help="Replace a template of that name; what you do not give again is kept."
-)
-@json_option
-@click.pass_obj
+@options.flag("-f", "--force", help="Replace a template of that name; what you do not give again is kept.")
 def save(
     invocation: Invocation,
     workspace: str,
@@ -48,8 +49,6 @@ def save(
 
     Without TEMPLATE it is called like the workspace.
     """
-    from claude_iterate.workspace.templates import template_creation
-
     project = invocation.project
     layout = project.layout(workspace)
     name = template or workspace
@@ -57,21 +56,17 @@ def save(
     words = None if tags is None else list(dict.fromkeys(tag.strip() for tag in tags.split(",") if tag.strip()))
     about = template_creation.About(description, words, estimated_iterations)
     left_out = template_creation.save(layout, folder, about, force)
-    if as_json:
-        scope = "global" if globally else "project"
-        output.document({"name": name, "scope": scope, "path": str(folder), "notCarried": left_out})
-    else:
-        output.done(f"Saved the template {name}: {folder}")
-        output.note(f"Use it: claude-iterate template use {name} WORKSPACE")
+    scope = "global" if globally else "project"
+    document = {"name": name, "scope": scope, "path": str(folder), "notCarried": left_out}
+    then = f"Use it: claude-iterate template use {name} WORKSPACE"
+    output.answer(as_json, document, f"Saved the template {name}: {folder}", then)
     if left_out:
         output.warn(f"Secrets are not carried: {', '.join(left_out)}. Set them again in each new workspace.")
 
 
-@click.command("use")
+@options.command("use", workspace=False)
 @_template
 @_workspace
-@json_option
-@click.pass_obj
 def use(invocation: Invocation, template: str, workspace: str, as_json: bool) -> None:
     """Make the workspace WORKSPACE from TEMPLATE.
 
@@ -80,50 +75,131 @@ def use(invocation: Invocation, template: str, workspace: str, as_json: bool) ->
     project = invocation.project
     found = template_files.find(project, template)
     layout = template_files.use(project, found, workspace)
-    settings = settings_of(found)
+    settings = _settings_of(found)
+    document = {
+        "name": workspace,
+        "path": str(layout.folder),
+        "template": template,
+        "scope": found.scope,
+        "mode": found.mode,
+        "settings": settings,
+    }
+    made = f"Made the workspace {workspace} from the {found.scope} template {template}: {layout.folder}"
+    then = [*(f"  {line}" for line in _lines(settings)), f"Next: claude-iterate run {workspace}"]
+    output.answer(as_json, document, made, "\n".join(then))
+
+
+@options.command("list", workspace=False)
+def listing(invocation: Invocation, as_json: bool) -> None:
+    """List the templates of this project and your own."""
+    project = invocation.project
+    found = template_files.templates(project)
+    ours = {template.name for template in found if template.scope == "project"}
+    rows = [_row(template, template.scope == "global" and template.name in ours) for template in found]
     if as_json:
-        output.document(
-            {
-                "name": workspace,
-                "path": str(layout.folder),
-                "template": template,
-                "scope": found.scope,
-                "mode": found.mode,
-                "settings": settings,
-            }
-        )
-        return
-    output.done(f"Made the workspace {workspace} from the {found.scope} template {template}: {layout.folder}")
-    for line in template_display.lines(settings):
-        output.note(f"  {line}")
-    output.note(f"Next: claude-iterate run {workspace}")
+        places = {scope: str(folder) for scope, folder in template_files.folders(project).items()}
+        output.document({"folders": places, "templates": rows})
+    elif not rows:
+        output.note(f"No templates in {project.templates_folder} or {project.global_templates_folder}.")
+        output.note("Make one: claude-iterate template save WORKSPACE")
+    else:
+        output.table([_line(row) for row in rows], ("NAME", "SCOPE", "MODE", "TAGS", "DESCRIPTION"))
+    for row in rows:
+        if row["problem"]:
+            output.warn(printable(row["problem"]))
 
 
-@click.command("delete")
+@options.command("show", workspace=False)
+@_template
+def show(invocation: Invocation, template: str, as_json: bool) -> None:
+    """Show what TEMPLATE says and sets, and how its instructions begin."""
+    found = template_files.find(invocation.project, template)
+    problem = ""
+    try:
+        settings = _settings_of(found)
+    except SettingsProblem as wrong:
+        settings, problem = {}, wrong.message
+    text = found.instructions().decode("utf-8", "replace")
+    row = _row(found, False)
+    row |= {"problem": row["problem"] or problem or None, "settings": settings, "instructions": text}
+    if as_json:
+        output.document(row)
+    else:
+        _print(row)
+
+
+@options.command("delete", workspace=False)
 @_template
 @_global
-@click.option("-f", "--force", is_flag=True, help="Do not ask.")
-@json_option
-@click.pass_obj
-def delete(invocation: Invocation, template: str, globally: bool, force: bool, as_json: bool) -> int:
+@options.force_option
+def delete(invocation: Invocation, template: str, globally: bool, force: bool, as_json: bool) -> None:
     """Delete TEMPLATE of this project; with --global, your own."""
     found = template_files.find(invocation.project, template, "global" if globally else "project")
     flags = " --global --force" if globally else " --force"
     again = f"claude-iterate template delete {template}{flags}"
-    question = f"Delete the {found.scope} template {found.folder}?"
-    if not force and not confirmation.confirmed(f"the template {template}", question, again):
-        output.note("Nothing was deleted.")
-        return 1
+    if not force:
+        question = f"Delete the {found.scope} template {found.folder}?"
+        questions.confirm_deletion(f"the template {template}", question, again)
     remove(found.folder)
-    if as_json:
-        output.document({"name": template, "scope": found.scope, "deleted": str(found.folder)})
-    else:
-        output.done(f"Deleted the template {found.folder}")
-    return 0
+    document = {"name": template, "scope": found.scope, "deleted": str(found.folder)}
+    output.answer(as_json, document, f"Deleted the template {found.folder}")
+
+
+def _settings_of(template: template_files.Template) -> dict[str, Any]:
+    """What the template sets, as JSON has it; what looks secret is masked."""
+    return {key: plain(masked_setting(key, value)) for key, value in template.settings.values.items()}
+
+
+def _lines(settings: dict[str, Any]) -> list[str]:
+    return [f"{key} = {printable(as_text(value))}" for key, value in settings.items()]
+
+
+def _row(template: template_files.Template, hidden: bool) -> dict[str, Any]:
+    return {
+        "name": template.name,
+        "scope": template.scope,
+        "hidden": hidden,
+        "description": template.description or None,
+        "mode": template.mode,
+        "tags": template.tags,
+        **{key: template.document.get(key) for key in ("estimatedIterations", "version", "author", "created")},
+        "path": str(template.folder),
+        "problem": template.problem or None,
+    }
+
+
+def _line(row: dict[str, Any]) -> tuple[str, ...]:
+    scope = f"{row['scope']} (hidden)" if row["hidden"] else row["scope"]
+    mode = "damaged" if row["problem"] else printable(row["mode"])
+    return row["name"], scope, mode, printable(",".join(row["tags"])), printable(row["description"] or "")
+
+
+def _print(row: dict[str, Any]) -> None:
+    output.result(output.heading(row["name"]) + f"  {printable(row['description'] or '')}".rstrip())
+    output.result(f"Scope: {row['scope']}, {row['path']}")
+    output.result(f"Mode: {printable(row['mode'])}")
+    for label, value in (
+        ("Tags", ", ".join(row["tags"])),
+        ("Takes about", f"{row['estimatedIterations']} iterations" if row["estimatedIterations"] else ""),
+        *((key.capitalize(), row[key]) for key in ("version", "author", "created")),
+    ):
+        if value:
+            output.result(f"{label}: {printable(value)}")
+    output.result("Settings:" if row["settings"] else "Settings: none")
+    for line in _lines(row["settings"]):
+        output.result(f"  {line}")
+    output.result("Instructions:")
+    beginning, more = head(row["instructions"].rstrip(), _SHOWN_LINES)
+    for line in beginning:
+        output.result(f"  {printable(line)}".rstrip())
+    if more:
+        output.result(f"  ... ({counted(more, 'more line')})")
+    if row["problem"]:
+        output.warn(printable(row["problem"]))
 
 
 command = group(
     "template",
     "Keep instructions and settings of a workspace, to begin other workspaces with.",
-    (save, use, template_display.listing, template_display.show, delete),
+    (save, use, listing, show, delete),
 )

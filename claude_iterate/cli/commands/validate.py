@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import click
+from pathlib import Path
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import dry_run_option, json_option, layer_from_options, name_argument, output_level
 from claude_iterate.core.reports import validation
 from claude_iterate.workspace.files import atomic, versions
 from claude_iterate.workspace.files.versions import Snapshot
-from claude_iterate.workspace.layout import Layout
 
-_REPORT = "validation-report.md"
 _MEANING = {
     validation.READY: "Claude can work from these instructions.",
     validation.NEEDS_REVISION: "Improve them first: claude-iterate edit {name}",
@@ -21,13 +18,10 @@ _MEANING = {
 }
 
 
-@click.command("validate")
-@name_argument
-@click.option("-v", "--verbose", is_flag=True, help="Show Claude's words and tools as they come.")
-@click.option("-q", "--quiet", is_flag=True, help="Show the verdict and errors only.")
-@dry_run_option
-@json_option
-@click.pass_obj
+@options.command("validate")
+@options.verbose_option
+@options.flag("-q", "--quiet", help="Show the verdict and errors only.")
+@options.dry_run_option
 def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_run: bool, as_json: bool) -> int:
     """Let Claude grade the instructions of the workspace NAME by ten criteria, seven of them required.
 
@@ -38,35 +32,32 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     from claude_iterate.operations.run_options import Options
 
     layout = invocation.project.layout(name)
-    path = layout.folder / _REPORT
+    path = layout.folder / "validation-report.md"
     before = versions.look(path)
-    options = Options(
-        flags=layer_from_options({"output": output_level(verbose, quiet)}),
+    asked = Options(
+        flags=options.layer_from_options({"output": options.output_level(verbose, quiet)}),
         dry_run=dry_run,
         as_json=as_json,
         color=invocation.color,
         purpose="validate",
         prompt_values={"report_path": str(path)},
     )
-    done = launch(invocation.project, layout, options, TerminalUser())
-    if done.exit_code:
-        report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
-    else:
-        report, found = _judged(layout, before, done.state.one_off.text if done.state.one_off else "")
+    done = launch(invocation.project, layout, asked, TerminalUser())
+    report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
+    if not done.exit_code:
+        report, found = _judged(path, before, done.said)
     code = done.exit_code or (0 if found.verdict == validation.READY else 1)
     if as_json:
-        output.document(
-            {"workspace": name, "verdict": found.verdict, "exitCode": code, "report": report, "path": str(path)}
-        )
+        judged = {"verdict": found.verdict, "exitCode": code, "report": report, "path": str(path)}
+        output.document({"workspace": name, **judged})
     elif report is not None and not quiet:
         output.result(f"\n{output.foreign(report.rstrip())}\n")
     _tell(name, found, as_json)
     return code
 
 
-def _judged(layout: Layout, before: Snapshot, said: str) -> tuple[str | None, validation.Validation]:
+def _judged(path: Path, before: Snapshot, said: str) -> tuple[str | None, validation.Validation]:
     """The report of this call and its verdict. Claude's answer may stand in for a file that it did not write."""
-    path = layout.folder / _REPORT
     after = versions.look(path)
     if after.data is not None and after.is_newer_than(before):
         report = after.data.decode("utf-8", "replace")

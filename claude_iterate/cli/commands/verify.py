@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from claude_iterate.cli import output
+from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.cli.options import (
-    dry_run_option,
-    json_option,
-    layer_from_options,
-    name_argument,
-    output_level,
-    setting_option,
-)
 from claude_iterate.core.settings.kinds import OWN_FILES
 from claude_iterate.errors import UsageProblem
+from claude_iterate.views import documents, evidence_view
+from claude_iterate.workspace.files import foreign
 from claude_iterate.workspace.layout import Layout
 
-if TYPE_CHECKING:
-    from claude_iterate.views.evidence_view import EvidenceView
 
-
-@click.command("verify")
-@name_argument
-@setting_option("verification.depth", "--depth", metavar="DEPTH", more="quick, standard or deep.")
+@options.command("verify")
+@options.setting_option("verification.depth", "--depth", metavar="DEPTH", more="quick, standard or deep.")
 @click.option("--report-path", metavar="FILE", help="Where the report goes; relative to the workspace.")
-@click.option("--show-report", is_flag=True, help="Print the report.")
-@click.option("-v", "--verbose", is_flag=True, help="Show Claude's words and tools as they come.")
-@click.option("-q", "--quiet", is_flag=True, help="Show errors only.")
-@click.option("--dangerously-skip-permissions", is_flag=True, help="Allow everything. For sandboxes; never saved.")
-@dry_run_option
-@json_option
-@click.pass_obj
+@options.flag("--show-report", help="Print the report.")
+@options.verbose_option
+@options.flag("-q", "--quiet", help="Show errors only.")
+@options.dangerous_option
+@options.dry_run_option
 def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bool, **given: Any) -> int:
     """Prove that the task NAME is done: run the checks, then let Claude review the work with fresh context.
 
@@ -45,14 +33,13 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     from claude_iterate.operations.launch import launch
     from claude_iterate.operations.prompt_texts import read_instructions
     from claude_iterate.operations.run_options import Options
-    from claude_iterate.views import documents, evidence_view
 
-    level = output_level(given["verbose"], given["quiet"])
+    level = options.output_level(given["verbose"], given["quiet"])
     project = invocation.project
     layout = project.layout(name)
     read_instructions(layout)
-    options = Options(
-        flags=layer_from_options({"verification.depth": given["verification.depth"], "output": level}),
+    asked = Options(
+        flags=options.layer_from_options({"verification.depth": given["verification.depth"], "output": level}),
         skip_permissions=given["dangerously_skip_permissions"],
         dry_run=given["dry_run"],
         as_json=as_json,
@@ -60,7 +47,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         purpose="verify",
         report=_report_path(layout, given["report_path"]) if given["report_path"] else "",
     )
-    done = launch(project, layout, options, TerminalUser())
+    done = launch(project, layout, asked, TerminalUser())
     proof = evidence_view.of_run(layout, done.run) or evidence_view.EvidenceView(done.run)
     report = _report(proof) if show_report or as_json else None
     if as_json:
@@ -85,10 +72,8 @@ def _report_path(layout: Layout, given: str) -> str:
     return str(path)
 
 
-def _report(proof: EvidenceView) -> str | None:
+def _report(proof: evidence_view.EvidenceView) -> str | None:
     """The text of the review's report, if it wrote one that counts."""
-    from claude_iterate.workspace.files import foreign
-
     review = proof.review
     if review is None or review.verdict not in {"verified", "incomplete"}:
         return None

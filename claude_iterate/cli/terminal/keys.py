@@ -34,17 +34,14 @@ class Keys:
         requests = []
         for key in typed:
             if key == "?":
-                self._help()
+                # It replaces the live line, which continues below.
+                output.note("\r" + HELP.ljust(shutil.get_terminal_size().columns - 1))
             elif key == "p":
                 requests.append(Requested(Verb.RESUME if paused else Verb.PAUSE, "key"))
                 paused = not paused
             else:
                 requests.append(Requested(_VERBS[key], "key"))
         return requests
-
-    def _help(self) -> None:
-        """Replaces the live line, which continues below."""
-        output.note("\r" + HELP.ljust(shutil.get_terminal_size().columns - 1))
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
-from claude_iterate.cli.terminal import attended, keys, permission_question
+from claude_iterate.cli.terminal import attended, keys, questions
 from claude_iterate.engine.plan import Plan
 
 
@@ -18,7 +18,7 @@ class TerminalUser:
 
     warn = staticmethod(output.warn)
     note = staticmethod(output.note)
-    choose_permissions = staticmethod(permission_question.ask)
+    choose_permissions = staticmethod(questions.choose_permissions)
 
     @property
     def can_answer(self) -> bool:

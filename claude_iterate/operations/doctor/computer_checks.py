@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from claude_iterate.agent.command import discovery
+from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core.settings.layers import unknown_variables
 from claude_iterate.errors import ExpectedError
-from claude_iterate.operations.doctor.finding import Finding
-from claude_iterate.operations.doctor.workspace_checks import workspace_findings
+from claude_iterate.operations.doctor.workspace_checks import Finding, workspace_findings
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.settings_files import settings_reader
 
@@ -48,8 +50,6 @@ def _variables(project: Project) -> Iterator[Finding]:
 
 
 def _claude(project: Project) -> Iterator[Finding]:
-    from claude_iterate.agent.command import discovery
-
     claude = project.resolved.settings.claude
     try:
         version = discovery.version(claude, project.environ, project.root)
@@ -59,8 +59,6 @@ def _claude(project: Project) -> Iterator[Finding]:
 
 
 def _login(project: Project) -> Iterator[Finding]:
-    from claude_iterate.agent.command.environment import claude_environment
-
     environ = claude_environment(project.environ, project.resolved.settings.claude)
     for name in (*_CREDENTIALS, *_PROVIDERS):
         if environ.get(name):
@@ -76,8 +74,6 @@ def _login(project: Project) -> Iterator[Finding]:
 
 
 def _git(project: Project) -> Iterator[Finding]:
-    import shutil
-
     if shutil.which("git", path=project.environ.get("PATH")) is None:
         yield Finding("git", "warning", "not found", "Install git, so that you can see and undo what Claude changes.")
     elif not any((folder / ".git").exists() for folder in (project.root, *project.root.parents)):

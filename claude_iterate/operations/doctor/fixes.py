@@ -8,8 +8,7 @@ from pathlib import Path
 
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.errors import ExpectedError
-from claude_iterate.operations.doctor.finding import Finding
-from claude_iterate.operations.doctor.workspace_checks import behind, can_be_repaired, stale_outside, suspects
+from claude_iterate.operations.doctor.workspace_checks import Finding, behind, can_be_repaired, stale_outside, suspects
 from claude_iterate.workspace import leftover_files, metadata
 from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.journal import reader
@@ -33,9 +32,14 @@ def _fix_workspace(layout: Layout) -> list[Finding]:
     check = f"workspace {layout.name}"
     if run_lock.holder(layout.lock) is not None:
         return []
+    last_run: dict[str, object] = {}
+    broken = False
+    try:
+        last_run = metadata.read(layout.metadata).last_run
+    except ExpectedError:
+        broken = can_be_repaired(layout)
     # Before the lock is taken: until then its file names the run that was killed.
-    names = [run for run in suspects(layout, _last_run(layout)) if _left(layout, run)]
-    broken = _is_broken(layout)
+    names = [run for run in suspects(layout, last_run) if _left(layout, run)]
     if not (names or broken or _incomplete(layout) or behind(layout)):
         return []
     try:
@@ -60,21 +64,6 @@ def _left(layout: Layout, run: str) -> list[int]:
 
 def _incomplete(layout: Layout) -> list[Path]:
     return [*leftover_files.half_made_runs(layout), *leftover_files.stale_in_workspace(layout, time.time())]
-
-
-def _last_run(layout: Layout) -> dict[str, object]:
-    try:
-        return metadata.read(layout.metadata).last_run
-    except ExpectedError:
-        return {}
-
-
-def _is_broken(layout: Layout) -> bool:
-    try:
-        metadata.read(layout.metadata)
-    except ExpectedError:
-        return can_be_repaired(layout)
-    return False
 
 
 def _repair(check: str, layout: Layout) -> Finding:

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal, NamedTuple
 
+from claude_iterate.agent.processes.leftover_processes import leftovers
+from claude_iterate.core.events import RunFinished
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
-from claude_iterate.operations.doctor.finding import FIX, Finding
 from claude_iterate.workspace import leftover_files, metadata
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.running import liveness, run_lock
 from claude_iterate.workspace.settings_files import settings_reader
+
+FIX = "Fix it: claude-iterate doctor --fix"
+
+
+class Finding(NamedTuple):
+    """What a check found: ok, warning (may stay as it is) or problem (must be fixed), and how to fix it."""
+
+    check: str
+    state: Literal["ok", "warning", "problem"]
+    message: str
+    fix: str = ""
 
 
 def workspace_findings(project: Project) -> Iterator[Finding]:
@@ -52,7 +65,7 @@ def _examine(project: Project, layout: Layout) -> Iterator[Finding]:
 def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
     """The lock is free. A run that still seems to be on was killed, or this is a copy of a workspace where it is on."""
     for run in sorted(_named(layout, about.last_run)):
-        if is_over(layout, run):
+        if _is_over(layout, run):
             continue
         if liveness.of_runner(layout, run) == liveness.LIVES:
             pid = liveness.pid_of(layout, run)
@@ -67,8 +80,6 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
 
 
 def _left_behind(layout: Layout, check: str, runs: list[str]) -> Iterator[Finding]:
-    from claude_iterate.agent.processes.leftover_processes import leftovers
-
     for run in runs:
         fate = liveness.of_runner(layout, run)
         alive = leftovers(run) if fate != liveness.LIVES else []
@@ -89,11 +100,8 @@ def suspects(layout: Layout, last_run: dict[str, object]) -> list[str]:
     return sorted(_named(layout, last_run) or set(layout.run_ids()[-1:] if not last_run else []))
 
 
-def is_over(layout: Layout, run: str) -> bool:
+def _is_over(layout: Layout, run: str) -> bool:
     """The journal is the truth: a run without an end in it was killed."""
-    from claude_iterate.core.events import RunFinished
-    from claude_iterate.workspace.journal import reader
-
     path = layout.journal(run)
     return path.is_file() and any(isinstance(entry.event, RunFinished) for entry in reader.milestones(path))
 
@@ -110,8 +118,6 @@ def behind(layout: Layout) -> bool:
 
 def can_be_repaired(layout: Layout) -> bool:
     """The metadata is damaged or missing, and a journal has the numbers."""
-    from claude_iterate.workspace.journal import reader
-
     return os.access(layout.folder, os.W_OK) and reader.last_run(layout, ("run",)) is not None
 
 
@@ -130,17 +136,8 @@ def stale_outside(project: Project) -> list[Path]:
 def _named(layout: Layout, last_run: dict[str, object]) -> set[str]:
     """Runs that seem to be on: a run that ends normally says so, in its summary and in the lock file."""
     said = {str(last_run.get("id", ""))} if last_run.get("state") == "running" else set()
-    return (said | _named_in_lock(layout)) - {""}
-
-
-def _named_in_lock(layout: Layout) -> set[str]:
-    """The run that a lock file still names: a run that ends normally empties it."""
-    try:
-        found = json.loads(layout.lock.read_bytes())
-    except (OSError, ValueError):
-        return set()
-    run = found.get("run") if isinstance(found, dict) else None
-    return {run} if isinstance(run, str) and run in layout.run_ids() else set()
+    in_lock = run_lock.named(layout.lock).get("run")
+    return (said | ({in_lock} if in_lock in layout.run_ids() else set())) - {""}
 
 
 def _bad_names(project: Project, known: set[str]) -> Iterator[Finding]:

@@ -1,10 +1,12 @@
-"""Asks how much Claude may do, once, before the first run: during a run Claude cannot ask."""
+"""Questions that end before a command goes on: may this be deleted, and how much may Claude do."""
 
 from __future__ import annotations
 
 import click
 
 from claude_iterate.cli import output
+from claude_iterate.cli.invocation import on_terminal
+from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.permissions import Permissions
 
 _QUESTION = """\
@@ -14,8 +16,22 @@ How much may Claude do in this workspace? Claude cannot ask during a run, so dec
   3  everything (only inside a disposable sandbox or container)"""
 
 
-def ask() -> Permissions:
-    """The user's choice."""
+def confirm_deletion(what: str, question: str, again: str, warning: str = "") -> None:
+    """Ends the command unless the user says yes. `again` is the command that does not ask; it is the advice where there
+    is no terminal."""
+    if not on_terminal():
+        raise UsageProblem(
+            f"Deleting {what} must be confirmed, and there is no terminal to ask on.", f"If you are sure: {again}"
+        )
+    if warning:
+        output.warn(warning)
+    if not click.confirm(question, err=True):
+        output.note("Nothing was deleted.")
+        raise click.exceptions.Exit(1)
+
+
+def choose_permissions() -> Permissions:
+    """How much Claude may do. Asked once, before the first run: during a run Claude cannot ask."""
     output.note(_QUESTION)
     answer = click.prompt("Your choice", type=click.Choice(["1", "2", "3"]), default="1", err=True)
     if answer == "3":
