@@ -5,14 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from claude_iterate.core.events import (
-    Outcome,
-    ResultReported,
-    ReviewFinished,
-    ReviewStarted,
-    VerificationFinished,
-    VerificationStarted,
-)
+from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED, classify
 from claude_iterate.core.reports import review
@@ -46,7 +39,7 @@ class Proof:
         stopped, the time of the run is over, or the review could not be held."""
         settings = self._plan.settings.verification
         depth = settings.depth if self._facts().review_wanted else ""
-        self._recorder.record(VerificationStarted(self._claim, len(settings.checks), depth))
+        self._recorder.record(events.VerificationStarted(self._claim, len(settings.checks), depth))
         findings: list[str] = []
         for line in settings.checks:
             if self._is_over():
@@ -64,7 +57,7 @@ class Proof:
             if found is None or self._is_over():
                 return
             findings += found
-        self._recorder.record(VerificationFinished(self._claim, not findings, "\n\n".join(findings), tree))
+        self._recorder.record(events.VerificationFinished(self._claim, not findings, "\n\n".join(findings), tree))
 
     def _is_over(self) -> bool:
         return decide_proof(self._recorder.state, self._facts()) is not None
@@ -85,15 +78,15 @@ class Proof:
         began = self._recorder.elapsed()
         identity = os.urandom(8).hex()
         before = foreign.read(self._plan.report)
-        problem: Outcome | None = None
+        problem: events.Outcome | None = None
         try:
             texts = self._plan.review_texts(depth, review.DEPTHS[depth], identity, self._plan.report)
             prompt = texts.user.encode("utf-8", "replace")
-            self._recorder.record(ReviewStarted(depth, len(prompt)))
+            self._recorder.record(events.ReviewStarted(depth, len(prompt)))
             call = AgentCall(self._plan, self._recorder, self._supervisor)
             call.make(texts.system, prompt, f"review-{self._claim}-{identity[:4]}")
         except ExpectedError as error:
-            problem = Outcome(Kind.CONFIG, error.message, error.hint)
+            problem = events.Outcome(Kind.CONFIG, error.message, error.hint)
         outcome = problem or self._outcome()
         if outcome.kind in RETRIED | ENDING_FAILURES | {Kind.INTERRUPTED}:
             found = Review(UNHELD, outcome.message or outcome.kind)
@@ -102,17 +95,17 @@ class Proof:
         self._record_end(found, outcome, began)
         return None if found.verdict == UNHELD else _findings(found)
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> events.Outcome:
         patterns = self._plan.settings.limits.patterns
         return classify(
             evidence(self._recorder.state.call, wrote_report=True, now=self._recorder.wall(), patterns=patterns)
         )
 
-    def _record_end(self, found: Review, outcome: Outcome, began: float) -> None:
+    def _record_end(self, found: Review, outcome: events.Outcome, began: float) -> None:
         call = self._recorder.state.call
-        result = call.result if call and call.result else ResultReported()
+        result = call.result if call and call.result else events.ResultReported()
         self._recorder.record(
-            ReviewFinished(
+            events.ReviewFinished(
                 verdict=found.verdict,
                 summary=found.summary,
                 findings=found.findings,
@@ -124,7 +117,7 @@ class Proof:
             )
         )
 
-    def _judge(self, outcome: Outcome, before: bytes | None, identity: str, tree: str) -> Review:
+    def _judge(self, outcome: events.Outcome, before: bytes | None, identity: str, tree: str) -> Review:
         """The verdict. A report of an earlier call is none; the final answer may stand in for a file not written."""
         if outcome.kind not in FINE:
             return Review(INVALID, outcome.message or outcome.kind)
