@@ -13,7 +13,8 @@ from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.agent.processes.recording import Recording
 from claude_iterate.agent.protocol.stream import Translator
-from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event
+from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event, Outcome
+from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
@@ -78,7 +79,7 @@ class AgentCall:
             # We were stopped (Ctrl-Z) or starved; Claude may have talked all the while.
             self._last_heard = now
         self._last_look = now
-        facts = self._plan.facts(now, self._recorder.wall(), last_heard=self._last_heard)
+        facts = self._plan.facts(now, self._recorder.wall())._replace(last_heard=self._last_heard)
         return decide_running(self._recorder.state, facts)
 
     def _cutting(self, verdict: Cut, now: float) -> None:
@@ -105,6 +106,12 @@ def evidence(call: Call | None, *, wrote_report: bool, now: float, patterns: tup
         began=bool(call.session),
         retrying=call.retrying,
     )
+
+
+def outcome_of_call(plan: Plan, recorder: Recorder, *, wrote_report: bool) -> Outcome:
+    """The class of the call that just ended."""
+    call, patterns = recorder.state.call, plan.settings.limits.patterns
+    return classify(evidence(call, wrote_report=wrote_report, now=recorder.wall(), patterns=patterns))
 
 
 @contextlib.contextmanager

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Tokens, Warned
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.outcomes.classes import ENDING_FAILURES, classify
-from claude_iterate.core.state.call_state import Call
+from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.state.sessions import continuation
-from claude_iterate.engine.call import AgentCall, evidence
+from claude_iterate.engine.call import AgentCall, outcome_of_call
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
@@ -80,7 +79,7 @@ class IterationRun:
         self._recorder.record(
             IterationFinished(
                 number=self._number,
-                outcome=failure or self._outcome(call, reported),
+                outcome=failure or outcome_of_call(self._plan, self._recorder, wrote_report=reported),
                 status=status,
                 problems=reading.problems if reading else (),
                 denials=result.denials if result else (),
@@ -100,7 +99,3 @@ class IterationRun:
                     "`limits.max_cost_usd` cannot count it; `max_iterations` and `limits.max_duration` still hold.",
                 )
             )
-
-    def _outcome(self, call: Call | None, reported: bool) -> Outcome:
-        patterns = self._plan.settings.limits.patterns
-        return classify(evidence(call, wrote_report=reported, now=self._recorder.wall(), patterns=patterns))

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED, classify
+from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.reports import review
 from claude_iterate.core.reports.review import INVALID, VERIFIED, Review
 from claude_iterate.core.rules.between import decide_proof
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.engine.call import AgentCall, evidence
+from claude_iterate.engine.call import AgentCall, outcome_of_call
 from claude_iterate.engine.check import Check
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
@@ -87,19 +87,13 @@ class Proof:
             call.make(texts.system, prompt, f"review-{self._claim}-{identity[:4]}")
         except ExpectedError as error:
             problem = events.Outcome(Kind.CONFIG, error.message, error.hint)
-        outcome = problem or self._outcome()
+        outcome = problem or outcome_of_call(self._plan, self._recorder, wrote_report=True)
         if outcome.kind in RETRIED | ENDING_FAILURES | {Kind.INTERRUPTED}:
             found = Review(UNHELD, outcome.message or outcome.kind)
         else:
             found = self._judge(outcome, before, identity, tree)
         self._record_end(found, outcome, began)
         return None if found.verdict == UNHELD else _findings(found)
-
-    def _outcome(self) -> events.Outcome:
-        patterns = self._plan.settings.limits.patterns
-        return classify(
-            evidence(self._recorder.state.call, wrote_report=True, now=self._recorder.wall(), patterns=patterns)
-        )
 
     def _record_end(self, found: Review, outcome: events.Outcome, began: float) -> None:
         call = self._recorder.state.call
