@@ -20,10 +20,10 @@ from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.call_state import Call, busy_with
-from claude_iterate.engine.clock import zone
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Orders, Supervisor
+from claude_iterate.engine.time_zones import zone
 
 _LONGEST_ERROR_LINE = 20_000
 _SUSPENDED = 2.5

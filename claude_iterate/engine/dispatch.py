@@ -10,7 +10,7 @@ from typing import Protocol, assert_never
 
 from claude_iterate.agent.processes.child import Exited, Message, Printed, StreamEnded
 from claude_iterate.core.events import Warned
-from claude_iterate.engine.inbox import AnyMessage, Done, Inbox, Signalled, StatusTouched, WatchFailed
+from claude_iterate.engine.inbox import AnyMessage, Done, Inbox, Signalled, StatusTouched
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
@@ -97,10 +97,8 @@ class Dispatcher:
                 self._steering.signal(name)
             case StatusTouched():
                 self._reports.touched(self._recorder.elapsed())
-            case WatchFailed(why):
-                self._recorder.record(
-                    Warned(f"Status changes cannot be watched: {why}", "They are read after each iteration.")
-                )
+            case Warned():
+                self._recorder.record(message)
             case Done():
                 pass  # it has ended the waiting, and that is all
             case _:

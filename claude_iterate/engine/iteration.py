@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Tokens, Warned
+from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Warned
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.state.sessions import continuation
@@ -71,9 +71,8 @@ class IterationRun:
         )
 
     def _finish(self, began: float, failure: Outcome | None) -> None:
-        call = self._recorder.state.call
-        result = call.result if call else None
-        reading = self._reports.iteration_ends(result.text if result else "")
+        call, result = self._recorder.state.call, self._recorder.state.result
+        reading = self._reports.iteration_ends(result.text)
         status = reading.status if reading else None
         reported = status is not None and status.source != "boxes"
         self._recorder.record(
@@ -82,17 +81,17 @@ class IterationRun:
                 outcome=failure or outcome_of_call(self._plan, self._recorder, wrote_report=reported),
                 status=status,
                 problems=reading.problems if reading else (),
-                denials=result.denials if result else (),
+                denials=result.denials,
                 duration=self._recorder.elapsed() - began,
-                cost_usd=result.cost_usd if result else 0.0,
-                tokens=result.tokens if result else Tokens(),
-                turns=result.turns if result else 0,
+                cost_usd=result.cost_usd,
+                tokens=result.tokens,
+                turns=result.turns,
                 tools=call.tools if call else 0,
                 session=call.session if call else "",
-                context=result.context if result else None,
+                context=result.context,
             )
         )
-        if result is not None and result.untold and not result.cost_usd and self._plan.settings.limits.max_cost_usd:
+        if result.untold and not result.cost_usd and self._plan.settings.limits.max_cost_usd:
             self._recorder.record(
                 Warned(
                     f"Claude named no readable cost for iteration {self._number}.",

@@ -18,11 +18,11 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verify, Wait
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.dispatch import Audience, Dispatcher
-from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched, WatchFailed
+from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
 from claude_iterate.engine.one_off_call import make_one_off_call
-from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.plan import Plan, chance
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
@@ -134,7 +134,7 @@ class Engine:
         why = "" if gone else self._recorder.secure()
         unrecorded = f"{why} ({self._plan.layout.runs})" if why else ""
         facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
-        return facts._replace(chance=self._plan.chance(), workspace_gone=gone, unrecorded=unrecorded)
+        return facts._replace(chance=chance(), workspace_gone=gone, unrecorded=unrecorded)
 
     def _step(self, dispatcher: Dispatcher, supervisor: Supervisor) -> bool:
         """One verdict; False when the run is over."""
@@ -204,9 +204,11 @@ class Engine:
         if self._status_watch is not None or not self._plan.settings.notification.status_watch.enabled:
             return
         if call is not None and self._recorder.elapsed() - call.started > _LASTING:
-            post = self._inbox.post
+            post, cannot = self._inbox.post, "Status changes cannot be watched"
             self._status_watch = StatusWatch(
-                self._plan.layout.status, lambda: post(StatusTouched()), lambda why: post(WatchFailed(why))
+                self._plan.layout.status,
+                lambda: post(StatusTouched()),
+                lambda why: post(Warned(f"{cannot}: {why}", "They are read after each iteration.")),
             )
 
     def _finish(self, verdict: Finish) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import ErrandFinished, ErrandStarted, Outcome, Tokens
+from claude_iterate.core.events import ErrandFinished, ErrandStarted, Outcome
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.engine.call import AgentCall, outcome_of_call
 from claude_iterate.engine.plan import Plan
@@ -22,16 +22,15 @@ def make_one_off_call(plan: Plan, recorder: Recorder, supervisor: Supervisor) ->
         AgentCall(plan, recorder, supervisor).make(texts.system, prompt, plan.purpose)
     except ExpectedError as problem:
         failure = Outcome(Kind.CONFIG, problem.message, problem.hint)
-    call = recorder.state.call
-    result = call.result if call else None
+    result = recorder.state.result
     recorder.record(
         ErrandFinished(
             plan.purpose,
             # A tool that was denied on the way is not a failure if the result is there: the command looks.
             failure or outcome_of_call(plan, recorder, wrote_report=True),
-            result.text if result else "",
+            result.text,
             recorder.elapsed() - began,
-            result.cost_usd if result else 0.0,
-            tokens=result.tokens if result else Tokens(),
+            result.cost_usd,
+            tokens=result.tokens,
         )
     )

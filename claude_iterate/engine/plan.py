@@ -16,7 +16,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.workspace.layout import Layout
 
 
-def _chance() -> float:
+def chance() -> float:
     """Between 0 and 1. Not from `random`, whose import costs more than all that is done with it here."""
     return int.from_bytes(os.urandom(2)) / 65535
 
@@ -55,7 +55,6 @@ class Plan:
     resumed: Resumed | None = None
     ask: Callable[[int], list[Requested]] = lambda _number: [Requested(Verb.GO, "answer")]
     listen: Callable[[RunState], list[Requested]] = lambda _state: []
-    chance: Callable[[], float] = _chance
     tick: float = 1.0
 
     def facts(self, now: float, wall: float) -> Facts:

@@ -96,8 +96,7 @@ class Proof:
         return None if found.verdict == UNHELD else _findings(found)
 
     def _record_end(self, found: Review, outcome: events.Outcome, began: float) -> None:
-        call = self._recorder.state.call
-        result = call.result if call and call.result else events.ResultReported()
+        result = self._recorder.state.result
         self._recorder.record(
             events.ReviewFinished(
                 verdict=found.verdict,
@@ -117,8 +116,7 @@ class Proof:
             return Review(INVALID, outcome.message or outcome.kind)
         if tree and self._tree() != tree:
             return Review(INVALID, "the review changed the project that it was to look at")
-        call = self._recorder.state.call
-        said = call.result.text if call and call.result else ""
+        said = self._recorder.state.result.text
         after = foreign.read(self._plan.report)
         if after is not None and after != before:
             return review.read(after.decode("utf-8", "replace"), identity, said)

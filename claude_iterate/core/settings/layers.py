@@ -61,12 +61,8 @@ def layer_from_document(kind: str, place: str, document: Mapping[str, Any]) -> L
 
 def layer_from_environment(environ: Mapping[str, str]) -> Layer:
     """A layer from `CLAUDE_ITERATE_*` variables; a variable that is not a setting is ignored."""
-    by_variable = {setting.variable: setting for setting in catalogue().values()}
-    values: dict[str, Any] = {}
-    for name, text in environ.items():
-        setting = by_variable.get(name)
-        if setting is not None:
-            values[setting.key] = accepted_text(setting, text, name)
+    given = [setting for setting in catalogue().values() if setting.variable in environ]
+    values = {it.key: accepted_text(it, environ[it.variable], it.variable) for it in given}
     return Layer("environment", "environment", values)
 
 

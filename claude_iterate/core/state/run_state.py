@@ -115,6 +115,11 @@ class RunState(NamedTuple):
         return self.requests.stop
 
     @property
+    def result(self) -> events.ResultReported:
+        """What Claude said at the end of the call under way; an empty one as long as it has not."""
+        return self.call.result if self.call and self.call.result else events.ResultReported()
+
+    @property
     def carried(self) -> events.Carried:
         """What earlier runs handed on."""
         return self.started.carried if self.started else events.Carried()
