@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,16 +30,16 @@ _SUSPENDED = 2.5
 """The engine looks once a second; a longer gap means that it could not."""
 
 
+@dataclass(repr=False, eq=False)
 class AgentCall:
     """Calls Claude once and stays until it is gone."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor) -> None:
-        self._plan = plan
-        self._recorder = recorder
-        self._supervisor = supervisor
-        self._translator = Translator()
-        self._last_heard = 0.0
-        self._last_look = 0.0
+    _plan: Plan
+    _recorder: Recorder
+    _supervisor: Supervisor
+    _translator: Translator = field(default_factory=Translator)
+    _last_heard: float = 0.0
+    _last_look: float = 0.0
 
     def make(self, system: str, prompt: bytes, raw_name: str, session: str | None = None) -> None:
         """From the start of the process to its end. An AgentProblem when it cannot even be started.
@@ -114,15 +114,9 @@ def outcome_of_call(plan: Plan, recorder: Recorder, *, wrote_report: bool) -> Ou
     return classify(evidence(call, wrote_report=wrote_report, now=recorder.wall(), patterns=patterns))
 
 
-@contextlib.contextmanager
-def _raw(path: str) -> Iterator[BinaryIO | None]:
+def _raw(path: str) -> contextlib.AbstractContextManager[BinaryIO | None]:
     """The file that keeps what Claude prints; None when it cannot be made: the call matters more."""
     try:
-        file = Recording(path)
+        return Recording(path)
     except OSError:
-        yield None
-        return
-    try:
-        yield file
-    finally:
-        file.close()
+        return contextlib.nullcontext()

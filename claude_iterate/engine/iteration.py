@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Warned
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
@@ -15,17 +17,15 @@ from claude_iterate.errors import ExpectedError
 from claude_iterate.workspace.running import notes
 
 
+@dataclass(repr=False, eq=False)
 class IterationRun:
     """Runs one iteration."""
 
-    def __init__(
-        self, plan: Plan, recorder: Recorder, supervisor: Supervisor, reports: StatusReports, number: int
-    ) -> None:
-        self._plan = plan
-        self._recorder = recorder
-        self._supervisor = supervisor
-        self._reports = reports
-        self._number = number
+    _plan: Plan
+    _recorder: Recorder
+    _supervisor: Supervisor
+    _reports: StatusReports
+    _number: int
 
     def run(self) -> None:
         """Everything from the prompt to `IterationFinished`."""

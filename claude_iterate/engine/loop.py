@@ -212,14 +212,5 @@ class Engine:
             )
 
     def _finish(self, verdict: Finish) -> None:
-        state = self._state
-        self._recorder.record(
-            RunFinished(
-                verdict.reason,
-                verdict.detail,
-                verdict.advice,
-                iterations=state.iterations,
-                cost_usd=state.cost_usd,
-                duration=self._recorder.elapsed(),
-            )
-        )
+        totals = self._state.iterations, self._state.cost_usd, self._recorder.elapsed()
+        self._recorder.record(RunFinished(verdict.reason, verdict.detail, verdict.advice, *totals))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from claude_iterate.core import events
@@ -25,14 +26,14 @@ UNHELD = "unheld"
 """No verdict, and not the claim's fault: a limit, an overload, a missing login. The claim is looked at again later."""
 
 
+@dataclass(repr=False, eq=False)
 class Proof:
     """Proves or refutes one claim of completion."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor, claim: int) -> None:
-        self._plan = plan
-        self._recorder = recorder
-        self._supervisor = supervisor
-        self._claim = claim
+    _plan: Plan
+    _recorder: Recorder
+    _supervisor: Supervisor
+    _claim: int
 
     def run(self) -> None:
         """From `VerificationStarted` to `VerificationFinished`. Without the latter the claim is still unproven: it was

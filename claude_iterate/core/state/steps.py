@@ -103,7 +103,7 @@ def _run_started(state: RunState, event: events.RunStarted, entry: events.Entry)
 
 def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) -> RunState:
     """A run that goes on begins as the killed one was left."""
-    ends = entry.elapsed + before.wait.until - entry.at if before.wait is not None else 0.0
+    began, ends = (entry.elapsed, entry.elapsed + before.wait.until - entry.at) if before.wait else (0.0, 0.0)
     return state._replace(
         iterations=before.iterations,
         last_outcome=before.last_outcome,
@@ -112,15 +112,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         cost_usd=before.cost_usd,
         tokens=before.tokens,
         streaks=Streaks(before.idle_iterations, before.failures, before.denied, before.denials, before.retries),
-        waiting=Waiting(
-            before.wait,
-            entry.elapsed if before.wait is not None else 0.0,
-            ends,
-            before.waits,
-            before.waited,
-            before.windows,
-            before.calls,
-        ),
+        waiting=Waiting(before.wait, began, ends, before.waits, before.waited, before.windows, before.calls),
         claim=Claim(before.claims, before.proof),
         session=Session(before.session, before.context),
     )
