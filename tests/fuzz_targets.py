@@ -37,8 +37,8 @@ from claude_iterate.core.state.handover import resumption
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.engine.call import evidence
-from claude_iterate.engine.clock import SystemClock, zone
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.time_zones import zone
 from claude_iterate.errors import ExpectedError, SettingsProblem
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.log.text_log import TextLog
@@ -108,7 +108,7 @@ class _Keeper:
         self.count = 0
         troubles: list[Warned] = []
         redactor = Redactor({"A_TOKEN": "swordfish-swordfish"})
-        self.recorder = Recorder(SystemClock(), self._journal, self._show, redactor, troubles)
+        self.recorder = Recorder(self._journal, self._show, redactor, troubles)
 
     def _show(self, entry: Entry, state: RunState) -> None:
         self.count += 1

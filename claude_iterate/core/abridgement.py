@@ -9,55 +9,35 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import (
-    AgentExited,
-    Entry,
-    ErrandFinished,
-    ErrorPrinted,
-    Event,
-    GarbageSeen,
-    IterationStarted,
-    ResultReported,
-    Said,
-    Thought,
-    Told,
-    ToolAnswered,
-    ToolCalled,
-)
+from claude_iterate.core import events
 
 TEXT = 300
 VALUE = 160
-_TEXTS = (Said, Thought, Told, ResultReported, ErrandFinished)
+_TEXTS = (events.Said, events.Thought, events.Told, events.ResultReported, events.ErrandFinished)
 _PLAIN = (bool, int, float, type(None))
 
 
-def abridged(entry: Entry) -> Entry:
+def abridged(entry: events.Entry) -> events.Entry:
     """The same entry, or one whose event is shortened."""
     event = entry.event
     shorter = _shorter(event)
-    return entry if shorter is event else Entry(entry.seq, entry.at, entry.elapsed, shorter)
+    return entry if shorter is event else events.Entry(entry.seq, entry.at, entry.elapsed, shorter)
 
 
-def _shorter(event: Event) -> Event:
-    kind = type(event)
-    if kind is ToolCalled:
-        assert isinstance(event, ToolCalled)
-        return ToolCalled(event.id, event.name, _values(event.input), event.parent)
-    if kind is ToolAnswered:
-        assert isinstance(event, ToolAnswered)
+def _shorter(event: events.Event) -> events.Event:
+    if isinstance(event, events.ToolCalled):
+        values = {key: _value(value) for key, value in event.input.items()}
+        return events.ToolCalled(event.id, event.name, values, event.parent)
+    if isinstance(event, events.ToolAnswered):
         text = event.text[:TEXT]
         cut = len(event.text) - len(text)
-        return ToolAnswered(event.id, event.name, text, event.is_error, {}, event.parent, cut)
+        return events.ToolAnswered(event.id, event.name, text, event.is_error, {}, event.parent, cut)
     if isinstance(event, _TEXTS):
         over = len(event.text) - TEXT
         return replace(event, text=event.text[:TEXT], cut=over) if over > 0 else event
-    if kind is IterationStarted:
+    if isinstance(event, events.IterationStarted):
         return replace(event, instructions="", status_instructions="", system_prompt="")
     return event
-
-
-def _values(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: _value(value) for key, value in values.items()}
 
 
 def _value(value: Any) -> Any:
@@ -69,7 +49,7 @@ def _value(value: Any) -> Any:
     return value if len(text) <= VALUE else f"{text[:VALUE]}…"
 
 
-FLOODS: dict[type, int] = {GarbageSeen: 100, ErrorPrinted: 1000, AgentExited: 0}
+FLOODS: dict[type, int] = {events.GarbageSeen: 100, events.ErrorPrinted: 1000, events.AgentExited: 0}
 """How many of a kind are kept in a call; the exit of Claude is its end."""
 
 
@@ -78,30 +58,30 @@ class Floods:
 
     def __init__(self) -> None:
         self._seen: dict[type, int] = {}
-        self._last: dict[type, Entry] = {}
+        self._last: dict[type, events.Entry] = {}
         self._bytes = 0
 
-    def thinned(self, entry: Entry) -> list[Entry]:
+    def thinned(self, entry: events.Entry) -> list[events.Entry]:
         """What to keep in place of an entry of such a kind."""
         event, kind = entry.event, type(entry.event)
-        if kind is AgentExited:
+        if kind is events.AgentExited:
             return [*self.rest(), entry]
         self._seen[kind] = self._seen.get(kind, 0) + 1
         if self._seen[kind] <= FLOODS[kind]:
             return [entry]
         self._last[kind] = entry
-        self._bytes += event.bytes if isinstance(event, GarbageSeen) else 0
+        self._bytes += event.bytes if isinstance(event, events.GarbageSeen) else 0
         return []
 
-    def rest(self) -> list[Entry]:
+    def rest(self) -> list[events.Entry]:
         """One entry for everything of a kind that was left out, in the place of the last."""
         summaries = [
-            Entry(last.seq, last.at, last.elapsed, self._summary(kind, self._seen[kind] - FLOODS[kind]))
+            events.Entry(last.seq, last.at, last.elapsed, self._summary(kind, self._seen[kind] - FLOODS[kind]))
             for kind, last in self._last.items()
         ]
         self._seen, self._last, self._bytes = {}, {}, 0
         return summaries
 
-    def _summary(self, kind: type, more: int) -> Event:
+    def _summary(self, kind: type, more: int) -> events.Event:
         said = f"({more} more such lines; the journal leaves them out)"
-        return GarbageSeen(said, self._bytes) if kind is GarbageSeen else ErrorPrinted(said)
+        return events.GarbageSeen(said, self._bytes) if kind is events.GarbageSeen else events.ErrorPrinted(said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,32 +13,33 @@ from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.agent.processes.recording import Recording
 from claude_iterate.agent.protocol.stream import Translator
-from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event
+from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event, Outcome
+from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.core.state.call_state import Call, busy_with
-from claude_iterate.engine.clock import zone
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Orders, Supervisor
+from claude_iterate.engine.time_zones import zone
 
 _LONGEST_ERROR_LINE = 20_000
 _SUSPENDED = 2.5
 """The engine looks once a second; a longer gap means that it could not."""
 
 
+@dataclass(repr=False, eq=False)
 class AgentCall:
     """Calls Claude once and stays until it is gone."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor) -> None:
-        self._plan = plan
-        self._recorder = recorder
-        self._supervisor = supervisor
-        self._translator = Translator()
-        self._last_heard = 0.0
-        self._last_look = 0.0
+    _plan: Plan
+    _recorder: Recorder
+    _supervisor: Supervisor
+    _translator: Translator = field(default_factory=Translator)
+    _last_heard: float = 0.0
+    _last_look: float = 0.0
 
     def make(self, system: str, prompt: bytes, raw_name: str, session: str | None = None) -> None:
         """From the start of the process to its end. An AgentProblem when it cannot even be started.
@@ -78,7 +79,7 @@ class AgentCall:
             # We were stopped (Ctrl-Z) or starved; Claude may have talked all the while.
             self._last_heard = now
         self._last_look = now
-        facts = self._plan.facts(now, self._recorder.wall(), last_heard=self._last_heard)
+        facts = self._plan.facts(now, self._recorder.wall())._replace(last_heard=self._last_heard)
         return decide_running(self._recorder.state, facts)
 
     def _cutting(self, verdict: Cut, now: float) -> None:
@@ -107,15 +108,15 @@ def evidence(call: Call | None, *, wrote_report: bool, now: float, patterns: tup
     )
 
 
-@contextlib.contextmanager
-def _raw(path: str) -> Iterator[BinaryIO | None]:
+def outcome_of_call(plan: Plan, recorder: Recorder, *, wrote_report: bool) -> Outcome:
+    """The class of the call that just ended."""
+    call, patterns = recorder.state.call, plan.settings.limits.patterns
+    return classify(evidence(call, wrote_report=wrote_report, now=recorder.wall(), patterns=patterns))
+
+
+def _raw(path: str) -> contextlib.AbstractContextManager[BinaryIO | None]:
     """The file that keeps what Claude prints; None when it cannot be made: the call matters more."""
     try:
-        file = Recording(path)
+        return Recording(path)
     except OSError:
-        yield None
-        return
-    try:
-        yield file
-    finally:
-        file.close()
+        return contextlib.nullcontext()

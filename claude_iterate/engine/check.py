@@ -1,15 +1,22 @@
-"""A check of the user's: a shell command that must succeed before a claim of completion counts."""
+"""A check of the user's: a shell command in the project root that must succeed before a claim of completion counts."""
 
 from __future__ import annotations
 
+from collections import deque
+
+from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.core.events import CheckFinished
 from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.shell_command import CommandEnd, ShellCommand
-from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.engine.supervision import Orders, Supervisor
+from claude_iterate.errors import ExpectedError
+
+_TAIL = 4000
+_LINES = 200
 
 
 class Check:
@@ -18,35 +25,50 @@ class Check:
     def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor, line: str) -> None:
         self._plan = plan
         self._recorder = recorder
+        self._supervisor = supervisor
         self._line = line
         self._began = recorder.elapsed()
-        self._command = ShellCommand(plan, supervisor, line, self._verdict)
+        self._tail: deque[str] = deque(maxlen=_LINES)
+        self._cut: Cut | None = None
 
     def run(self) -> str:
         """What it found, for the next prompt; empty when it is green."""
-        end = self._command.run()
-        failed = end.problem or end.cut is not None
-        self._recorder.record(
-            CheckFinished(
-                command=self._line,
-                code=None if failed else end.code,
-                duration=self._recorder.elapsed() - self._began,
-                output=end.problem or end.output,
-                cut=end.cut.cause if end.cut else "",
-            )
-        )
-        if end.problem:
-            return f"The check `{self._line}` could not be started: {end.problem}"
-        if not failed and end.code == 0:
+        try:
+            process = self._start()
+        except ExpectedError as problem:
+            self._record(None, problem.message)
+            return f"The check `{self._line}` could not be started: {problem.message}"
+        code = self._supervisor.attend(process, Orders(self._hear, self._verdict, self._cutting))
+        output = "\n".join(self._tail)[-_TAIL:]
+        self._record(code if self._cut is None else None, output)
+        if self._cut is None and code == 0:
             return ""
-        return f"The check `{self._line}` {_how(end)}. The end of its output:\n{end.output}"
+        return f"The check `{self._line}` {self._how(code)}. The end of its output:\n{output}"
+
+    def _start(self) -> ChildProcess:
+        plan = self._plan
+        environment = run_environment(plan.environ, plan.settings.claude, plan.run, plan.layout.folder)
+        # One stream, so that what a command prints stays in its order.
+        shell = ["/bin/sh", "-c", 'exec 2>&1; eval "$1"', "check", self._line]
+        post = self._supervisor.post
+        return ChildProcess(shell, environment, plan.layout.root, b"", None, post, label="The shell")
+
+    def _record(self, code: int | None, output: str) -> None:
+        duration, cut = self._recorder.elapsed() - self._began, self._cut.cause if self._cut else ""
+        self._recorder.record(CheckFinished(self._line, code, duration, output, cut))
+
+    def _how(self, code: int) -> str:
+        if self._cut is None:
+            return f"failed with exit code {code}"
+        late = self._cut.cause == Cause.TIMEOUT
+        return f"did not end within {self._cut.after:.0f} seconds" if late else "was stopped"
+
+    def _hear(self, _stream: str, lines: list[bytes]) -> None:
+        self._tail.extend(text[-_TAIL:].decode("utf-8", "replace") for text in lines)
 
     def _verdict(self, now: float) -> Wait | Cut:
-        facts = self._plan.facts(now, self._recorder.wall(), check_began=self._began)
+        facts = self._plan.facts(now, self._recorder.wall())._replace(check_began=self._began)
         return decide_check(self._recorder.state, facts)
 
-
-def _how(end: CommandEnd) -> str:
-    if end.cut is None:
-        return f"failed with exit code {end.code}"
-    return f"did not end within {end.cut.after:.0f} seconds" if end.cut.cause == Cause.TIMEOUT else "was stopped"
+    def _cutting(self, cut: Cut, _now: float) -> None:
+        self._cut = cut

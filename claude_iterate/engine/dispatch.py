@@ -6,11 +6,12 @@ While the engine waits here, sinks tick, the user's requests are looked for, and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, assert_never
 
 from claude_iterate.agent.processes.child import Exited, Message, Printed, StreamEnded
 from claude_iterate.core.events import Warned
-from claude_iterate.engine.inbox import AnyMessage, Done, Inbox, Signalled, StatusTouched, WatchFailed
+from claude_iterate.engine.inbox import AnyMessage, Done, Inbox, Signalled, StatusTouched
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
@@ -29,28 +30,19 @@ class Audience(Protocol):
         """Something happened after which nothing may be lost."""
 
 
+@dataclass(repr=False, eq=False)
 class Dispatcher:
-    """Waits for the engine. `chores` are done at every look."""
+    """Waits for the engine. `_chores` are done at every look."""
 
-    def __init__(
-        self,
-        inbox: Inbox,
-        recorder: Recorder,
-        reports: StatusReports,
-        steering: Steering,
-        audience: Audience,
-        tick: float,
-        chores: Sequence[Callable[[], None]] = (),
-    ) -> None:
-        self._inbox = inbox
-        self._recorder = recorder
-        self._reports = reports
-        self._steering = steering
-        self._audience = audience
-        self._tick = tick
-        self._chores = chores
-        self._next_tick = 0.0
-        self._next_look = 0.0
+    _inbox: Inbox
+    _recorder: Recorder
+    _reports: StatusReports
+    _steering: Steering
+    _audience: Audience
+    _tick: float
+    _chores: Sequence[Callable[[], None]] = ()
+    _next_tick: float = 0.0
+    _next_look: float = 0.0
 
     def receive(self, until: float) -> Message | None:
         """The next message of a process, or None when something else came or the time is there."""
@@ -97,10 +89,8 @@ class Dispatcher:
                 self._steering.signal(name)
             case StatusTouched():
                 self._reports.touched(self._recorder.elapsed())
-            case WatchFailed(why):
-                self._recorder.record(
-                    Warned(f"Status changes cannot be watched: {why}", "They are read after each iteration.")
-                )
+            case Warned():
+                self._recorder.record(message)
             case Done():
                 pass  # it has ended the waiting, and that is all
             case _:

@@ -6,6 +6,7 @@ import queue
 from typing import NamedTuple
 
 from claude_iterate.agent.processes.child import Message
+from claude_iterate.core.events import Warned
 
 
 class Signalled(NamedTuple):
@@ -18,17 +19,11 @@ class StatusTouched(NamedTuple):
     """The report may have changed."""
 
 
-class WatchFailed(NamedTuple):
-    """The report cannot be watched; it is still read at the end of each iteration."""
-
-    why: str
-
-
 class Done(NamedTuple):
     """A task in the background has come to its end."""
 
 
-AnyMessage = Message | Signalled | StatusTouched | WatchFailed | Done
+AnyMessage = Message | Signalled | StatusTouched | Warned | Done
 
 
 class Inbox:

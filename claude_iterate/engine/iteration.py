@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Tokens, Warned
+from dataclasses import dataclass
+
+from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Warned
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.outcomes.classes import ENDING_FAILURES, classify
-from claude_iterate.core.state.call_state import Call
+from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.state.sessions import continuation
-from claude_iterate.engine.call import AgentCall, evidence
+from claude_iterate.engine.call import AgentCall, outcome_of_call
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
@@ -16,17 +17,15 @@ from claude_iterate.errors import ExpectedError
 from claude_iterate.workspace.running import notes
 
 
+@dataclass(repr=False, eq=False)
 class IterationRun:
     """Runs one iteration."""
 
-    def __init__(
-        self, plan: Plan, recorder: Recorder, supervisor: Supervisor, reports: StatusReports, number: int
-    ) -> None:
-        self._plan = plan
-        self._recorder = recorder
-        self._supervisor = supervisor
-        self._reports = reports
-        self._number = number
+    _plan: Plan
+    _recorder: Recorder
+    _supervisor: Supervisor
+    _reports: StatusReports
+    _number: int
 
     def run(self) -> None:
         """Everything from the prompt to `IterationFinished`."""
@@ -72,35 +71,30 @@ class IterationRun:
         )
 
     def _finish(self, began: float, failure: Outcome | None) -> None:
-        call = self._recorder.state.call
-        result = call.result if call else None
-        reading = self._reports.iteration_ends(result.text if result else "")
+        call, result = self._recorder.state.call, self._recorder.state.result
+        reading = self._reports.iteration_ends(result.text)
         status = reading.status if reading else None
         reported = status is not None and status.source != "boxes"
         self._recorder.record(
             IterationFinished(
                 number=self._number,
-                outcome=failure or self._outcome(call, reported),
+                outcome=failure or outcome_of_call(self._plan, self._recorder, wrote_report=reported),
                 status=status,
                 problems=reading.problems if reading else (),
-                denials=result.denials if result else (),
+                denials=result.denials,
                 duration=self._recorder.elapsed() - began,
-                cost_usd=result.cost_usd if result else 0.0,
-                tokens=result.tokens if result else Tokens(),
-                turns=result.turns if result else 0,
+                cost_usd=result.cost_usd,
+                tokens=result.tokens,
+                turns=result.turns,
                 tools=call.tools if call else 0,
                 session=call.session if call else "",
-                context=result.context if result else None,
+                context=result.context,
             )
         )
-        if result is not None and result.untold and not result.cost_usd and self._plan.settings.limits.max_cost_usd:
+        if result.untold and not result.cost_usd and self._plan.settings.limits.max_cost_usd:
             self._recorder.record(
                 Warned(
                     f"Claude named no readable cost for iteration {self._number}.",
                     "`limits.max_cost_usd` cannot count it; `max_iterations` and `limits.max_duration` still hold.",
                 )
             )
-
-    def _outcome(self, call: Call | None, reported: bool) -> Outcome:
-        patterns = self._plan.settings.limits.patterns
-        return classify(evidence(call, wrote_report=reported, now=self._recorder.wall(), patterns=patterns))

@@ -9,22 +9,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import assert_never
 
-from msgspec.structs import asdict
-
 from claude_iterate import __version__
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import LeftoversEnded, RunFinished, RunStarted, WaitEnded, WaitStarted, Warned
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.verdicts import Ask, Begin, EndWait, Finish, MakeOneOffCall, StartWait, Verify, Wait
+from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verify, Wait
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.dispatch import Audience, Dispatcher
-from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched, WatchFailed
+from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
-from claude_iterate.engine.one_off_call import OneOffCall
-from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.one_off_call import make_one_off_call
+from claude_iterate.engine.plan import Plan, chance
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
@@ -36,7 +34,6 @@ from claude_iterate.workspace.running.status_watch import StatusWatch
 
 _ANSWER = 0.1
 """While a question is open, the answer is looked for this often, and everything else goes on as ever."""
-
 
 _LASTING = 0.2
 """Seconds that a call must last before its report is watched; shorter than any debounce, so no change comes late."""
@@ -135,13 +132,9 @@ class Engine:
     def _facts(self) -> Facts:
         gone = str(self._plan.layout.folder) if self._folder_is_gone else ""
         why = "" if gone else self._recorder.secure()
-        return self._plan.facts(
-            self._recorder.elapsed(),
-            self._recorder.wall(),
-            chance=self._plan.chance(),
-            workspace_gone=gone,
-            unrecorded=f"{why} ({self._plan.layout.runs})" if why else "",
-        )
+        unrecorded = f"{why} ({self._plan.layout.runs})" if why else ""
+        facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
+        return facts._replace(chance=chance(), workspace_gone=gone, unrecorded=unrecorded)
 
     def _step(self, dispatcher: Dispatcher, supervisor: Supervisor) -> bool:
         """One verdict; False when the run is over."""
@@ -159,14 +152,14 @@ class Engine:
                 Proof(self._plan, self._recorder, supervisor, claim).run()
                 self._audience.flush()
             case MakeOneOffCall():
-                OneOffCall(self._plan, self._recorder, supervisor).run()
+                make_one_off_call(self._plan, self._recorder, supervisor)
             case Wait(until):
                 dispatcher.receive(until)
-            case StartWait():
-                self._recorder.record(WaitStarted(**asdict(verdict)))
+            case WaitStarted():
+                self._recorder.record(verdict)
                 self._audience.flush()
-            case EndWait(why):
-                self._recorder.record(WaitEnded(why))
+            case WaitEnded():
+                self._recorder.record(verdict)
             case Ask(number):
                 for request in (answers := self._plan.ask(number)):
                     self._steering.steer(request)
@@ -211,20 +204,13 @@ class Engine:
         if self._status_watch is not None or not self._plan.settings.notification.status_watch.enabled:
             return
         if call is not None and self._recorder.elapsed() - call.started > _LASTING:
-            post = self._inbox.post
+            post, cannot = self._inbox.post, "Status changes cannot be watched"
             self._status_watch = StatusWatch(
-                self._plan.layout.status, lambda: post(StatusTouched()), lambda why: post(WatchFailed(why))
+                self._plan.layout.status,
+                lambda: post(StatusTouched()),
+                lambda why: post(Warned(f"{cannot}: {why}", "They are read after each iteration.")),
             )
 
     def _finish(self, verdict: Finish) -> None:
-        state = self._state
-        self._recorder.record(
-            RunFinished(
-                verdict.reason,
-                verdict.detail,
-                verdict.advice,
-                iterations=state.iterations,
-                cost_usd=state.cost_usd,
-                duration=self._recorder.elapsed(),
-            )
-        )
+        totals = self._state.iterations, self._state.cost_usd, self._recorder.elapsed()
+        self._recorder.record(RunFinished(verdict.reason, verdict.detail, verdict.advice, *totals))

@@ -16,7 +16,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.workspace.layout import Layout
 
 
-def _chance() -> float:
+def chance() -> float:
     """Between 0 and 1. Not from `random`, whose import costs more than all that is done with it here."""
     return int.from_bytes(os.urandom(2)) / 65535
 
@@ -55,31 +55,8 @@ class Plan:
     resumed: Resumed | None = None
     ask: Callable[[int], list[Requested]] = lambda _number: [Requested(Verb.GO, "answer")]
     listen: Callable[[RunState], list[Requested]] = lambda _state: []
-    chance: Callable[[], float] = _chance
     tick: float = 1.0
 
-    def facts(
-        self,
-        now: float,
-        wall: float,
-        *,
-        chance: float = 0.0,
-        last_heard: float = 0.0,
-        check_began: float = 0.0,
-        workspace_gone: str = "",
-        unrecorded: str = "",
-    ) -> Facts:
+    def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""
-        return Facts(
-            now=now,
-            wall=wall,
-            chance=chance,
-            last_heard=last_heard,
-            settings=self.settings,
-            max_iterations=self.max_iterations,
-            stagnates=self.mode.stagnates,
-            purpose=self.purpose,
-            check_began=check_began,
-            workspace_gone=workspace_gone,
-            unrecorded=unrecorded,
-        )
+        return Facts(now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose)

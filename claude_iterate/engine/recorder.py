@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -11,7 +12,6 @@ from claude_iterate.core.events import Entry, Event, Warned
 from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce
-from claude_iterate.engine.clock import Clock
 
 
 class Journal(Protocol):
@@ -39,29 +39,27 @@ class Recorder:
 
     def __init__(
         self,
-        clock: Clock,
         journal: Journal,
         show: Callable[[Entry, RunState], None],
         redactor: Redactor,
         troubles: list[Warned],
     ) -> None:
-        self._clock = clock
         self._journal = journal
         self._show = show
         self._redactor = redactor
         self._troubles = troubles
         self._encode = msgspec.json.Encoder().encode
-        self._began = clock.steady()
+        self._began = time.monotonic()
         self._sequence = 0
         self.state = RunState()
 
     def elapsed(self) -> float:
         """Seconds since the run began."""
-        return self._clock.steady() - self._began
+        return time.monotonic() - self._began
 
     def wall(self) -> float:
         """Epoch seconds."""
-        return self._clock.wall()
+        return time.time()
 
     def record(self, event: Event) -> None:
         """Record what the runner did or saw. It has left our memory when this returns."""
@@ -76,7 +74,7 @@ class Recorder:
             self._write(found)
 
     def _write(self, events: list[Event]) -> None:
-        at, elapsed = round(self._clock.wall(), 3), round(self._clock.steady() - self._began, 4)
+        at, elapsed = round(time.time(), 3), round(time.monotonic() - self._began, 4)
         watchful = self._redactor.suspects(self._encode(events))
         for event in events:
             if watchful and self._redactor.suspects(self._encode(event)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar, assert_never
 
 from claude_iterate.agent.processes import leftover_processes
@@ -33,38 +33,31 @@ class Orders:
     cutting: Callable[[Cut, float], None]
 
 
+@dataclass(repr=False, eq=False)
 class Orphans:
     """Processes that Claude's tools left to us. The guardian has to know them in case we are killed."""
 
-    def __init__(self, guardian: Guardian, own_children: tuple[int, ...], adopts: bool) -> None:
-        self._guardian = guardian
-        self.own_children = own_children
-        self.adopts = adopts
-        self.attended = 0
+    guardian: Guardian
+    own_children: tuple[int, ...]
+    adopts: bool
+    attended: int = 0
 
     def remember(self) -> None:
         """Tell the guardian of those that are there now, as far as the system knows them."""
         # The process we attend to is not one of them. It cannot be passed as a known one, because then those that share
         # its session would be known, too.
-        self._guardian.remember((leftover_processes.adopted(self.own_children) or set()) - {self.attended})
+        self.guardian.remember((leftover_processes.adopted(self.own_children) or set()) - {self.attended})
 
 
+@dataclass(repr=False, eq=False)
 class Supervisor:
     """Knows the run's messages and mark. One process at a time."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        recorder: Recorder,
-        dispatcher: Dispatcher,
-        post: Callable[[AnyMessage], None],
-        orphans: Orphans,
-    ) -> None:
-        self._plan = plan
-        self._recorder = recorder
-        self._dispatcher = dispatcher
-        self._orphans = orphans
-        self.post = post
+    _plan: Plan
+    _recorder: Recorder
+    _dispatcher: Dispatcher
+    post: Callable[[AnyMessage], None]
+    _orphans: Orphans
 
     def attend(self, process: ChildProcess, orders: Orders) -> int:
         """Until the process is gone and its pipes are empty, or held by an unknown process. Its exit code."""
@@ -117,35 +110,35 @@ class Supervisor:
             self._recorder.record(LeftoversEnded(ended))
 
 
+@dataclass(repr=False, eq=False)
 class _Watch:
     """What is known of the process that is attended to."""
 
-    def __init__(self, process: ChildProcess, orders: Orders, terminate_grace: float) -> None:
-        self.process = process
-        self.ladder: Ladder | None = None
-        self.open_streams = {"stdout", "stderr"}
-        self.exited_at: float | None = None
-        self.code = 0
-        self._orders = orders
-        self._terminate_grace = terminate_grace
+    process: ChildProcess
+    orders: Orders
+    terminate_grace: float
+    ladder: Ladder | None = None
+    open_streams: set[str] = field(default_factory=lambda: {"stdout", "stderr"})
+    exited_at: float | None = None
+    code: int = 0
 
     def next_moment(self, now: float) -> float:
         """When to look again if nothing is heard. Cuts in when the time has come."""
         if self.exited_at is not None:
             return self.exited_at + (_LEAK if now < self.exited_at + _LEAK else _ABANDON)
         if self.ladder is None:
-            verdict = self._orders.verdict(now)
+            verdict = self.orders.verdict(now)
             if isinstance(verdict, Wait):
                 return verdict.until
-            self._orders.cutting(verdict, now)
-            self.ladder = Ladder(self.process, now, self._terminate_grace)
+            self.orders.cutting(verdict, now)
+            self.ladder = Ladder(self.process, now, self.terminate_grace)
         self.ladder.climb(now)
         return self.ladder.due
 
     def take(self, message: Message, now: float) -> None:
         match message:
             case Printed(_, stream, lines, done):
-                self._orders.hear(stream, lines)
+                self.orders.hear(stream, lines)
                 done()
             case StreamEnded(_, stream):
                 self.open_streams.discard(stream)

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
-from claude_iterate.core.events import (
-    Outcome,
-    ResultReported,
-    ReviewFinished,
-    ReviewStarted,
-    VerificationFinished,
-    VerificationStarted,
-)
+from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED, classify
+from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.reports import review
 from claude_iterate.core.reports.review import INVALID, VERIFIED, Review
 from claude_iterate.core.rules.between import decide_proof
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.engine.call import AgentCall, evidence
+from claude_iterate.engine.call import AgentCall, outcome_of_call
 from claude_iterate.engine.check import Check
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
@@ -32,21 +26,21 @@ UNHELD = "unheld"
 """No verdict, and not the claim's fault: a limit, an overload, a missing login. The claim is looked at again later."""
 
 
+@dataclass(repr=False, eq=False)
 class Proof:
     """Proves or refutes one claim of completion."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor, claim: int) -> None:
-        self._plan = plan
-        self._recorder = recorder
-        self._supervisor = supervisor
-        self._claim = claim
+    _plan: Plan
+    _recorder: Recorder
+    _supervisor: Supervisor
+    _claim: int
 
     def run(self) -> None:
         """From `VerificationStarted` to `VerificationFinished`. Without the latter the claim is still unproven: it was
         stopped, the time of the run is over, or the review could not be held."""
         settings = self._plan.settings.verification
         depth = settings.depth if self._facts().review_wanted else ""
-        self._recorder.record(VerificationStarted(self._claim, len(settings.checks), depth))
+        self._recorder.record(events.VerificationStarted(self._claim, len(settings.checks), depth))
         findings: list[str] = []
         for line in settings.checks:
             if self._is_over():
@@ -64,7 +58,7 @@ class Proof:
             if found is None or self._is_over():
                 return
             findings += found
-        self._recorder.record(VerificationFinished(self._claim, not findings, "\n\n".join(findings), tree))
+        self._recorder.record(events.VerificationFinished(self._claim, not findings, "\n\n".join(findings), tree))
 
     def _is_over(self) -> bool:
         return decide_proof(self._recorder.state, self._facts()) is not None
@@ -85,16 +79,16 @@ class Proof:
         began = self._recorder.elapsed()
         identity = os.urandom(8).hex()
         before = foreign.read(self._plan.report)
-        problem: Outcome | None = None
+        problem: events.Outcome | None = None
         try:
             texts = self._plan.review_texts(depth, review.DEPTHS[depth], identity, self._plan.report)
             prompt = texts.user.encode("utf-8", "replace")
-            self._recorder.record(ReviewStarted(depth, len(prompt)))
+            self._recorder.record(events.ReviewStarted(depth, len(prompt)))
             call = AgentCall(self._plan, self._recorder, self._supervisor)
             call.make(texts.system, prompt, f"review-{self._claim}-{identity[:4]}")
         except ExpectedError as error:
-            problem = Outcome(Kind.CONFIG, error.message, error.hint)
-        outcome = problem or self._outcome()
+            problem = events.Outcome(Kind.CONFIG, error.message, error.hint)
+        outcome = problem or outcome_of_call(self._plan, self._recorder, wrote_report=True)
         if outcome.kind in RETRIED | ENDING_FAILURES | {Kind.INTERRUPTED}:
             found = Review(UNHELD, outcome.message or outcome.kind)
         else:
@@ -102,17 +96,10 @@ class Proof:
         self._record_end(found, outcome, began)
         return None if found.verdict == UNHELD else _findings(found)
 
-    def _outcome(self) -> Outcome:
-        patterns = self._plan.settings.limits.patterns
-        return classify(
-            evidence(self._recorder.state.call, wrote_report=True, now=self._recorder.wall(), patterns=patterns)
-        )
-
-    def _record_end(self, found: Review, outcome: Outcome, began: float) -> None:
-        call = self._recorder.state.call
-        result = call.result if call and call.result else ResultReported()
+    def _record_end(self, found: Review, outcome: events.Outcome, began: float) -> None:
+        result = self._recorder.state.result
         self._recorder.record(
-            ReviewFinished(
+            events.ReviewFinished(
                 verdict=found.verdict,
                 summary=found.summary,
                 findings=found.findings,
@@ -124,14 +111,13 @@ class Proof:
             )
         )
 
-    def _judge(self, outcome: Outcome, before: bytes | None, identity: str, tree: str) -> Review:
+    def _judge(self, outcome: events.Outcome, before: bytes | None, identity: str, tree: str) -> Review:
         """The verdict. A report of an earlier call is none; the final answer may stand in for a file not written."""
         if outcome.kind not in FINE:
             return Review(INVALID, outcome.message or outcome.kind)
         if tree and self._tree() != tree:
             return Review(INVALID, "the review changed the project that it was to look at")
-        call = self._recorder.state.call
-        said = call.result.text if call and call.result else ""
+        said = self._recorder.state.result.text
         after = foreign.read(self._plan.report)
         if after is not None and after != before:
             return review.read(after.decode("utf-8", "replace"), identity, said)

@@ -12,7 +12,6 @@ from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import ONE_OFF
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.clock import SystemClock
 from claude_iterate.engine.loop import Engine
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
@@ -77,7 +76,7 @@ def _run(plan: Plan, options: Options, warnings: list[Warned], user: User) -> Ru
     troubles: list[Warned] = []
     writer = JournalWriter(plan.layout.journal(plan.run), lambda text: troubles.append(Warned(text)))
     audience = sinks_for_run(plan, options, troubles)
-    recorder = Recorder(SystemClock(), writer, audience, redactor_for(plan.environ, plan.settings), troubles)
+    recorder = Recorder(writer, audience, redactor_for(plan.environ, plan.settings), troubles)
     try:
         return Engine(plan, recorder, audience, warnings).run(
             lambda state, running: summary.record_run(plan.layout, state, plan.run, running)

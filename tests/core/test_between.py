@@ -27,7 +27,7 @@ from claude_iterate.core.rules.between import BETWEEN_RULES, decide
 from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import RUNNING_RULES, decide_running
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, StartWait, Verdict, Verify, Wait
+from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, Verdict, Verify, Wait
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.run_state import Requests, RunState, Streaks
 from claude_iterate.core.state.steps import fold
@@ -208,10 +208,10 @@ def test_a_limit_in_the_last_iterations_proof_is_awaited() -> None:
     known = facts(9, wall=900, max_iterations=1, checks=("true",), auto_verify=True)
     unheld = ReviewFinished("unheld", outcome=limit)
     assert isinstance(
-        verdict_after(claim, VerificationStarted(1), ReviewStarted("quick"), unheld, known=known), StartWait
+        verdict_after(claim, VerificationStarted(1), ReviewStarted("quick"), unheld, known=known), WaitStarted
     )
     limited = IterationFinished(1, limit, Status(True))
-    assert isinstance(verdict_after(limited, known=known), StartWait)
+    assert isinstance(verdict_after(limited, known=known), WaitStarted)
     wait = WaitStarted("usage_limit", 1060.0)
     assert isinstance(verdict_after(limited, wait, known=known), Wait)
     assert verdict_after(limited, wait, WaitEnded("usage_limit"), known=known) == Verify(1)

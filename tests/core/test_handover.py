@@ -27,7 +27,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
-from claude_iterate.core.rules.verdicts import Begin, Finish, StartWait, Verdict, Verify, Wait
+from claude_iterate.core.rules.verdicts import Begin, Finish, Verdict, Verify, Wait
 from claude_iterate.core.state.handover import resumption
 from claude_iterate.core.state.run_state import Claim, Requests, RunState, Session, Streaks, Waiting
 from claude_iterate.core.state.steps import fold
@@ -168,12 +168,12 @@ def test_what_is_taken_over_is_what_was_left(story: str) -> None:
 @pytest.mark.parametrize(
     ("story", "verdict"),
     [
-        ("limit", StartWait("usage_limit", 1060.0, "m", "", 1)),
+        ("limit", WaitStarted("usage_limit", 1060.0, "m", "", 1)),
         ("waiting", Wait(460.0)),
         ("claim", Verify(1)),
         ("red", Begin(2)),
         ("green", Finish("completed")),
-        ("review", StartWait("usage_limit", 1060.0, "m", "", 1)),
+        ("review", WaitStarted("usage_limit", 1060.0, "m", "", 1)),
         ("review waits", Wait(460.0)),
         ("denials", Begin(3)),
     ],

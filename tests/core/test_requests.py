@@ -25,7 +25,7 @@ from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.during import decide_running
-from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, StartWait, Wait
+from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, Wait
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
@@ -97,10 +97,10 @@ def test_a_wait_for_the_reserve_that_was_ended_does_not_begin_again() -> None:
     """Until Claude tells of the window anew."""
     seen = LimitReported("allowed_warning", "five_hour", 1000.0, 0.95)
     known = facts(0, wall=10.0, reserve={"five_hour": 20}, on_reserve="wait")
-    assert isinstance(decide(after(seen), known), StartWait)
+    assert isinstance(decide(after(seen), known), WaitStarted)
     waiting = WaitStarted("reserve", 1000.0, window="five_hour")
     assert decide(after(seen, waiting, WaitEnded("reserve", "retry")), known) == Begin(1)
-    assert isinstance(decide(after(seen, waiting, WaitEnded("reserve", "retry"), seen), known), StartWait)
+    assert isinstance(decide(after(seen, waiting, WaitEnded("reserve", "retry"), seen), known), WaitStarted)
 
 
 def test_a_patient_stop_does_not_take_back_an_urgent_one() -> None:

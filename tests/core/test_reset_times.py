@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from claude_iterate.core.outcomes.reset_times import JUST_PASSED, LONGEST, plausible, reset_in
 from claude_iterate.core.outcomes.usage_limits import means_limit
 from claude_iterate.core.rules.waits import backoff, probe
-from claude_iterate.engine.clock import zone
+from claude_iterate.engine.time_zones import zone
 
 NOW = datetime(2026, 2, 1, 12, 0, tzinfo=UTC).timestamp()
 LOCAL = timezone(timedelta(hours=2))

@@ -20,7 +20,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
-from claude_iterate.core.rules.verdicts import Begin, EndWait, Finish, StartWait, Verify, Wait
+from claude_iterate.core.rules.verdicts import Begin, Finish, Verify, Wait
 from claude_iterate.core.state.handover import resumption
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold, reduce
@@ -41,14 +41,16 @@ def finished(outcome: Outcome, number: int = 1, status: Status | None = None) ->
 def test_a_limit_is_awaited_with_its_margin() -> None:
     """Until the reset plus the margin, on the wall clock."""
     state = after(finished(LIMIT))
-    assert decide(state, facts(5, wall=900, reset_margin=60)) == StartWait("usage_limit", 1060, "limit", "five_hour", 1)
+    assert decide(state, facts(5, wall=900, reset_margin=60)) == WaitStarted(
+        "usage_limit", 1060, "limit", "five_hour", 1
+    )
 
 
 def test_a_wait_ends_at_its_moment_and_not_before() -> None:
     """Measured on the wall clock, whatever the other one says."""
     state = after(finished(LIMIT), WaitStarted("usage_limit", 1060.0))
     assert decide(state, facts(5, wall=1000)) == Wait(65)
-    assert decide(state, facts(5, wall=1060)) == EndWait("usage_limit")
+    assert decide(state, facts(5, wall=1060)) == WaitEnded("usage_limit")
     assert decide(reduce(state, Entry(9, 1060, 9, WaitEnded("usage_limit"))), facts(9, wall=1060)) == Begin(1)
 
 
@@ -56,7 +58,7 @@ def test_a_clock_that_is_set_back_does_not_prolong_a_wait() -> None:
     """It lasts no longer than was planned, also when the run goes on after a kill."""
     state = after(finished(LIMIT), WaitStarted("usage_limit", 1060.0))  # at 500, 2 seconds into the run
     assert decide(state, facts(5, wall=-1e6)) == Wait(562)
-    assert decide(state, facts(562, wall=-1e6)) == EndWait("usage_limit")
+    assert decide(state, facts(562, wall=-1e6)) == WaitEnded("usage_limit")
     again = after(RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), resumed=resumption("a", state, 0)), at=560)
     assert decide(again, facts(5, wall=-1e6)) == Wait(501)
 
@@ -76,7 +78,7 @@ def test_a_reset_that_has_passed_is_not_asked_for_at_once() -> None:
     untils = []
     for number in range(3):
         verdict = decide(state, facts(5, wall=1100, reset_margin=0))
-        assert isinstance(verdict, StartWait)
+        assert isinstance(verdict, WaitStarted)
         untils.append(verdict.until - 1100)
         for event in (WaitStarted("usage_limit", verdict.until), WaitEnded("usage_limit"), finished(LIMIT)):
             state = reduce(state, Entry(9 + number, 1100, 9, event))
@@ -86,7 +88,9 @@ def test_a_reset_that_has_passed_is_not_asked_for_at_once() -> None:
 def test_reboots_do_not_lengthen_the_first_wait() -> None:
     """Only waits in a row do."""
     rebooted = (finished(Outcome("rebooted")) for _ in range(3))
-    assert decide(after(*rebooted, finished(OVERLOAD)), facts(9, wall=100)) == StartWait("transient", 105, "529", "", 1)
+    assert decide(after(*rebooted, finished(OVERLOAD)), facts(9, wall=100)) == WaitStarted(
+        "transient", 105, "529", "", 1
+    )
 
 
 def test_no_iteration_is_spent_on_limits_and_overloads() -> None:
@@ -109,7 +113,7 @@ def test_all_waits_in_a_row_are_bounded_together() -> None:
     """The second wait is cut to what is left; then the run ends. Work and down-time between them are no waiting."""
     state = after(finished(LIMIT), WaitStarted("usage_limit", 600.0), WaitEnded("usage_limit"), finished(LIMIT), at=500)
     verdict = decide(state, facts(0, wall=900, max_wait=200))
-    assert isinstance(verdict, StartWait)
+    assert isinstance(verdict, WaitStarted)
     assert verdict.until == 1000
     over = decide(state, facts(0, wall=900, max_wait=100))
     assert isinstance(over, Finish)
@@ -120,17 +124,17 @@ def test_whoever_ends_a_wait_begins_a_new_count() -> None:
     """What was planned and not waited does not use up `max_wait`."""
     events = (finished(LIMIT), WaitStarted("usage_limit", 600.0), WaitEnded("usage_limit", "retry"), finished(LIMIT))
     verdict = decide(after(*events, at=500), facts(0, wall=900, max_wait=100))
-    assert isinstance(verdict, StartWait)
+    assert isinstance(verdict, WaitStarted)
     assert verdict.until == 1000
 
 
 def test_overloads_back_off_and_end_as_a_failure() -> None:
     """5 s, 10 s; and when `max_wait` is over: agent_failed."""
     first = decide(after(finished(OVERLOAD)), facts(0, wall=100))
-    assert first == StartWait("transient", 105, "529", "", 1)
+    assert first == WaitStarted("transient", 105, "529", "", 1)
     twice = after(finished(OVERLOAD), WaitStarted("transient", 105), WaitEnded("transient"), finished(OVERLOAD), at=100)
     second = decide(twice, facts(0, wall=200))
-    assert isinstance(second, StartWait)
+    assert isinstance(second, WaitStarted)
     assert second.until == 210
     over = decide(twice, facts(0, wall=200, max_wait=5))
     assert isinstance(over, Finish)
@@ -144,7 +148,7 @@ def test_a_reserve_is_kept() -> None:
     assert isinstance(stop, Finish)
     assert stop.reason == "reserve"
     wait = decide(state, facts(0, wall=1000, reserve={"five_hour": 20}, on_reserve="wait"))
-    assert isinstance(wait, StartWait)
+    assert isinstance(wait, WaitStarted)
     assert wait.until == 2060
     assert decide(state, facts(0, wall=1000, reserve={"five_hour": 5})) == Begin(1)
     assert decide(state, facts(0, wall=3000, reserve={"five_hour": 20})) == Begin(1)
@@ -204,13 +208,13 @@ def test_a_pace_is_kept() -> None:
     calls = [Entry(number, at, 0.0, AgentStarted(number)) for number, at in enumerate((1000.0, 2000.0, 3000.0), 1)]
     state = fold(calls)
     assert decide(state, facts(9, wall=3100, calls_per_hour=4)) == Begin(1)
-    assert decide(state, facts(9, wall=3100, calls_per_hour=3)) == StartWait("pace", 4600, "3 calls within an hour")
-    assert decide(state, facts(9, wall=3100, calls_per_hour=2)) == StartWait("pace", 5600, "2 calls within an hour")
+    assert decide(state, facts(9, wall=3100, calls_per_hour=3)) == WaitStarted("pace", 4600, "3 calls within an hour")
+    assert decide(state, facts(9, wall=3100, calls_per_hour=2)) == WaitStarted("pace", 5600, "2 calls within an hour")
     assert decide(state, facts(9, wall=4601, calls_per_hour=3)) == Begin(1)
     claim = reduce(state, Entry(4, 3100, 9, finished(Outcome("ok"), status=Status(True))))
     checked, reviewed = (facts(9, wall=3100, calls_per_hour=3, checks=("true",), auto_verify=r) for r in (False, True))
     assert decide(claim, checked) == Verify(1)
-    assert isinstance(decide(claim, reviewed), StartWait)
+    assert isinstance(decide(claim, reviewed), WaitStarted)
     waiting = reduce(state, Entry(4, 3100, 9, WaitStarted("pace", 4600)))
     assert (waiting.waiting.waits, waiting.waiting.waited) == (0, 0.0)
     assert isinstance(decide(waiting, facts(9, wall=3100, calls_per_hour=3)), Wait)
@@ -221,4 +225,4 @@ def test_a_pace_is_kept() -> None:
 def test_a_clock_that_is_set_back_does_not_slow_the_pace() -> None:
     """Calls of the future are an hour away at most."""
     state = fold([Entry(1, 9e9, 0.0, AgentStarted(1))])
-    assert decide(state, facts(9, wall=1000, calls_per_hour=1)) == StartWait("pace", 4600, "1 call within an hour")
+    assert decide(state, facts(9, wall=1000, calls_per_hour=1)) == WaitStarted("pace", 4600, "1 call within an hour")

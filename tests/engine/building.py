@@ -10,7 +10,6 @@ from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.clock import SystemClock
 from claude_iterate.engine.dispatch import Dispatcher
 from claude_iterate.engine.inbox import Inbox
 from claude_iterate.engine.plan import Plan, Texts
@@ -46,7 +45,7 @@ def made(
 ) -> tuple[Inbox, Dispatcher, Recorder]:
     """The three, for a run that has just begun."""
     nobody, layout, texts = Nobody(), Layout(folder, folder), Texts("", "", "", "")
-    recorder = Recorder(SystemClock(), journal or nobody, lambda entry, state: None, Redactor({}), [])
+    recorder = Recorder(journal or nobody, lambda entry, state: None, Redactor({}), [])
     plan = Plan(
         run="r",
         layout=layout,

@@ -7,7 +7,6 @@ from pathlib import Path
 from claude_iterate.core.events import Entry, Said, Warned
 from claude_iterate.core.secrets.redact import MASK, Redactor
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.clock import SystemClock
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.workspace.journal.writer import JournalWriter
 
@@ -26,7 +25,7 @@ def test_what_a_sink_complains_of_is_redacted_and_written_out(tmp_path: Path) ->
             troubles.append(Warned(f"The sink fails: {SECRET}"))
 
     writer = JournalWriter(path, lambda text: None)
-    recorder = Recorder(SystemClock(), writer, show, Redactor({"MY_TOKEN": SECRET}), troubles)
+    recorder = Recorder(writer, show, Redactor({"MY_TOKEN": SECRET}), troubles)
     recorder.record(Said("hello"))
     written = path.read_text()
     assert [entry.event for entry in shown] == [Said("hello"), Warned(f"The sink fails: {MASK}")]

@@ -7,23 +7,28 @@ from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.events.iteration_events import (
+from claude_iterate.core.events.run_events import (
     AgentExited,
     AgentStarted,
+    Carried,
+    CheckFinished,
     CutStarted,
+    ErrandFinished,
+    ErrandStarted,
     IterationFinished,
     IterationStarted,
     LeftoversEnded,
     Outcome,
-    StatusChanged,
-)
-from claude_iterate.core.events.run_events import (
-    Carried,
     Requested,
     Resumed,
+    ReviewFinished,
+    ReviewStarted,
     RunFinished,
     RunStarted,
+    StatusChanged,
     StopRequested,
+    VerificationFinished,
+    VerificationStarted,
     WaitEnded,
     WaitStarted,
     Warned,
@@ -46,15 +51,6 @@ from claude_iterate.core.events.stream_events import (
     Told,
     ToolAnswered,
     ToolCalled,
-)
-from claude_iterate.core.events.verification_events import (
-    CheckFinished,
-    ErrandFinished,
-    ErrandStarted,
-    ReviewFinished,
-    ReviewStarted,
-    VerificationFinished,
-    VerificationStarted,
 )
 
 Event = (
@@ -91,50 +87,3 @@ class Entry(msgspec.Struct, frozen=True):
     at: float
     elapsed: float
     event: Event
-
-
-__all__ = [
-    "AgentExited",
-    "AgentNoted",
-    "AgentStarted",
-    "ApiRetried",
-    "Carried",
-    "CheckFinished",
-    "CutStarted",
-    "Denial",
-    "Entry",
-    "ErrandFinished",
-    "ErrandStarted",
-    "ErrorPrinted",
-    "Event",
-    "GarbageSeen",
-    "IterationFinished",
-    "IterationStarted",
-    "LeftoversEnded",
-    "LimitReported",
-    "Outcome",
-    "Requested",
-    "ResultReported",
-    "Resumed",
-    "ReviewFinished",
-    "ReviewStarted",
-    "RunFinished",
-    "RunStarted",
-    "Said",
-    "SessionOpened",
-    "StatusChanged",
-    "StopRequested",
-    "StreamEvent",
-    "TaskEnded",
-    "TaskStarted",
-    "Thought",
-    "Tokens",
-    "Told",
-    "ToolAnswered",
-    "ToolCalled",
-    "VerificationFinished",
-    "VerificationStarted",
-    "WaitEnded",
-    "WaitStarted",
-    "Warned",
-]

@@ -1,15 +1,155 @@
-"""Events of the run as a whole: its beginning and end, waits, and what the user asked for."""
+"""Events that the runner makes: the run as a whole, its iterations and their processes, proofs, one-off calls, waits,
+and what the user asked for."""
 
 from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.events.iteration_events import Outcome
 from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.stream_events import LimitReported, Tokens
-from claude_iterate.core.events.verification_events import VerificationFinished
-from claude_iterate.core.events.vocabulary import Purpose, Verb, Why
-from claude_iterate.core.reports.status import Status
+from claude_iterate.core.events.stream_events import Denial, LimitReported, Tokens
+from claude_iterate.core.events.vocabulary import Cause, Kind, Purpose, Verb, Why
+from claude_iterate.core.reports.status import Change, Status
+
+
+class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How one call of the agent ended. `kind` is a row of `core.outcomes.classes`; `resets_at` the moment (epoch
+    seconds) at which a usage limit ends, if it is known."""
+
+    kind: Kind
+    message: str = ""
+    advice: str = ""
+    resets_at: float | None = None
+    window: str = ""
+
+
+class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A prompt was rendered and is about to be sent. The texts are for the log; the journal leaves them out.
+    `resumes` is the session that goes on; empty: a fresh one begins. `notes` counts the notes in the prompt."""
+
+    number: int
+    instructions: str = ""
+    status_instructions: str = ""
+    system_prompt: str = ""
+    prompt_bytes: int = 0
+    resumes: str = ""
+    notes: int = 0
+
+
+class AgentStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Claude is running."""
+
+    pid: int
+
+
+class CutStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """We began to end Claude. `doing` is what it was busy with."""
+
+    cause: Cause
+    doing: str = ""
+    after: float = 0.0
+
+
+class AgentExited(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Claude is gone: its exit code, negative for the signal that killed it."""
+
+    code: int
+
+
+class LeftoversEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Processes that a tool left behind were ended."""
+
+    processes: tuple[str, ...]
+
+
+class StatusChanged(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The agent's report has news."""
+
+    status: Status
+    change: Change
+
+
+class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """One iteration is over. `status` is the report if the agent wrote one in this iteration."""
+
+    number: int
+    outcome: Outcome
+    status: Status | None = None
+    problems: tuple[str, ...] = ()
+    denials: tuple[Denial, ...] = ()
+    duration: float = 0.0
+    cost_usd: float = 0.0
+    tokens: Tokens = Tokens()
+    turns: int = 0
+    tools: int = 0
+    session: str = ""
+    context: float | None = None
+
+
+class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The agent claims completion for the `claim`-th time; we look for ourselves."""
+
+    claim: int
+    checks: int = 0
+    review: str = ""
+
+
+class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A check ran: its command, exit code (None: not started, too slow or stopped), and the end of its output."""
+
+    command: str
+    code: int | None
+    duration: float = 0.0
+    output: str = ""
+    cut: str = ""
+
+
+class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Claude, with fresh context, looks whether the work is really done."""
+
+    depth: str
+    prompt_bytes: int = 0
+
+
+class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The review's verdict: verified, incomplete, invalid when its report cannot be trusted, or unheld when it could
+    not be held at all, for the reason in `outcome`."""
+
+    verdict: str
+    summary: str = ""
+    findings: tuple[str, ...] = ()
+    report: str = ""
+    duration: float = 0.0
+    cost_usd: float = 0.0
+    outcome: Outcome | None = None
+    tokens: Tokens = Tokens()
+
+
+class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """What the proof came to. `findings` goes into the next prompt; `tree` is git's name for what was proven."""
+
+    claim: int
+    passed: bool
+    findings: str = ""
+    tree: str = ""
+
+
+class ErrandStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A one-off call began: `purpose` is setup, edit or validate."""
+
+    purpose: Purpose
+    prompt_bytes: int = 0
+
+
+class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A one-off call is over. `text` is Claude's answer."""
+
+    purpose: Purpose
+    outcome: Outcome
+    text: str = ""
+    duration: float = 0.0
+    cost_usd: float = 0.0
+    cut: int = 0
+    tokens: Tokens = Tokens()
 
 
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):

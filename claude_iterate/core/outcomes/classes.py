@@ -31,10 +31,6 @@ def _says(pattern: str) -> Callable[[Evidence], bool]:
     return lambda evidence: evidence.failed and compiled.search(evidence.words[:4000]) is not None
 
 
-def _usage_words(evidence: Evidence) -> bool:
-    return evidence.failed and usage_limits.means_limit(evidence.words, evidence.patterns)
-
-
 _auth_words = _says(
     r"not logged in|please run /login|invalid api key|failed to authenticate|oauth (token|session).{0,20}expired"
 )
@@ -83,7 +79,7 @@ def _is_refused(evidence: Evidence) -> bool:
 def _limit_is_reached(evidence: Evidence) -> bool:
     """The structured word goes first; a login that does not hold is not a limit. A good result cannot be one, unless
     Claude's exit code takes it back."""
-    if evidence.failed and _usage_words(evidence):
+    if evidence.failed and usage_limits.means_limit(evidence.words, evidence.patterns):
         return True
     doubtful = evidence.failed or evidence.exit_code != 0
     return doubtful and evidence.status not in {401, 403} and _window_is_used_up(evidence.rejected)
@@ -113,12 +109,7 @@ CLASSES: tuple[Class, ...] = (
     Class(Kind.INTERRUPTED, "The run ended it because a stop was asked for.", "", lambda e: _cut_by(e, Cause.STOPPED)),
     Class(Kind.SKIPPED, "The run ended it because the user said `skip`.", "", lambda e: _cut_by(e, Cause.SKIP)),
     Class(Kind.REBOOTED, "The run ended it because the user said `reboot`.", "", lambda e: _cut_by(e, Cause.REBOOT)),
-    Class(
-        Kind.DENIED,
-        "A tool was not allowed and no report was written.",
-        "Allow it: {rules}",
-        _denied,
-    ),
+    Class(Kind.DENIED, "A tool was not allowed and no report was written.", "Allow it: {rules}", _denied),
     Class(Kind.OK, "Claude finished.", "", _is_ok),
     Class(Kind.MAX_TURNS, "The turn limit ended it: a normal end.", "", _subtype("error_max_turns")),
     Class(

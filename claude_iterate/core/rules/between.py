@@ -9,25 +9,9 @@ from collections.abc import Callable
 
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
-from claude_iterate.core.rules.breaker import (
-    agent_is_blocked,
-    denied_again,
-    failure_ends_the_run,
-    iterations_are_used_up,
-    money_is_spent,
-    stagnated,
-    time_is_up,
-    too_many_failures,
-)
+from claude_iterate.core.rules import breaker, waits
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verdict, Verify, Wait
-from claude_iterate.core.rules.waits import (
-    api_is_in_trouble,
-    limit_is_reached,
-    pace_is_kept,
-    reserve_is_reached,
-    wait_is_on,
-)
 from claude_iterate.core.state.requests import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 
@@ -92,7 +76,7 @@ def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
         return Wait(float("inf"))  # a proof costs time and money, and the user said to hold
     if not facts.review_wanted:
         return Verify(state.claim.judged + 1)
-    return money_is_spent(state, facts) or pace_is_kept(state, facts) or Verify(state.claim.judged + 1)
+    return breaker.money_is_spent(state, facts) or waits.pace_is_kept(state, facts) or Verify(state.claim.judged + 1)
 
 
 def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
@@ -135,21 +119,21 @@ BETWEEN_RULES: tuple[Between, ...] = (
     one_off_call,
     completed,
     stop_was_asked,
-    time_is_up,
+    breaker.time_is_up,
     claim_must_be_proven,
     proof_failed,
-    agent_is_blocked,
-    failure_ends_the_run,
-    denied_again,
-    too_many_failures,
-    stagnated,
-    money_is_spent,
-    iterations_are_used_up,
-    wait_is_on,
-    limit_is_reached,
-    api_is_in_trouble,
-    reserve_is_reached,
-    pace_is_kept,
+    breaker.agent_is_blocked,
+    breaker.failure_ends_the_run,
+    breaker.denied_again,
+    breaker.too_many_failures,
+    breaker.stagnated,
+    breaker.money_is_spent,
+    breaker.iterations_are_used_up,
+    waits.wait_is_on,
+    waits.limit_is_reached,
+    waits.api_is_in_trouble,
+    waits.reserve_is_reached,
+    waits.pace_is_kept,
     paused,
     pause_between_iterations,
     user_is_asked,
@@ -180,7 +164,7 @@ def decide_start(state: RunState, facts: Facts) -> Finish | None:
     return next((verdict for rule in STARTING_RULES if (verdict := rule(state, facts)) is not None), None)
 
 
-PROOF_RULES: tuple[Between, ...] = (stop_was_asked, time_is_up)
+PROOF_RULES: tuple[Between, ...] = (stop_was_asked, breaker.time_is_up)
 """Asked between the steps of a proof: its checks and its review."""
 
 

@@ -1,4 +1,4 @@
-"""What the rules know beyond the state: the time, the settings, and what the run is for. Nothing has a default here."""
+"""What the rules know beyond the state: the time, the settings, what the run is for, and what holds at the moment."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Facts(NamedTuple):
 
     now: float
     wall: float
-    chance: float
-    last_heard: float
     settings: Settings
     max_iterations: int
     stagnates: bool
     purpose: Purpose
-    check_began: float
-    workspace_gone: str
-    unrecorded: str
+    chance: float = 0.0
+    last_heard: float = 0.0
+    check_began: float = 0.0
+    workspace_gone: str = ""
+    unrecorded: str = ""
 
     @property
     def limits(self) -> LimitSettings:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from claude_iterate.core.events import WaitEnded, WaitStarted
 from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Cause, Why
+from claude_iterate.core.events.vocabulary import Cause
 
 
 class Begin(msgspec.Struct, frozen=True):
@@ -24,22 +25,6 @@ class Wait(msgspec.Struct, frozen=True):
     """Nothing to do before `until` (seconds since the run began)."""
 
     until: float
-
-
-class StartWait(msgspec.Struct, frozen=True):
-    """Begin a wait that the journal knows of: until a moment on the wall clock."""
-
-    why: Why
-    until: float
-    detail: str = ""
-    window: str = ""
-    attempt: int = 1
-
-
-class EndWait(msgspec.Struct, frozen=True):
-    """The moment has come."""
-
-    why: Why
 
 
 class Verify(msgspec.Struct, frozen=True):
@@ -67,4 +52,5 @@ class Finish(msgspec.Struct, frozen=True):
     advice: str = ""
 
 
-Verdict = Begin | Ask | Wait | StartWait | EndWait | Verify | MakeOneOffCall | Finish
+Verdict = Begin | Ask | Wait | WaitStarted | WaitEnded | Verify | MakeOneOffCall | Finish
+"""A wait that the journal knows of is begun and ended by the event itself."""

@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
+from claude_iterate.core.events import WaitEnded, WaitStarted
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.formats import duration
 from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.verdicts import EndWait, Finish, StartWait, Verdict, Wait
+from claude_iterate.core.rules.verdicts import Finish, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
 
 _NOTHING = 0.1
@@ -29,7 +30,7 @@ def wait_is_on(state: RunState, facts: Facts) -> Verdict | None:
     # One that was taken over may have been planned with another clock, or another `limits.max_wait`.
     ends = min(state.waiting.ends, state.waiting.began + facts.limits.max_wait)
     left = min(wait.until - facts.wall, ends - facts.now)
-    return Wait(facts.now + left) if left > 0 else EndWait(wait.why)
+    return Wait(facts.now + left) if left > 0 else WaitEnded(wait.why)
 
 
 def limit_is_reached(state: RunState, facts: Facts) -> Verdict | None:
@@ -47,7 +48,7 @@ def limit_is_reached(state: RunState, facts: Facts) -> Verdict | None:
         until = outcome.resets_at + facts.limits.reset_margin
     else:  # It lags behind, and asking again at once would only ask too often.
         until = facts.wall + max(facts.limits.reset_margin, backoff(attempt, facts.chance))
-    return _wait(state, facts, StartWait(Why.USAGE_LIMIT, until, outcome.message, outcome.window, attempt))
+    return _wait(state, facts, WaitStarted(Why.USAGE_LIMIT, until, outcome.message, outcome.window, attempt))
 
 
 def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
@@ -58,7 +59,7 @@ def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
         return None
     attempt = state.waiting.waits + 1
     until = facts.wall + backoff(attempt, facts.chance)
-    return _wait(state, facts, StartWait(Why.TRANSIENT, until, outcome.message, "", attempt))
+    return _wait(state, facts, WaitStarted(Why.TRANSIENT, until, outcome.message, "", attempt))
 
 
 def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
@@ -74,7 +75,7 @@ def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
             resets_at = reset_times.plausible(seen.resets_at, facts.wall)
             if facts.limits.on_reserve == "wait" and resets_at is not None:
                 until = resets_at + facts.limits.reset_margin
-                return _wait(state, facts, StartWait(Why.RESERVE, until, figures, window))
+                return _wait(state, facts, WaitStarted(Why.RESERVE, until, figures, window))
             when = f"after {_moment(resets_at)}" if resets_at is not None else "after the window's reset"
             return Finish("reserve", figures, f"Run again {when}, or change `limits.reserve`.")
     return None
@@ -93,7 +94,7 @@ def pace_is_kept(state: RunState, facts: Facts) -> Verdict | None:
         return None
     until = min(recent[-facts.limits.calls_per_hour], facts.wall) + _HOUR
     counted = "1 call" if facts.limits.calls_per_hour == 1 else f"{facts.limits.calls_per_hour} calls"
-    return StartWait(Why.PACE, until, f"{counted} within an hour")
+    return WaitStarted(Why.PACE, until, f"{counted} within an hour")
 
 
 def _limit_stops(said: str, until: float | None) -> Finish:
@@ -106,7 +107,7 @@ def _moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%a %d %b %H:%M UTC")
 
 
-def _wait(state: RunState, facts: Facts, wanted: StartWait) -> Verdict:
+def _wait(state: RunState, facts: Facts, wanted: WaitStarted) -> Verdict:
     """This wait, cut to what is left of `limits.max_wait`; the end of the run when nothing is."""
     left = facts.limits.max_wait - state.waiting.waited
     if left < _NOTHING:

@@ -6,13 +6,15 @@ Validation, `config`, environment names and the reference page read this declara
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, NamedTuple
 
 from claude_iterate.core.settings.kinds import (
     AMOUNT,
     COMMANDS,
+    DURATION,
     FLAG,
     HEADERS,
     PATTERNS,
@@ -22,10 +24,10 @@ from claude_iterate.core.settings.kinds import (
     TABLE,
     TEXT,
     TEXTS,
+    TIME_LIMIT,
     WEB_ADDRESS,
     Kind,
     choice,
-    duration,
     each,
     whole,
 )
@@ -50,8 +52,9 @@ NOTIFY_FORMATS = ("ntfy", "json", "slack", "discord")
 
 
 def _set(kind: Kind, default: Any, sentence: str, **extra: Any) -> Any:
-    """Declare a setting. `original` lists other names for it."""
-    return field(default=default, metadata={"kind": kind, "sentence": sentence, **extra})
+    """Declare a setting. `original` lists other names for it; the default `dict` is an empty table."""
+    given: dict[str, Any] = {"default_factory" if default is dict else "default": default}
+    return field(**given, metadata={"kind": kind, "sentence": sentence, **extra})
 
 
 class Group:
@@ -78,10 +81,7 @@ class ClaudeSettings(Group):
     allowed_tools: tuple[str, ...] = _set(
         TEXTS, (), "Tools allowed without asking, passed as `--allowedTools`, for example `Bash(npm test:*)`."
     )
-    env: dict[str, str] = field(
-        default_factory=dict,
-        metadata={"kind": TABLE, "sentence": "Environment variables added for Claude."},
-    )
+    env: Mapping[str, str] = _set(TABLE, dict, "Environment variables added for Claude.")
     agents_file: str | None = _set(
         TEXT, None, "A file whose text is added to the system prompt; relative to the project root."
     )
@@ -89,32 +89,24 @@ class ClaudeSettings(Group):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TimeoutSettings(Group):
-    iteration: float = _set(duration(above_zero=True), 3600.0, "Longest time one iteration may take.")
-    idle: float = _set(duration(above_zero=True), 900.0, "Longest silence of Claude within an iteration.")
-    result_grace: float = _set(
-        duration(above_zero=True), 15.0, "How long Claude may linger after its last result before it is ended."
-    )
-    terminate_grace: float = _set(duration(above_zero=True), 5.0, "Pause between SIGTERM and SIGKILL.")
+    iteration: float = _set(TIME_LIMIT, 3600.0, "Longest time one iteration may take.")
+    idle: float = _set(TIME_LIMIT, 900.0, "Longest silence of Claude within an iteration.")
+    result_grace: float = _set(TIME_LIMIT, 15.0, "How long Claude may linger after its last result before it is ended.")
+    terminate_grace: float = _set(TIME_LIMIT, 5.0, "Pause between SIGTERM and SIGKILL.")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LimitSettings(Group):
-    max_duration: float | None = _set(duration(above_zero=True), None, "Longest time a run may take.")
+    max_duration: float | None = _set(TIME_LIMIT, None, "Longest time a run may take.")
     max_cost_usd: float | None = _set(AMOUNT, None, "Most money the workspace may cost, over all its runs.")
     max_cost_per_iteration_usd: float | None = _set(AMOUNT, None, "Most money one iteration may cost.")
     on_usage_limit: str = _set(
         choice("wait", "stop"), "wait", "What to do at the provider's usage limit: wait for the reset, or stop."
     )
-    max_wait: float = _set(
-        duration(above_zero=True), 86400.0, "Longest time to wait for a limit or an overload before the run ends."
-    )
-    reset_margin: float = _set(duration(), 60.0, "Time added to the announced reset of a limit.")
-    reserve: dict[str, float] = field(
-        default_factory=dict,
-        metadata={
-            "kind": SHARES,
-            "sentence": "Percent of a usage window to leave unused, for example `five_hour = 20`.",
-        },
+    max_wait: float = _set(TIME_LIMIT, 86400.0, "Longest time to wait for a limit or an overload before the run ends.")
+    reset_margin: float = _set(DURATION, 60.0, "Time added to the announced reset of a limit.")
+    reserve: Mapping[str, float] = _set(
+        SHARES, dict, "Percent of a usage window to leave unused, for example `five_hour = 20`."
     )
     on_reserve: str = _set(choice("stop", "wait"), "stop", "What to do when a window's reserve is reached.")
     calls_per_hour: int = _set(whole(0, 1000), 0, "Most calls of Claude that a run makes within an hour; 0 = no limit.")
@@ -149,21 +141,16 @@ class NotifySettings(Group):
         each(choice(*NOTIFY_EVENTS)), ("all",), "Which events are posted.", original=("notifyEvents",)
     )
     format: str = _set(choice(*NOTIFY_FORMATS), "ntfy", "The form of a notification: what its receiver understands.")
-    headers: dict[str, str] = field(
-        default_factory=dict,
-        metadata={"kind": HEADERS, "sentence": "Headers added to every notification, for example a login."},
-    )
+    headers: Mapping[str, str] = _set(HEADERS, dict, "Headers added to every notification, for example a login.")
     secret: str | None = _set(TEXT, None, "Signs every notification, so that the receiver can check its origin.")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class VerificationSettings(Group):
     checks: tuple[str, ...] = _set(
-        COMMANDS,
-        (),
-        "Shell commands that must succeed before a completion claim counts, for example `npm test`.",
+        COMMANDS, (), "Shell commands that must succeed before a completion claim counts, for example `npm test`."
     )
-    check_timeout: float = _set(duration(above_zero=True), 600.0, "Longest time one check may take.")
+    check_timeout: float = _set(TIME_LIMIT, 600.0, "Longest time one check may take.")
     auto_verify: bool = _set(FLAG, False, "Let Claude review a completion claim in fresh context before it counts.")
     depth: str = _set(choice("quick", "standard", "deep"), "standard", "How thorough the review is.")
     resume_on_fail: bool = _set(FLAG, True, "Continue when the proof fails; the findings go into the next prompt.")
@@ -190,7 +177,7 @@ class Settings(Group):
         "Iterations a run may take; 0 = no limit. Unset: loop 50, iterative 20.",
         original=("defaultMaxIterations",),
     )
-    delay: float = _set(duration(), 2.0, "Pause between iterations.", original=("defaultDelay",))
+    delay: float = _set(DURATION, 2.0, "Pause between iterations.", original=("defaultDelay",))
     stagnation_threshold: int = _set(
         whole(0),
         2,
@@ -242,7 +229,7 @@ def _walk(group: Any, prefix: str) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
     for item in fields(group):
         key, value = prefix + item.name, getattr(group, item.name)
-        if is_dataclass(value):
+        if isinstance(value, Group):
             found |= _walk(value, key + ".")
         else:
             meta = item.metadata
@@ -282,16 +269,13 @@ def build(values: dict[str, Any]) -> Settings:
     """Settings with these accepted values by dotted key, defaults elsewhere."""
 
     def fill(group: Any, prefix: str) -> Any:
-        changed = {}
-        for item in fields(group):
-            key, value = prefix + item.name, getattr(group, item.name)
-            if is_dataclass(value):
-                changed[item.name] = fill(value, key + ".")
-            elif key in values:
-                changed[item.name] = values[key]
-            else:
-                changed[item.name] = value
-        return type(group)(**changed)
+        found = ((name, prefix + name, value) for name, value in vars(group).items())
+        return type(group)(
+            **{
+                name: fill(value, key + ".") if isinstance(value, Group) else values.get(key, value)
+                for name, key, value in found
+            }
+        )
 
     settings: Settings = fill(Settings(), "")
     return settings

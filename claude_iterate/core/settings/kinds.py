@@ -206,6 +206,7 @@ def _report_name(value: Any) -> str:
 
 
 TEXT = Kind("a text", _text)
+DURATION, TIME_LIMIT = duration(), duration(above_zero=True)
 FLAG = Kind("true or false", _flag, lambda text: _FLAG_WORDS.get(text.strip().lower()))
 AMOUNT = Kind("an amount in US dollars above 0", _amount, lambda text: float(text.strip().lstrip("$")))
 TEXTS = each(TEXT)

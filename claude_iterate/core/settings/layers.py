@@ -6,7 +6,7 @@ A layer holds only what it sets, so a project file with one key never touches a 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from claude_iterate.core.formats import shortened
@@ -55,18 +55,14 @@ def layer_from_document(kind: str, place: str, document: Mapping[str, Any]) -> L
         setting = catalogue()[key]
         if value is None and setting.default is None:
             continue
-        values[key] = _accepted(setting, value, f"{place}: {spelled}")
+        values[key] = _accepted(setting.kind.accept, value, f"{place}: {spelled}")
     return Layer(kind, place, values)
 
 
 def layer_from_environment(environ: Mapping[str, str]) -> Layer:
     """A layer from `CLAUDE_ITERATE_*` variables; a variable that is not a setting is ignored."""
-    by_variable = {setting.variable: setting for setting in catalogue().values()}
-    values: dict[str, Any] = {}
-    for name, text in environ.items():
-        setting = by_variable.get(name)
-        if setting is not None:
-            values[setting.key] = accepted_text(setting, text, name)
+    given = [setting for setting in catalogue().values() if setting.variable in environ]
+    values = {it.key: accepted_text(it, environ[it.variable], it.variable) for it in given}
     return Layer("environment", "environment", values)
 
 
@@ -100,10 +96,7 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
 
 def accepted_text(setting: Setting, text: str, where: str) -> Any:
     """The value in a text that the user typed, or a SettingsProblem that names `where`."""
-    try:
-        return setting.kind.from_text(text)
-    except ValueError as refused:
-        raise _bad_value(text, where, refused) from None
+    return _accepted(setting.kind.from_text, text, where)
 
 
 def unknown_key(spelled: str, place: str) -> SettingsProblem:
@@ -116,17 +109,11 @@ def unknown_key(spelled: str, place: str) -> SettingsProblem:
     return SettingsProblem(f"{where} setting `{spelled}`.", f"{hint}All settings: claude-iterate config --keys")
 
 
-def _accepted(setting: Setting, value: Any, where: str) -> Any:
+def _accepted(accept: Callable[[Any], Any], value: Any, where: str) -> Any:
     try:
-        return setting.kind.accept(value)
+        return accept(value)
     except ValueError as refused:
-        raise _bad_value(value, where, refused) from None
-
-
-def _bad_value(value: Any, where: str, refused: ValueError) -> SettingsProblem:
-    shown = repr(value)
-    shown = shortened(shown, 60)
-    return SettingsProblem(f"{where} cannot be {shown}.", f"Expected {refused}.")
+        raise SettingsProblem(f"{where} cannot be {shortened(repr(value), 60)}.", f"Expected {refused}.") from None
 
 
 def _flatten(document: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:

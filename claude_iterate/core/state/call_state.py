@@ -6,22 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import (
-    AgentExited,
-    ApiRetried,
-    CutStarted,
-    Entry,
-    ErrorPrinted,
-    LimitReported,
-    ResultReported,
-    Said,
-    SessionOpened,
-    TaskEnded,
-    TaskStarted,
-    Thought,
-    ToolAnswered,
-    ToolCalled,
-)
+from claude_iterate.core import events
 from claude_iterate.core.events.stream_events import telling
 from claude_iterate.core.formats import duration, one_line, shortened
 
@@ -37,17 +22,17 @@ class Call(NamedTuple):
     number: int
     started: float
     session: str = ""
-    result: ResultReported | None = None
+    result: events.ResultReported | None = None
     result_at: float | None = None
     error_said: str = ""
-    rejected: LimitReported | None = None
-    open_tools: tuple[tuple[ToolCalled, float], ...] = ()
-    open_tasks: tuple[tuple[TaskStarted, float], ...] = ()
+    rejected: events.LimitReported | None = None
+    open_tools: tuple[tuple[events.ToolCalled, float], ...] = ()
+    open_tasks: tuple[tuple[events.TaskStarted, float], ...] = ()
     """Tools and background tasks that have not ended, and since when they run."""
     retrying: bool = False
     """The last that was heard is that Claude Code tries the API again."""
     tools: int = 0
-    cut: CutStarted | None = None
+    cut: events.CutStarted | None = None
     exit_code: int | None = None
     stderr: str = ""
     resumes: str = ""
@@ -58,51 +43,51 @@ class Call(NamedTuple):
         return self.rejected is not None or self.retrying
 
 
-def advance(now: Call, entry: Entry) -> Call:
+def advance(now: Call, entry: events.Entry) -> Call:
     """The call after an entry; the same object when the entry says nothing of it."""
     event = entry.event
     match event:
-        case ToolCalled():
+        case events.ToolCalled():
             opened = (*now.open_tools[-_OPEN_KEPT:], (event, entry.elapsed))
             return now._replace(open_tools=opened, tools=now.tools + 1, rejected=None, retrying=False)
-        case ToolAnswered():
+        case events.ToolAnswered():
             return now._replace(open_tools=tuple(tool for tool in now.open_tools if tool[0].id != event.id))
-        case Said() if event.error:
+        case events.Said() if event.error:
             return now._replace(error_said=event.text)
-        case Said() | Thought() if now.in_doubt:
+        case events.Said() | events.Thought() if now.in_doubt:
             return now._replace(rejected=None, retrying=False)
-        case ApiRetried():
+        case events.ApiRetried():
             return now if now.retrying else now._replace(retrying=True)
-        case ResultReported() if now.cut is not None and now.result is not None:
+        case events.ResultReported() if now.cut is not None and now.result is not None:
             # What Claude says when we end it does not unsay the result it gave before; its costs count.
             return now._replace(result=replace(now.result, cost_usd=max(now.result.cost_usd, event.cost_usd)))
-        case ResultReported():
+        case events.ResultReported():
             # The cost is the process's, so it never falls; a result without a cost takes nothing back.
             if now.result is not None and now.result.cost_usd > event.cost_usd:
                 event = replace(event, cost_usd=now.result.cost_usd)
             return now._replace(result=event, result_at=entry.elapsed)
-        case SessionOpened():
+        case events.SessionOpened():
             # A further prompt in the same process (a background task has ended) takes the last result back.
             return now._replace(session=event.session or now.session, result_at=None)
-        case TaskStarted() | TaskEnded():
+        case events.TaskStarted() | events.TaskEnded():
             return _with_task(now, event, entry.elapsed)
-        case LimitReported() if event.status == "rejected":
+        case events.LimitReported() if event.status == "rejected":
             return now._replace(rejected=event)
-        case LimitReported() if now.rejected is not None and event.window == now.rejected.window:
+        case events.LimitReported() if now.rejected is not None and event.window == now.rejected.window:
             return now._replace(rejected=None)
-        case ErrorPrinted():
+        case events.ErrorPrinted():
             return now._replace(stderr=(now.stderr + event.text + "\n")[-STDERR_KEPT:])
-        case CutStarted():
+        case events.CutStarted():
             return now._replace(cut=now.cut or event)
-        case AgentExited():
+        case events.AgentExited():
             return now._replace(exit_code=event.code)
     return now
 
 
-def _with_task(now: Call, event: TaskStarted | TaskEnded, elapsed: float) -> Call:
+def _with_task(now: Call, event: events.TaskStarted | events.TaskEnded, elapsed: float) -> Call:
     """The ledger of sub-agents and background commands."""
     others = tuple(task for task in now.open_tasks[-_OPEN_TASKS_KEPT:] if task[0].id != event.id)
-    if isinstance(event, TaskStarted):
+    if isinstance(event, events.TaskStarted):
         return now._replace(open_tasks=(*others, (event, elapsed)))
     # The grace after a result begins when nothing is left to wait for.
     at = elapsed if now.result_at is not None and not others else now.result_at
@@ -121,12 +106,12 @@ def busy_with(call: Call, elapsed: float) -> str:
     return "waiting for the API's answer" if call.session and call.result is None else ""
 
 
-def _tool(event: ToolCalled) -> str:
+def _tool(event: events.ToolCalled) -> str:
     about = telling(event.input)[1]
     return f"{event.name} `{_clipped(about)}`" if about else event.name
 
 
-def _task(event: TaskStarted) -> str:
+def _task(event: events.TaskStarted) -> str:
     about = event.description or event.kind
     return f"task `{_clipped(about)}`" if about else "a task"
 

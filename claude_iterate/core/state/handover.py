@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import Carried, ResultReported, Resumed
+from claude_iterate.core.events import Carried, Resumed
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState
 
 
 def handed_on(state: RunState) -> Carried:
     """What the next run has to know of this one and of all before it."""
-    cost = state.total_cost_usd + _under_way(state).cost_usd
+    cost = state.total_cost_usd + state.result.cost_usd
     worked = state.iterations > 0 or (state.proof is not None and state.proof.passed)
     # The next iteration has to read what a proof found, even if it is one of another run.
     findings = state.findings if state.proof is not None and not state.proof.passed else ""
-    return Carried(
-        state.total_iterations,
-        cost,
-        state.carried.runs + 1,
-        findings or ("" if worked else state.carried.findings),
-    )
+    findings = findings or ("" if worked else state.carried.findings)
+    return Carried(state.total_iterations, cost, state.carried.runs + 1, findings)
 
 
 def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
     """What a run takes over from this one, which was killed. The iteration under way is done again, with its number."""
-    under_way = _under_way(state)
     working = state.call is not None and state.call.number > 0
     # A claim that failed has been judged, and a user who says `run` wants another try: the findings go with it.
     failed = state.proof is not None and not state.proof.passed
+    claim = state.last_status if state.last_status and state.last_status.complete else None
     return Resumed(
         run=run,
         iterations=state.iterations,
@@ -35,11 +30,11 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         failures=state.streaks.failures,
         retries=state.streaks.retries,
         claims=state.claim.judged,
-        cost_usd=state.cost_usd + under_way.cost_usd,
+        cost_usd=state.cost_usd + state.result.cost_usd,
         elapsed=state.elapsed_before + elapsed,
         findings=state.findings,
         # An iteration under way comes after the proof of the claim before it: that one has been judged.
-        last_status=None if working or failed else _claim(state),
+        last_status=None if working or failed else claim,
         proof=None if working or failed else state.proof,
         last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
         windows=dict(state.waiting.windows),
@@ -52,18 +47,9 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         denials=min(state.streaks.denials, 1),
         session=state.session.id,
         context=state.session.context,
-        tokens=state.tokens + under_way.tokens,
+        tokens=state.tokens + state.result.tokens,
     )
 
 
 _WAITED_FOR = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT})
 """Outcomes that the next step still has to look at; after any other, a user who says `run` wants another try."""
-
-
-def _claim(state: RunState) -> Status | None:
-    return state.last_status if state.last_status and state.last_status.complete else None
-
-
-def _under_way(state: RunState) -> ResultReported:
-    """What is known of the cost of a call that was killed."""
-    return state.call.result if state.call and state.call.result else ResultReported()

@@ -10,24 +10,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from claude_iterate.core.events import (
-    Carried,
-    ErrandFinished,
-    LimitReported,
-    Outcome,
-    RunFinished,
-    RunStarted,
-    StopRequested,
-    Tokens,
-    VerificationFinished,
-    WaitStarted,
-)
+from claude_iterate.core import events
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.call_state import Call
 
-_NO_WINDOWS: Mapping[str, LimitReported] = MappingProxyType({})
+_NO_WINDOWS: Mapping[str, events.LimitReported] = MappingProxyType({})
 
 
 class Streaks(NamedTuple):
@@ -46,12 +35,12 @@ class Waiting(NamedTuple):
     back; `waits` and `waited` count the waits in a row and their planned seconds; `calls` are the moments of recent
     calls of Claude."""
 
-    wait: WaitStarted | None = None
+    wait: events.WaitStarted | None = None
     began: float = 0.0
     ends: float = 0.0
     waits: int = 0
     waited: float = 0.0
-    windows: Mapping[str, LimitReported] = _NO_WINDOWS
+    windows: Mapping[str, events.LimitReported] = _NO_WINDOWS
     calls: tuple[float, ...] = ()
 
 
@@ -59,7 +48,7 @@ class Claim(NamedTuple):
     """How many claims of completion were judged, and the proof of the last one."""
 
     judged: int = 0
-    proof: VerificationFinished | None = None
+    proof: events.VerificationFinished | None = None
 
 
 class Session(NamedTuple):
@@ -76,19 +65,19 @@ class Requests(NamedTuple):
     paused: bool = False
     approved: int = 0
     cut: Cause | None = None
-    stop: StopRequested | None = None
+    stop: events.StopRequested | None = None
 
 
 class RunState(NamedTuple):
     """Everything that rules and views want to know of a run."""
 
-    started: RunStarted | None = None
+    started: events.RunStarted | None = None
     started_at: float = 0.0
     last_at: float = 0.0
     call: Call | None = None
     iterations: int = 0
     last_ended: float = 0.0
-    last_outcome: Outcome | None = None
+    last_outcome: events.Outcome | None = None
     last_status: Status | None = None
     status: Status | None = None
     status_before: Status | None = None
@@ -96,22 +85,22 @@ class RunState(NamedTuple):
     findings: str = ""
     """What the next prompt says about the last failure or proof."""
     cost_usd: float = 0.0
-    tokens: Tokens = Tokens()
+    tokens: events.Tokens = events.Tokens()
     streaks: Streaks = Streaks()
     waiting: Waiting = Waiting()
     claim: Claim = Claim()
     session: Session = Session()
     requests: Requests = Requests()
-    one_off: ErrandFinished | None = None
-    finished: RunFinished | None = None
+    one_off: events.ErrandFinished | None = None
+    finished: events.RunFinished | None = None
 
     @property
-    def wait(self) -> WaitStarted | None:
+    def wait(self) -> events.WaitStarted | None:
         """The wait under way."""
         return self.waiting.wait
 
     @property
-    def proof(self) -> VerificationFinished | None:
+    def proof(self) -> events.VerificationFinished | None:
         """The proof of the last claim."""
         return self.claim.proof
 
@@ -121,14 +110,19 @@ class RunState(NamedTuple):
         return self.requests.paused
 
     @property
-    def stop(self) -> StopRequested | None:
+    def stop(self) -> events.StopRequested | None:
         """The user or the system wants the run to end."""
         return self.requests.stop
 
     @property
-    def carried(self) -> Carried:
+    def result(self) -> events.ResultReported:
+        """What Claude said at the end of the call under way; an empty one as long as it has not."""
+        return self.call.result if self.call and self.call.result else events.ResultReported()
+
+    @property
+    def carried(self) -> events.Carried:
         """What earlier runs handed on."""
-        return self.started.carried if self.started else Carried()
+        return self.started.carried if self.started else events.Carried()
 
     @property
     def elapsed_before(self) -> float:

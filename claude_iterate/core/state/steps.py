@@ -5,33 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import get_args
 
-from claude_iterate.core.events import (
-    AgentNoted,
-    AgentStarted,
-    Entry,
-    ErrandFinished,
-    ErrandStarted,
-    GarbageSeen,
-    IterationFinished,
-    IterationStarted,
-    LimitReported,
-    Requested,
-    Resumed,
-    ReviewFinished,
-    ReviewStarted,
-    RunFinished,
-    RunStarted,
-    Said,
-    StatusChanged,
-    StopRequested,
-    StreamEvent,
-    Thought,
-    Told,
-    VerificationFinished,
-    VerificationStarted,
-    WaitEnded,
-    WaitStarted,
-)
+from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Cause, Kind, Why
 from claude_iterate.core.outcomes import denials
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, RETRIED
@@ -44,33 +18,33 @@ from claude_iterate.core.state.run_state import Claim, RunState, Session, Streak
 _CALLS_KEPT = 1000
 """As many as `limits.calls_per_hour` can ask for."""
 
-_UNCHANGING = frozenset({AgentNoted, GarbageSeen, Told})
+_UNCHANGING = frozenset({events.AgentNoted, events.GarbageSeen, events.Told})
 """They come in large numbers, so they are sorted out first."""
 
-_PRINTED = frozenset(get_args(StreamEvent)) - {LimitReported}
+_PRINTED = frozenset(get_args(events.StreamEvent)) - {events.LimitReported}
 """What Claude prints concerns the call alone, but for the state of a usage window."""
 
 
-def fold(entries: Iterable[Entry]) -> RunState:
+def fold(entries: Iterable[events.Entry]) -> RunState:
     """The state after these entries."""
     return fold_from(RunState(), entries)
 
 
-def fold_from(state: RunState, entries: Iterable[Entry]) -> RunState:
+def fold_from(state: RunState, entries: Iterable[events.Entry]) -> RunState:
     """The state after these further entries."""
     for entry in entries:
         state = reduce(state, entry)
     return state
 
 
-def reduce(state: RunState, entry: Entry) -> RunState:
+def reduce(state: RunState, entry: events.Entry) -> RunState:
     """One step. Most of what Claude prints changes nothing, and then the same object comes back."""
     kind = type(entry.event)
     if kind in _UNCHANGING:
         return state
     if state.call is not None:
         doubt = state.call.rejected is not None or state.call.retrying
-        if not doubt and (kind is Thought or (kind is Said and not entry.event.error)):  # type: ignore[union-attr]
+        if not doubt and (kind is events.Thought or (kind is events.Said and not entry.event.error)):  # type: ignore[union-attr]
             return state
         call = calls.advance(state.call, entry)
         if call is not state.call:
@@ -81,55 +55,55 @@ def reduce(state: RunState, entry: Entry) -> RunState:
     return state if after is None else after._replace(last_at=entry.at)
 
 
-def _step(state: RunState, entry: Entry) -> RunState | None:  # noqa: C901 - one case per event
+def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C901 - one case per event
     """The state after an event that is more than a word of Claude's; None when the event changes nothing."""
     match event := entry.event:
-        case RunStarted():
+        case events.RunStarted():
             return _run_started(state, event, entry)
-        case IterationStarted():
+        case events.IterationStarted():
             return _iteration_started(state, event, entry)
-        case AgentStarted():
+        case events.AgentStarted():
             recent = (*state.waiting.calls[1 - _CALLS_KEPT :], entry.at)
             return state._replace(waiting=state.waiting._replace(calls=recent))
-        case LimitReported() if event.window:
+        case events.LimitReported() if event.window:
             windows = {**state.waiting.windows, event.window: event}
             return state._replace(waiting=state.waiting._replace(windows=windows))
-        case StatusChanged():
+        case events.StatusChanged():
             return state._replace(status=event.status)
-        case IterationFinished():
+        case events.IterationFinished():
             return _iteration_finished(state, event, entry)
-        case VerificationStarted():
+        case events.VerificationStarted():
             return state
-        case ReviewStarted() | ErrandStarted():
+        case events.ReviewStarted() | events.ErrandStarted():
             return state._replace(call=Call(0, entry.elapsed))
-        case ReviewFinished():
+        case events.ReviewFinished():
             return _review_finished(state, event)
-        case VerificationFinished():
+        case events.VerificationFinished():
             # Only a proof that came to its end spends a claim.
             return state._replace(claim=Claim(event.claim, event), findings=event.findings)
-        case ErrandFinished():
+        case events.ErrandFinished():
             return _call_finished(state, event)._replace(one_off=event)
-        case WaitStarted():
+        case events.WaitStarted():
             return _wait_started(state, event, entry)
-        case WaitEnded():
+        case events.WaitEnded():
             return _wait_ended(state, event)
-        case Requested():
+        case events.Requested():
             return requests.requested(state, event)
-        case StopRequested():
+        case events.StopRequested():
             return requests.stop_requested(state, event)
-        case RunFinished():
+        case events.RunFinished():
             return state._replace(finished=event)
     return None
 
 
-def _run_started(state: RunState, event: RunStarted, entry: Entry) -> RunState:
+def _run_started(state: RunState, event: events.RunStarted, entry: events.Entry) -> RunState:
     state = state._replace(started=event, started_at=entry.at, findings=event.carried.findings)
     return state if event.resumed is None else _taken_over(state, event.resumed, entry)
 
 
-def _taken_over(state: RunState, before: Resumed, entry: Entry) -> RunState:
+def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) -> RunState:
     """A run that goes on begins as the killed one was left."""
-    ends = entry.elapsed + before.wait.until - entry.at if before.wait is not None else 0.0
+    began, ends = (entry.elapsed, entry.elapsed + before.wait.until - entry.at) if before.wait else (0.0, 0.0)
     return state._replace(
         iterations=before.iterations,
         last_outcome=before.last_outcome,
@@ -138,21 +112,13 @@ def _taken_over(state: RunState, before: Resumed, entry: Entry) -> RunState:
         cost_usd=before.cost_usd,
         tokens=before.tokens,
         streaks=Streaks(before.idle_iterations, before.failures, before.denied, before.denials, before.retries),
-        waiting=Waiting(
-            before.wait,
-            entry.elapsed if before.wait is not None else 0.0,
-            ends,
-            before.waits,
-            before.waited,
-            before.windows,
-            before.calls,
-        ),
+        waiting=Waiting(before.wait, began, ends, before.waits, before.waited, before.windows, before.calls),
         claim=Claim(before.claims, before.proof),
         session=Session(before.session, before.context),
     )
 
 
-def _iteration_started(state: RunState, event: IterationStarted, entry: Entry) -> RunState:
+def _iteration_started(state: RunState, event: events.IterationStarted, entry: events.Entry) -> RunState:
     return state._replace(
         call=Call(event.number, entry.elapsed, resumes=event.resumes),
         claim=state.claim._replace(proof=None),
@@ -161,11 +127,13 @@ def _iteration_started(state: RunState, event: IterationStarted, entry: Entry) -
     )
 
 
-def _call_finished(state: RunState, event: IterationFinished | ReviewFinished | ErrandFinished) -> RunState:
+def _call_finished(
+    state: RunState, event: events.IterationFinished | events.ReviewFinished | events.ErrandFinished
+) -> RunState:
     return state._replace(call=None, cost_usd=state.cost_usd + event.cost_usd, tokens=state.tokens + event.tokens)
 
 
-def _review_finished(state: RunState, event: ReviewFinished) -> RunState:
+def _review_finished(state: RunState, event: events.ReviewFinished) -> RunState:
     state = _call_finished(state, event)
     if event.outcome is None:
         waiting = state.waiting._replace(waits=0, waited=0.0)
@@ -175,7 +143,7 @@ def _review_finished(state: RunState, event: ReviewFinished) -> RunState:
     return state._replace(last_outcome=event.outcome, streaks=streaks)
 
 
-def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry) -> RunState:
+def _iteration_finished(state: RunState, event: events.IterationFinished, entry: events.Entry) -> RunState:
     kind = event.outcome.kind
     # A limit or an overload is not an iteration: the same one is done again. Work that is done is done.
     again = kind in RETRIED and not (event.status and event.status.complete)
@@ -195,14 +163,14 @@ def _iteration_finished(state: RunState, event: IterationFinished, entry: Entry)
     )
 
 
-def _findings_after(state: RunState, event: IterationFinished, again: bool) -> str:
+def _findings_after(state: RunState, event: events.IterationFinished, again: bool) -> str:
     """An iteration that is done again gets the same findings as before, as does the one after a skipped iteration."""
     if again or event.outcome.kind == Kind.SKIPPED:
         return state.findings
     return "" if event.outcome.kind in FINE else event.outcome.message
 
 
-def _streaks_after(state: RunState, event: IterationFinished, again: bool) -> Streaks:
+def _streaks_after(state: RunState, event: events.IterationFinished, again: bool) -> Streaks:
     now = state.streaks
     if again:
         return now._replace(retries=now.retries + 1)
@@ -217,7 +185,7 @@ def _streaks_after(state: RunState, event: IterationFinished, again: bool) -> St
     )
 
 
-def _denials(state: RunState, event: IterationFinished, denied: str) -> int:
+def _denials(state: RunState, event: events.IterationFinished, denied: str) -> int:
     """How many iterations in a row were denied the same and made no progress. No report means no progress."""
     if not denied or (event.status is not None and _got_further(state.status_before, event.status)):
         return 0
@@ -230,7 +198,7 @@ def _got_further(before: Status | None, now: Status) -> bool:
     return (now.completed or 0) > ((before.completed or 0) if before else 0)
 
 
-def _session_after(state: RunState, event: IterationFinished, again: bool) -> Session:
+def _session_after(state: RunState, event: events.IterationFinished, again: bool) -> Session:
     """The session that may go on: that of a good call. A limit or an overload does it no harm; a failure, a spoilt
     session and `reboot` end it."""
     if state.requests.cut == Cause.REBOOT or event.outcome.kind == Kind.SESSION:
@@ -240,7 +208,7 @@ def _session_after(state: RunState, event: IterationFinished, again: bool) -> Se
     return state.session if again else Session("", event.context)
 
 
-def _wait_started(state: RunState, event: WaitStarted, entry: Entry) -> RunState:
+def _wait_started(state: RunState, event: events.WaitStarted, entry: events.Entry) -> RunState:
     planned = max(0.0, event.until - entry.at)
     waiting = state.waiting._replace(wait=event, began=entry.elapsed, ends=entry.elapsed + planned)
     if event.why != Why.PACE:  # which is our own wish: there is no trouble that could grow
@@ -248,7 +216,7 @@ def _wait_started(state: RunState, event: WaitStarted, entry: Entry) -> RunState
     return state._replace(waiting=waiting)
 
 
-def _wait_ended(state: RunState, event: WaitEnded) -> RunState:
+def _wait_ended(state: RunState, event: events.WaitEnded) -> RunState:
     waiting = state.waiting._replace(wait=None)
     if event.by != "time":
         # What is known of a window would only begin the wait again, and a user who ends a wait wants to try. That

@@ -28,7 +28,7 @@ def request(notice: Notice, settings: NotifySettings) -> tuple[dict[bytes, bytes
     if settings.secret:
         headers[SIGNATURE] = signature(settings.secret, body)
     own = {name.lower() for name in settings.headers}
-    headers = {name: value for name, value in headers.items() if name.lower() not in own} | settings.headers
+    headers = {name: value for name, value in headers.items() if name.lower() not in own} | dict(settings.headers)
     return {name.encode(): value.encode() for name, value in headers.items()}, body
 
 

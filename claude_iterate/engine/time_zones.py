@@ -1,32 +1,8 @@
-"""Time, given to the engine from outside so that tests can own it; and the time zones of this computer."""
+"""The time zones of this computer, for the core, which does not know where it runs."""
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Protocol
-
-
-class Clock(Protocol):
-    """Two clocks: one that people read and one that never jumps."""
-
-    def wall(self) -> float:
-        """Epoch seconds."""
-
-    def steady(self) -> float:
-        """Seconds on a clock that only moves forward."""
-
-
-class SystemClock:
-    """The machine's own."""
-
-    def wall(self) -> float:
-        """Epoch seconds."""
-        return time.time()
-
-    def steady(self) -> float:
-        """Seconds on a clock that only moves forward."""
-        return time.monotonic()
 
 
 class LocalZone(tzinfo):
