@@ -12,34 +12,23 @@ from pathlib import Path
 
 import msgspec
 
+from claude_iterate.core import events
 from claude_iterate.core.abridgement import FLOODS, Floods, abridged
-from claude_iterate.core.events import (
-    Entry,
-    ErrandFinished,
-    IterationFinished,
-    IterationStarted,
-    ReviewFinished,
-    RunFinished,
-    RunStarted,
-    VerificationFinished,
-    WaitEnded,
-    WaitStarted,
-)
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.journal.reader import WORDS, is_word
 from claude_iterate.workspace.journal.reserve import SIZE, Reserve
 
 _MILESTONES = frozenset(
     {
-        RunStarted,
-        IterationStarted,
-        IterationFinished,
-        ReviewFinished,
-        VerificationFinished,
-        ErrandFinished,
-        WaitStarted,
-        WaitEnded,
-        RunFinished,
+        events.RunStarted,
+        events.IterationStarted,
+        events.IterationFinished,
+        events.ReviewFinished,
+        events.VerificationFinished,
+        events.ErrandFinished,
+        events.WaitStarted,
+        events.WaitEnded,
+        events.RunFinished,
     }
 )
 _KEPT_IN_MEMORY = 16 * 1024 * 1024
@@ -70,7 +59,7 @@ class JournalWriter:
         self._floods = Floods()
         self._reserve = Reserve(path.parent)
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: events.Entry) -> None:
         """Take an entry; it is on disk after the next `write_out`."""
         kind = type(entry.event)
         if kind in FLOODS:
@@ -79,7 +68,7 @@ class JournalWriter:
         else:
             self._take(entry, kind)
 
-    def _take(self, entry: Entry, kind: type) -> None:
+    def _take(self, entry: events.Entry, kind: type) -> None:
         if len(self._buffer) >= _KEPT_IN_MEMORY and kind.__name__ in WORDS:
             self._left_out += 1
             return
