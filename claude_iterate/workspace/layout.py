@@ -37,6 +37,16 @@ def _holds_project(folder: Path) -> bool:
     return any((folder / name).is_dir() for name in PROJECT_FOLDERS) and not (folder / "pyproject.toml").exists()
 
 
+class _Place:
+    """A path in a workspace."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, layout: Layout, _owner: type[Layout]) -> Path:
+        return layout.folder / self._name
+
+
 @dataclass(frozen=True)
 class Layout:
     """One workspace's paths. All are absolute."""
@@ -44,57 +54,25 @@ class Layout:
     root: Path
     folder: Path
 
+    instructions = _Place("INSTRUCTIONS.md")
+    todo = _Place("TODO.md")
+    status = _Place(".status.json")
+    metadata = _Place(".metadata.json")
+    status_instructions = _Place(".status-instructions.md")
+    lock = _Place(".lock")
+    runs = _Place("runs")
+    working = _Place("working")
+    control = _Place("control")
+    """Requests to the running loop."""
+    notes = _Place("notes")
+    """Messages from the user to the next iteration."""
+    prompts = _Place("prompts")
+    """The workspace's own prompts, if any."""
+
     @property
     def name(self) -> str:
         """The workspace's name is its folder's name."""
         return self.folder.name
-
-    @property
-    def instructions(self) -> Path:
-        return self.folder / "INSTRUCTIONS.md"
-
-    @property
-    def todo(self) -> Path:
-        return self.folder / "TODO.md"
-
-    @property
-    def status(self) -> Path:
-        return self.folder / ".status.json"
-
-    @property
-    def metadata(self) -> Path:
-        return self.folder / ".metadata.json"
-
-    @property
-    def status_instructions(self) -> Path:
-        return self.folder / ".status-instructions.md"
-
-    @property
-    def lock(self) -> Path:
-        return self.folder / ".lock"
-
-    @property
-    def runs(self) -> Path:
-        return self.folder / "runs"
-
-    @property
-    def working(self) -> Path:
-        return self.folder / "working"
-
-    @property
-    def control(self) -> Path:
-        """Requests to the running loop."""
-        return self.folder / "control"
-
-    @property
-    def notes(self) -> Path:
-        """Messages from the user to the next iteration."""
-        return self.folder / "notes"
-
-    @property
-    def prompts(self) -> Path:
-        """The workspace's own prompts, if any."""
-        return self.folder / "prompts"
 
     def journal(self, run: str) -> Path:
         """The journal of one run."""

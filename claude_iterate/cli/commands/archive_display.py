@@ -10,10 +10,9 @@ from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option
 from claude_iterate.cli.output import printable
-from claude_iterate.core.formats import counted, size
+from claude_iterate.core.formats import counted, moment, size
 from claude_iterate.workspace.archives import archive_list, restoration
 from claude_iterate.workspace.archives.archive_creation import Saved
-from claude_iterate.workspace.lifecycle import creation
 
 
 def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
@@ -70,7 +69,7 @@ def _row(archive: archive_list.Archive) -> dict[str, Any]:
     return {
         "name": archive.name,
         "workspace": archive.workspace,
-        "archivedAt": creation.stamp(archive.moment),
+        "archivedAt": moment(archive.moment.timestamp()),
         "kind": "folder" if archive.is_folder else "tar",
         "size": archive.size,
         "path": str(archive.path),

@@ -63,11 +63,8 @@ class Project:
 
     def workspaces(self) -> list[str]:
         """The names of all workspaces, sorted. A folder with a name that no command accepts is left out."""
-        try:
+        with folders.explained(WorkspaceProblem, "The workspaces cannot be listed", self.workspaces_folder):
             return named_folders(self.workspaces_folder)
-        except OSError as error:
-            why, hint = folders.reason(error, self.workspaces_folder)
-            raise WorkspaceProblem(f"The workspaces cannot be listed: {why}.", hint) from None
 
     def exists(self, name: str) -> bool:
         """True when there is a workspace of this name, damaged or not."""

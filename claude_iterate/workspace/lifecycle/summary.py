@@ -12,7 +12,7 @@ import msgspec
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace import metadata
-from claude_iterate.workspace.files.folders import unwritable_workspace
+from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import creation
@@ -146,11 +146,9 @@ def reset(layout: Layout) -> list[str]:
         if last is not None:
             document[metadata.RESET_AFTER] = last
         done = ["counters set to 0"]
-        try:
+        with writing(layout.name, layout.folder):
             metadata.write(layout.metadata, about)
             if layout.status.exists() or layout.status.is_symlink():
                 layout.status.replace(layout.folder / ".status.json.bak")
                 done.append("the old .status.json is now .status.json.bak")
-        except OSError as error:
-            raise unwritable_workspace(layout.name, layout.folder, error) from None
     return done

@@ -40,12 +40,9 @@ class Request(NamedTuple):
 def post(layout: Layout, run: str, verb: str, now: bool = False) -> str:
     """Write a request; returns its name."""
     identity = f"{time.time_ns():020d}-{verb}-{os.urandom(3).hex()}.json"
-    try:
+    with folders.explained(WorkspaceProblem, "The request cannot be written", layout.control):
         foreign.make_folder(layout.control)
         atomic.write_json(layout.control / identity, {"run": run, "verb": verb, "now": now, "pid": os.getpid()})
-    except OSError as error:
-        why, hint = folders.reason(error, layout.control)
-        raise WorkspaceProblem(f"The request cannot be written: {why}.", hint) from None
     return identity
 
 
@@ -139,11 +136,10 @@ class RequestFolder:
         with contextlib.suppress(OSError, ValueError, RecursionError):
             if not path.is_file() or path.is_symlink():
                 return "it is not a plain file"
-            with path.open("rb") as file:
-                data = file.read(_LARGEST + 1)
-            if len(data) > _LARGEST:
+            found = foreign.look(path, _LARGEST)
+            if not found.whole:
                 return "it is too large for a request"
-            document = json.loads(data)
+            document = json.loads(found.data)
         if not isinstance(document, dict):
             return "it is not a request"
         if document.get("verb") not in VERBS:

@@ -121,7 +121,7 @@ def _locked(path: Path) -> Iterator[None]:
 
     The kernel locks the folder of the file that a link leads to: there is no lock file that a killed command leaves.
     """
-    try:
+    with folders.explained(SettingsProblem, f"{path} cannot be written", path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
         try:
@@ -131,9 +131,6 @@ def _locked(path: Path) -> Iterator[None]:
             yield
         finally:
             os.close(handle)
-    except OSError as error:
-        why, hint = folders.reason(error, path.parent)
-        raise SettingsProblem(f"{path} cannot be written: {why}.", hint) from None
 
 
 def _list_setting(spelled: str) -> Setting:
