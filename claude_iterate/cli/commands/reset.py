@@ -7,6 +7,7 @@ import click
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument
+from claude_iterate.workspace.lifecycle import summary
 
 
 @click.command("reset")
@@ -15,8 +16,7 @@ from claude_iterate.cli.options import json_option, name_argument
 @click.pass_obj
 def command(invocation: Invocation, name: str, as_json: bool) -> None:
     """Set NAME's counters to 0 and its old status report aside. Logs, runs and money spent stay."""
-    project = invocation.project
-    changes = project.reset(project.layout(name))
+    changes = summary.reset(invocation.project.layout(name))
     if as_json:
         output.document({"name": name, "done": changes})
         return

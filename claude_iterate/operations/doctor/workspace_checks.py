@@ -11,7 +11,7 @@ from pathlib import Path
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.operations.doctor.finding import FIX, Finding
 from claude_iterate.workspace import leftover_files, metadata
-from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.metadata import Metadata
@@ -123,7 +123,7 @@ def stale_outside(project: Project) -> list[Path]:
         *(path for folder in folders for path in leftover_files.stale_folders(folder, now)),
         *leftover_files.stale_files(project.archive_folder, now),
         *leftover_files.stale_files(settings_reader.user_folder(project.environ), now),
-        *leftover_files.stale_settings(project.root, now),
+        *leftover_files.stale_files(project.root, now, PROJECT_FILES),
     ]
 
 

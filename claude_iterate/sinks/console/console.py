@@ -24,18 +24,6 @@ STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
 SIGNS = {"✓": GREEN, "✗": RED, "⚠": YELLOW}
 
 
-def _eighty() -> int:
-    return 80
-
-
-def _title_style(event: events.Event) -> str:
-    if isinstance(event, events.ToolCalled):
-        return CYAN
-    if isinstance(event, events.ToolAnswered):
-        return RED if event.is_error else GREEN
-    return ""
-
-
 class Console:
     """Shows entries on two streams. `level` is quiet, progress or verbose. `live` asks for the line at the
     bottom, which is drawn on terminals only; `columns` gives the width of the terminal. `attended`: the user is
@@ -48,7 +36,7 @@ class Console:
         level: str,
         color: bool = False,
         live: bool = False,
-        columns: Callable[[], int] = _eighty,
+        columns: Callable[[], int] = lambda: 80,
         attended: bool = False,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -88,11 +76,14 @@ class Console:
 
     def close(self) -> None:
         """Leave the terminal clean."""
+        self._end_live_line()
+        self._out.close()
+        self._err.close()
+
+    def _end_live_line(self) -> None:
         if self._live is not None:
             self._live.erase()
             self._live = None
-        self._out.close()
-        self._err.close()
 
     def _show(self, entry: events.Entry, before: RunState) -> None:
         event = entry.event
@@ -123,10 +114,11 @@ class Console:
             self._err.say(block, DIM)
         else:
             # The tool's name and the verdict on it stand out; what follows is quoted.
-            title = 1 if isinstance(event, events.ToolCalled) else 0
-            style = _title_style(event)
-            self._err.say(block[: title + 1], style)
-            self._err.say(block[title + 1 :])
+            title, style = (2, CYAN) if isinstance(event, events.ToolCalled) else (1, "")
+            if isinstance(event, events.ToolAnswered):
+                style = RED if event.is_error else GREEN
+            self._err.say(block[:title], style)
+            self._err.say(block[title:])
         self._err.flush()
 
     def _say(self, block: list[str], style: str = "") -> None:
@@ -142,9 +134,7 @@ class Console:
 
     def _finish(self, event: events.RunFinished) -> None:
         good = ENDINGS[event.reason].good
-        if self._live is not None:
-            self._live.erase()
-            self._live = None
+        self._end_live_line()
         if good and self._level == "quiet":
             return
         figures = log_place(self._state) if self._level == "quiet" else totals(event, self._state)

@@ -122,7 +122,9 @@ class Notifier:
 
     def _send(self, notice: Notice) -> None:
         # A receiver that failed the last time is asked once, until it is back.
-        answer = self._delivery.send(notice, self._pause, 1 if self._failing else TRIES)
+        answer = self._delivery.send(
+            notice, lambda seconds: not self._over.wait(seconds), 1 if self._failing else TRIES
+        )
         self._failing = not answer.delivered
         if self._failing:
             said = f": {one_line(answer.text)[:200]}" if answer.text else ""
@@ -137,9 +139,6 @@ class Notifier:
             worker = threading.Thread(target=self._send, args=left[-1:], daemon=True, name="last-notification")
             worker.start()
         worker.join(LAST)
-
-    def _pause(self, seconds: float) -> bool:
-        return not self._over.wait(seconds)
 
     def _warn_once(self, text: str) -> None:
         warn, self._warn = self._warn, None

@@ -15,7 +15,7 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.layout import Layout, named_folders, project_root
-from claude_iterate.workspace.lifecycle import creation, summary
+from claude_iterate.workspace.lifecycle import creation
 from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader
 
@@ -111,10 +111,6 @@ class Project:
         """Effective settings of one workspace, flags on top."""
         layers = settings_reader.layers(self.root, self.environ, metadata.read(layout.metadata))
         return resolve([*layers, *(layer for layer in (self.flags, flags) if layer is not None)])
-
-    def reset(self, layout: Layout) -> list[str]:
-        """Set counters to 0 and remove a stale claim; returns what was done. Refused while running."""
-        return summary.reset(layout)
 
     def _within(self, text: str) -> Path:
         return (self.root / settings_reader.expanded(text, self.environ)).absolute()
