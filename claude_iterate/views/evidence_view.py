@@ -52,8 +52,7 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
 
 def of_run(layout: Layout, run: str) -> EvidenceView | None:
     """The last verification of a run; None when there was none."""
-    path = layout.journal(run)
-    return of_entries(run, reader.milestones(path)) if path.is_file() else None
+    return of_entries(run, reader.milestones(layout.journal(run)))
 
 
 def of_entries(run: str, entries: Iterable[events.Entry]) -> EvidenceView | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.core.reports import status as reports
 from claude_iterate.core.settings.declared import Settings, catalogue
@@ -184,19 +185,7 @@ def _origin(resolved: Resolved, key: str) -> str:
 
 def _report(layout: Layout) -> ReportView:
     reading = status_file.look(layout.status).reading
-    if reading is None:
-        return ReportView()
-    status = reading.status
-    if status is None:
-        return ReportView(problems=tuple(reading.problems))
-    return ReportView(
-        True,
-        reports.describe(status),
-        status.complete,
-        status.completed,
-        status.total,
-        status.worked,
-        status.summary,
-        status.blocked,
-        tuple(reading.problems),
-    )
+    if reading is None or reading.status is None:
+        return ReportView(problems=reading.problems if reading is not None else ())
+    said = msgspec.convert(reading.status, ReportView, from_attributes=True)
+    return replace(said, present=True, text=reports.describe(reading.status), problems=reading.problems)

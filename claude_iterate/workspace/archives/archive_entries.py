@@ -77,7 +77,11 @@ def judged(entries: Iterable[Entry], archive: str, room: int = MOST_BYTES, outsi
     _judge_places(found, archive)
     escaping = [] if outside_links else list(leading_outside(found))
     if escaping:
-        raise _escapes(archive, escaping)
+        link, more = escaping[0], f" and {len(escaping) - 1} more" if len(escaping) > 1 else ""
+        raise ArchiveProblem(
+            f"{archive} is refused: it holds a link that leads outside: {link.name} -> {link.target}{more}.",
+            "Nothing was written. If the archive is your own and the link is meant, add --outside-links",
+        )
     return found
 
 
@@ -123,11 +127,3 @@ def _judge_places(entries: list[Entry], archive: str) -> None:
                 raise refused(archive, f"{entry.name}, which lies below something that is not a folder")
             folders.add(above)
             above = above[:-1]
-
-
-def _escapes(archive: str, links: list[Entry]) -> ArchiveProblem:
-    more = f" and {len(links) - 1} more" if len(links) > 1 else ""
-    return ArchiveProblem(
-        f"{archive} is refused: it holds a link that leads outside: {links[0].name} -> {links[0].target}{more}.",
-        "Nothing was written. If the archive is your own and the link is meant, add --outside-links",
-    )

@@ -104,20 +104,13 @@ def find(folder: Path, name: str) -> Archive:
 
 
 def _looked_at(path: Path) -> Archive:
-    if not path.name.endswith(ENDING):
-        return _folder(path)
     try:
-        with archive_readers.opened(path) as reader:
-            return Archive(path, reader.manifest())
+        if path.name.endswith(ENDING):
+            with archive_readers.opened(path) as reader:
+                return Archive(path, reader.manifest())
+        found = json.loads((path / MANIFEST).read_bytes())
     except ArchiveProblem as problem:
         return Archive(path, {}, problem.message)
-    except OSError as error:
-        return Archive(path, {}, f"{path} cannot be read: {error.strerror}.")
-
-
-def _folder(path: Path) -> Archive:
-    try:
-        found = json.loads((path / MANIFEST).read_bytes())
     except FileNotFoundError:
         # The original wrote it last; without it the copy was cut off.
         return Archive(path, {}, f"{path} is only half an archive: it has no {MANIFEST}.")

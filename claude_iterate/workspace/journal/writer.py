@@ -61,14 +61,11 @@ class JournalWriter:
 
     def append(self, entry: events.Entry) -> None:
         """Take an entry; it is on disk after the next `write_out`."""
-        kind = type(entry.event)
-        if kind in FLOODS:
-            for kept in self._floods.thinned(entry):
-                self._take(kept, type(kept.event))
-        else:
-            self._take(entry, kind)
+        for kept in self._floods.thinned(entry) if type(entry.event) in FLOODS else (entry,):
+            self._take(kept)
 
-    def _take(self, entry: events.Entry, kind: type) -> None:
+    def _take(self, entry: events.Entry) -> None:
+        kind = type(entry.event)
         if len(self._buffer) >= _KEPT_IN_MEMORY and kind.__name__ in WORDS:
             self._left_out += 1
             return
@@ -115,7 +112,7 @@ class JournalWriter:
     def close(self) -> None:
         """Write, flush and close; report what is missing."""
         for kept in self._floods.rest():
-            self._take(kept, type(kept.event))
+            self._take(kept)
         self._write_with_reserve()
         self.sync()
         self._reserve.give_back()

@@ -55,8 +55,7 @@ def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:
     run = about.last_run.get("id")
     if about.last_run.get("state") != "running" or not isinstance(run, str) or run not in layout.run_ids():
         return None
-    path = layout.journal(run)
-    state = fold(reader.milestones(path)) if path.is_file() else RunState()
+    state = fold(reader.milestones(layout.journal(run)))
     if state.started is None:
         return None
     short = summarise(RunSummary, run, state, running=state.finished is None)
