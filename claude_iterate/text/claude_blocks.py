@@ -98,12 +98,8 @@ def _error_printed(event: events.ErrorPrinted) -> list[str]:
 
 
 def _opened(event: events.SessionOpened) -> list[str]:
-    parts = ["Session opened"]
-    for label, value in (("model", event.model), ("Claude Code", event.version)):
-        if value:
-            parts.append(f"{label} {value}")
-    if event.permission_mode:
-        parts.append(f"permissions {event.permission_mode}")
+    facts = {"model": event.model, "Claude Code": event.version, "permissions": event.permission_mode}
+    parts = ["Session opened", *(f"{label} {value}" for label, value in facts.items() if value)]
     return [" · ".join(parts), *(f"   ⚠ {one_line(problem)}" for problem in event.problems)]
 
 

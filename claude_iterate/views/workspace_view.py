@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from claude_iterate.core.formats import plain
 from claude_iterate.core.reports import status as reports
 from claude_iterate.core.settings.declared import Settings, catalogue
 from claude_iterate.core.settings.layers import Resolved
@@ -18,7 +19,7 @@ from claude_iterate.views import evidence_view, run_view
 from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.listing_view import condition
 from claude_iterate.views.run_view import Recorded, RunView
-from claude_iterate.views.setting_values import masked_setting, plain
+from claude_iterate.views.setting_values import masked_setting
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout

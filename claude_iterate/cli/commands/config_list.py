@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from claude_iterate.cli import output
+from claude_iterate.core.formats import plain
 from claude_iterate.core.settings.declared import Setting, catalogue
 from claude_iterate.core.settings.layers import Resolved
-from claude_iterate.views.setting_values import as_text, masked_setting, masked_value, plain
+from claude_iterate.views.setting_values import as_text, masked_setting, masked_value
 from claude_iterate.views.workspace_view import value_of
 
 

@@ -10,10 +10,10 @@ from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import json_option, name_argument_of
 from claude_iterate.cli.output import printable
-from claude_iterate.core.formats import counted
+from claude_iterate.core.formats import counted, plain
 from claude_iterate.errors import SettingsProblem
 from claude_iterate.text.line_blocks import head
-from claude_iterate.views.setting_values import as_text, masked_setting, plain
+from claude_iterate.views.setting_values import as_text, masked_setting
 from claude_iterate.workspace.templates import template_files
 
 _SHOWN_LINES = 10

@@ -5,6 +5,7 @@ Whatever the receiver does, it costs the run no time and one warning at most; cl
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Callable, Mapping
@@ -99,12 +100,10 @@ class Notifier:
     def _taken(self, most: int) -> list[Notice]:
         """Take so many out of the queue, without waiting."""
         found: list[Notice] = []
-        try:
+        with contextlib.suppress(queue.Empty):
             while len(found) < most:
                 notice = self._waiting.get_nowait()
                 found += [notice] if notice is not None else []
-        except queue.Empty:
-            pass
         return found
 
     def _start(self) -> None:

@@ -21,8 +21,7 @@ DEEPEST = 200
 """Programs that recurse per folder cannot delete deeper trees."""
 
 MANIFEST = ".archived.json"
-LOCK = ".lock"
-NOT_OF_THE_WORK = frozenset({MANIFEST, LOCK})
+NOT_OF_THE_WORK = frozenset({MANIFEST, ".lock"})
 """At the top of an archive: what describes the archive, or belongs to the old place of the workspace."""
 
 
@@ -46,15 +45,15 @@ class Entry:
         return "/".join(self.path)
 
 
-def parts(name: str) -> tuple[str, ...]:
-    """A name in an archive, in parts; ValueError says what is wrong with it."""
+def parts(archive: str, name: str) -> tuple[str, ...]:
+    """A name in an archive, in parts."""
     if name.startswith("/"):
-        raise ValueError(f"an absolute path: {name}")
+        raise refused(archive, f"an absolute path: {name}")
     found = tuple(part for part in name.split("/") if part not in {"", "."})
     if ".." in found:
-        raise ValueError(f"a path that leads outside: {name}")
+        raise refused(archive, f"a path that leads outside: {name}")
     if "\0" in name or len(found) > DEEPEST:
-        raise ValueError(f"an impossible path: {name[:60]}")
+        raise refused(archive, f"an impossible path: {name[:60]}")
     return found
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core import names
-from claude_iterate.errors import ArchiveProblem, UsageProblem
+from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace.archives import archive_readers
 from claude_iterate.workspace.archives.archive_creation import ENDING
 from claude_iterate.workspace.archives.archive_entries import MANIFEST
@@ -122,11 +122,7 @@ def _looked_at(path: Path) -> Archive:
 
 
 def _is_archive(entry: os.DirEntry[str]) -> bool:
-    try:
-        checked(entry.name)
-    except UsageProblem:
-        return False
-    return entry.name.endswith(ENDING) or entry.is_dir()
+    return names.acceptable(entry.name.removesuffix(ENDING)) and (entry.name.endswith(ENDING) or entry.is_dir())
 
 
 def _modified(path: Path) -> float:

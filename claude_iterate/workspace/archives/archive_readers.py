@@ -155,10 +155,7 @@ class TarReader:
         raise refused(self.path.name, f"something that is neither file, folder nor link: {member.name}")
 
     def _path(self, name: str) -> tuple[str, ...]:
-        try:
-            found = parts(name)
-        except ValueError as wrong:
-            raise refused(self.path.name, str(wrong)) from None
+        found = parts(self.path.name, name)
         if not found:
             return ()
         self.top = self.top or found[0]

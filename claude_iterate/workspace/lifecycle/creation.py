@@ -69,14 +69,8 @@ def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
         place = document
         for group in groups:
             place = place.setdefault(group, {})
-        place[last] = _written(value)
+        place[last] = formats.plain(value)
     return document
-
-
-def _written(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return list(value) if isinstance(value, tuple) else value
 
 
 def now() -> str:

@@ -14,7 +14,7 @@ from claude_iterate.core.settings.layers import Layer, Resolved, resolve
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import folders
-from claude_iterate.workspace.layout import Layout, named_folders, project_root
+from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.lifecycle import creation
 from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader
@@ -28,11 +28,6 @@ class Project:
     environ: Mapping[str, str]
     flags: Layer | None = None
     """The global flags of the command line; a command's own flags are stronger."""
-
-    @classmethod
-    def find(cls, cwd: Path, environ: Mapping[str, str], flags: Layer | None = None) -> Project:
-        """The project that `cwd` belongs to."""
-        return cls(project_root(cwd), environ, flags)
 
     @cached_property
     def resolved(self) -> Resolved:

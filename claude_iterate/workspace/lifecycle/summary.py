@@ -37,12 +37,15 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
     short = summarise(RunSummary, run, state, running)
     if short.purpose in _SETUPS and not running and not short.dry_run:
         count_setup(layout)
-    if short.purpose == "verify":
-        _record_verification(layout, short)
-    if short.purpose != "run":
+    verified = short.purpose == "verify" and short.proven is not None and not short.dry_run
+    if short.purpose != "run" and not verified:
         return
     about = metadata.read(layout.metadata)
-    _update(about, short)
+    if verified:  # the verdict counts, the story of the last run stays
+        about.document["status"] = "completed" if short.proven else "in_progress"
+        _note_proof(about.document, short)
+    else:
+        _update(about, short)
     metadata.write(layout.metadata, about)
 
 
@@ -91,16 +94,6 @@ def _kept(short: RunSummary) -> dict[str, Any]:
     document["state"] = "running" if short.state == "running" else "finished"
     document["costUsd"] = round(short.cost_usd, 6)
     return {key: document[key] for key in _KEPT if key != "progress" or short.progress is not None}
-
-
-def _record_verification(layout: Layout, short: RunSummary) -> None:
-    """A verification of its own: the verdict counts, the story of the last run stays."""
-    if short.proven is None or short.dry_run:
-        return
-    about = metadata.read(layout.metadata)
-    about.document["status"] = "completed" if short.proven else "in_progress"
-    _note_proof(about.document, short)
-    metadata.write(layout.metadata, about)
 
 
 def _note_proof(document: dict[str, Any], short: RunSummary) -> None:
