@@ -110,7 +110,7 @@ class Prompts:
         except (OSError, UnicodeDecodeError) as problem:
             hint = "Fix it, or remove it to use the shipped one."
             raise ExpectedError(f"Cannot read the prompt {path}: {problem}.", hint) from problem
-        return source, str(path), lambda: _is_current(self._locate(name), path, stamp)
+        return source, str(path), lambda: self._locate(name) == path and _stamp(path) == stamp
 
 
 def shipped_folder() -> Path:
@@ -120,16 +120,12 @@ def shipped_folder() -> Path:
     return inside if inside.is_dir() else package.parent / "templates" / "prompts"
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_mtime_ns, status.st_size
-
-
-def _is_current(found: Path | None, path: Path, stamp: tuple[int, int]) -> bool:
+def _stamp(path: Path) -> tuple[int, int] | None:
     try:
-        return found == path and _stamp(path) == stamp
+        status = path.stat()
     except OSError:
-        return False
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 def _place(traceback: TracebackType | None) -> tuple[str, int] | None:

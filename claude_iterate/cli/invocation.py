@@ -33,9 +33,11 @@ class Invocation:
         """The project that the folder belongs to."""
         # Imported here: `--help` makes an Invocation too.
         from claude_iterate.core.settings.layers import layer_from_texts
+        from claude_iterate.workspace.layout import project_root
         from claude_iterate.workspace.lifecycle.project import Project
 
-        project = Project.find(self.folder, self.environ, layer_from_texts(self.flags) if self.flags else None)
+        flags = layer_from_texts(self.flags) if self.flags else None
+        project = Project(project_root(self.folder), self.environ, flags)
         if sys.stdout.isatty() or sys.stderr.isatty():
             _apply_colors(project)
         return project

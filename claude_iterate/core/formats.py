@@ -6,6 +6,7 @@ Each form exists once, here. Pure functions; a moment is written in UTC unless a
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 from unicodedata import category, east_asian_width
 
 _INVISIBLE = frozenset({"Mn", "Me", "Cf"})
@@ -66,6 +67,13 @@ def size(count: int) -> str:
 def one_line(text: str) -> str:
     """The text without line breaks and runs of blanks."""
     return " ".join(text.split())
+
+
+def plain(value: Any) -> Any:
+    """The value of a setting as JSON has it: lists for tuples, whole numbers without a point."""
+    if isinstance(value, tuple):
+        return list(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def shortened(text: str, longest: int, mark: str = "...") -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic
-from claude_iterate.workspace.files.folders import unwritable_workspace
+from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
@@ -33,14 +33,11 @@ def write(project: Project, layout: Layout | None, name: str, mode: str | None, 
     if layout is None:
         layout = project.create(name, mode, instructions=text)
         mode = None
-    with run_lock.hold(layout.lock, name, "setup"):
-        try:
-            if layout.instructions.exists() and layout.instructions.read_bytes() != text:
-                atomic.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
-            atomic.write_bytes(layout.instructions, text)
-            summary.count_setup(layout, mode)
-        except OSError as error:
-            raise unwritable_workspace(name, layout.folder, error) from None
+    with run_lock.hold(layout.lock, name, "setup"), writing(name, layout.folder):
+        if layout.instructions.exists() and layout.instructions.read_bytes() != text:
+            atomic.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
+        atomic.write_bytes(layout.instructions, text)
+        summary.count_setup(layout, mode)
     return layout
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from claude_iterate.workspace import leftover_files
-from claude_iterate.workspace.files.folders import unwritable_workspace
+from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import dry_run_files, summary
 
@@ -15,14 +15,12 @@ from claude_iterate.workspace.lifecycle import dry_run_files, summary
 def tidy_up(layout: Layout, dry_run: bool) -> None:
     """Record how a killed last run ended, if it could not. A real run starts without what a dry run left."""
     leftover_files.remove_abandoned_files(layout)
-    try:
+    with writing(layout.name, layout.folder):
         summary.catch_up(layout)
         if dry_run:
             dry_run_files.begin(layout)
         else:
             dry_run_files.clear_away(layout)
-    except OSError as error:
-        raise unwritable_workspace(layout.name, layout.folder, error) from None
 
 
 def new_run_id(layout: Layout) -> str:
@@ -41,10 +39,8 @@ def log_path(layout: Layout) -> Path:
 
 def make_folders(layout: Layout, run: str, keep_raw_runs: int) -> None:
     """Make the folders of this run, and delete the raw output of old runs."""
-    try:
+    with writing(layout.name, layout.folder):
         Path(layout.raw(run, "")).parent.mkdir(parents=True)
-    except OSError as error:
-        raise unwritable_workspace(layout.name, layout.folder, error) from None
     for before in layout.run_ids()[-2:-1]:  # it may have been killed during a verification
         shutil.rmtree(layout.scratch(before), ignore_errors=True)
     for old in layout.run_ids()[:-keep_raw_runs]:

@@ -39,14 +39,8 @@ class Fanout:
         self._on_failure = on_failure
 
     def __call__(self, entry: Entry, state: RunState) -> None:
-        """Hand on an entry. Written out, because it is called for every event."""
-        failures: list[tuple[Sink, Exception]] = []
-        for sink in self._working:
-            try:
-                sink(entry, state)
-            except Exception as error:  # noqa: BLE001 -- an error in a sink must not reach the run
-                failures.append((sink, error))
-        self._leave_out(failures)
+        """Hand on an entry."""
+        self._each(lambda sink: sink(entry, state))
 
     def tick(self, now: float) -> None:
         """Hand on the time."""
@@ -74,9 +68,6 @@ class Fanout:
                 act(sink)
             except Exception as error:  # noqa: BLE001 -- an error in a sink must not reach the run
                 failures.append((sink, error))
-        self._leave_out(failures)
-
-    def _leave_out(self, failures: list[tuple[Sink, Exception]]) -> None:
         if failures:
             broken = [sink for sink, _ in failures]
             self._working = tuple(sink for sink in self._working if sink not in broken)

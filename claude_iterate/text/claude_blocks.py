@@ -8,36 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from claude_iterate.core.events import (
-    AgentNoted,
-    ApiRetried,
-    ErrorPrinted,
-    Event,
-    GarbageSeen,
-    LimitReported,
-    ResultReported,
-    Said,
-    SessionOpened,
-    TaskEnded,
-    TaskStarted,
-    Thought,
-    Told,
-    ToolAnswered,
-    ToolCalled,
-)
+from claude_iterate.core import events
 from claude_iterate.core.formats import counted, money, one_line, precise_moment
 from claude_iterate.text.line_blocks import Limits, first_and_rest, indented, indented_head
 from claude_iterate.text.tool_calls import call_lines
 from claude_iterate.text.tool_results import result_lines
 
 SUB_AGENT = "    "
-NESTED = frozenset({Said, Thought, Told, ToolCalled, ToolAnswered})
+NESTED = frozenset({events.Said, events.Thought, events.Told, events.ToolCalled, events.ToolAnswered})
 """Events that can come from a sub-agent: they have a `parent`."""
 _NOISE = frozenset({"thinking_tokens"})
 """Notes of Claude Code that come by the second and say nothing to a reader."""
 
 
-def lines(event: Event, limits: Limits) -> list[str]:
+def lines(event: events.Event, limits: Limits) -> list[str]:
     """The lines of an event of Claude's stream; none for an event of the run itself."""
     kind = type(event)
     write = _WRITERS.get(kind)
@@ -52,40 +36,40 @@ def lines(event: Event, limits: Limits) -> list[str]:
     return block
 
 
-def _said(event: Said) -> list[str]:
+def _said(event: events.Said) -> list[str]:
     if event.error:
         first, rest = first_and_rest(event.text)
         return [f"✗ {first or event.error}", *indented(rest), *_cut(event.cut)]
     return [*event.text.split("\n"), *_cut(event.cut)] if event.text else ["(empty message)"]
 
 
-def _thought(event: Thought) -> list[str]:
+def _thought(event: events.Thought) -> list[str]:
     # Some models send thinking without its text.
     text = event.text or "(thinking, text not shown)"
     return [*f"💭 {text}".split("\n"), *_cut(event.cut)]
 
 
-def _told(event: Told, limits: Limits) -> list[str]:
+def _told(event: events.Told, limits: Limits) -> list[str]:
     block = indented_head(event.text or "(empty message to the model)", limits.output, "  ")
     block[0] = f"→ {block[0].lstrip()}"
     return [*block, *_cut(event.cut)]
 
 
-def _task_started(event: TaskStarted) -> list[str]:
+def _task_started(event: events.TaskStarted) -> list[str]:
     kind = f" ({event.kind})" if event.kind else ""
     return [f"▶ Task started{kind}: {one_line(event.description) or event.id}"]
 
 
-def _task_ended(event: TaskEnded) -> list[str]:
+def _task_ended(event: events.TaskEnded) -> list[str]:
     return [f"■ Task {event.status or 'ended'}: {one_line(event.summary) or event.id}"]
 
 
-def _retried(event: ApiRetried) -> list[str]:
+def _retried(event: events.ApiRetried) -> list[str]:
     what = " ".join(str(part) for part in (event.status, event.error) if part)
     return [f"↻ API error {what or 'unknown'}: retry {event.attempt} of {event.max_retries} in {event.delay:.1f}s"]
 
 
-def _limit(event: LimitReported) -> list[str]:
+def _limit(event: events.LimitReported) -> list[str]:
     if event.status == "allowed":
         return []
     parts = [f"⚠ Usage limit{' ' + event.window if event.window else ''}: {event.status}"]
@@ -96,34 +80,30 @@ def _limit(event: LimitReported) -> list[str]:
     return [", ".join(parts)]
 
 
-def _noted(event: AgentNoted) -> list[str]:
+def _noted(event: events.AgentNoted) -> list[str]:
     if event.kind in _NOISE:
         return []
     first, rest = first_and_rest(event.text)
     return [f"· {event.kind}: {first}" if first else f"· {event.kind}", *indented(rest)]
 
 
-def _garbage(event: GarbageSeen) -> list[str]:
+def _garbage(event: events.GarbageSeen) -> list[str]:
     more = event.bytes - len(event.text.encode("utf-8", "replace"))
     missing = f" ... ({counted(more, 'more byte')})" if more > 1 else ""
     return [f"? {event.text}{missing}"]
 
 
-def _error_printed(event: ErrorPrinted) -> list[str]:
+def _error_printed(event: events.ErrorPrinted) -> list[str]:
     return [f"stderr: {event.text}"]
 
 
-def _opened(event: SessionOpened) -> list[str]:
-    parts = ["Session opened"]
-    for label, value in (("model", event.model), ("Claude Code", event.version)):
-        if value:
-            parts.append(f"{label} {value}")
-    if event.permission_mode:
-        parts.append(f"permissions {event.permission_mode}")
+def _opened(event: events.SessionOpened) -> list[str]:
+    facts = {"model": event.model, "Claude Code": event.version, "permissions": event.permission_mode}
+    parts = ["Session opened", *(f"{label} {value}" for label, value in facts.items() if value)]
     return [" · ".join(parts), *(f"   ⚠ {one_line(problem)}" for problem in event.problems)]
 
 
-def _result(event: ResultReported) -> list[str]:
+def _result(event: events.ResultReported) -> list[str]:
     tokens = event.tokens
     read = tokens.input + tokens.cache_read + tokens.cache_creation
     parts = [
@@ -141,7 +121,7 @@ def _result(event: ResultReported) -> list[str]:
     return block
 
 
-def _failure(event: ResultReported) -> str:
+def _failure(event: events.ResultReported) -> str:
     # An API error comes with the subtype `success`.
     kind = event.subtype if event.subtype.startswith("error") else "error"
     return f"{kind} (HTTP {event.api_error_status})" if event.api_error_status else kind
@@ -152,20 +132,20 @@ def _cut(characters: int) -> list[str]:
 
 
 _LIMITED: dict[type, Callable[[Any, Limits], list[str]]] = {
-    ToolCalled: call_lines,
-    ToolAnswered: result_lines,
-    Told: _told,
+    events.ToolCalled: call_lines,
+    events.ToolAnswered: result_lines,
+    events.Told: _told,
 }
 _WRITERS: dict[type, Callable[[Any], list[str]]] = {
-    Said: _said,
-    Thought: _thought,
-    TaskStarted: _task_started,
-    TaskEnded: _task_ended,
-    ApiRetried: _retried,
-    LimitReported: _limit,
-    AgentNoted: _noted,
-    ResultReported: _result,
-    GarbageSeen: _garbage,
-    ErrorPrinted: _error_printed,
-    SessionOpened: _opened,
+    events.Said: _said,
+    events.Thought: _thought,
+    events.TaskStarted: _task_started,
+    events.TaskEnded: _task_ended,
+    events.ApiRetried: _retried,
+    events.LimitReported: _limit,
+    events.AgentNoted: _noted,
+    events.ResultReported: _result,
+    events.GarbageSeen: _garbage,
+    events.ErrorPrinted: _error_printed,
+    events.SessionOpened: _opened,
 }

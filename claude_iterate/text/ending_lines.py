@@ -62,10 +62,6 @@ def log_place(state: RunState) -> list[str]:
     return [f"Log: {state.started.log}"] if state.started is not None and state.started.log else []
 
 
-def _go_on(state: RunState) -> str:
-    return f"  Continue: claude-iterate run {_name(state)}"
-
-
 def _name(state: RunState) -> str:
     return state.started.workspace if state.started is not None else "NAME"
 
@@ -98,5 +94,5 @@ def _advice(finished: RunFinished, state: RunState) -> list[str]:
         return [f"  {one_line(finished.advice)}"]
     if finished.reason in GO_ON:
         purpose = state.started.purpose if state.started is not None else "run"
-        return [f"  Again: claude-iterate {purpose} {_name(state)}" if purpose != "run" else _go_on(state)]
+        return [f"  {'Continue' if purpose == 'run' else 'Again'}: claude-iterate {purpose} {_name(state)}"]
     return []

@@ -8,57 +8,42 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from claude_iterate.core.events import (
-    CheckFinished,
-    CutStarted,
-    Entry,
-    LeftoversEnded,
-    Requested,
-    ReviewFinished,
-    ReviewStarted,
-    StatusChanged,
-    StopRequested,
-    VerificationFinished,
-    VerificationStarted,
-    WaitEnded,
-    WaitStarted,
-    Warned,
-)
+from claude_iterate.core import events
 from claude_iterate.core.state.requests import answer
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import run_lines, verification_lines, wait_lines
 
 _PLAIN: dict[type, Callable[[Any], list[str]]] = {
-    Warned: run_lines.warned,
-    StatusChanged: run_lines.status_changed,
-    CutStarted: run_lines.cut_started,
-    LeftoversEnded: run_lines.leftovers_ended,
-    VerificationStarted: verification_lines.verification_started,
-    CheckFinished: verification_lines.check_finished,
-    ReviewStarted: verification_lines.review_started,
-    ReviewFinished: verification_lines.review_finished,
-    VerificationFinished: verification_lines.verification_finished,
+    events.Warned: run_lines.warned,
+    events.StatusChanged: run_lines.status_changed,
+    events.CutStarted: run_lines.cut_started,
+    events.LeftoversEnded: run_lines.leftovers_ended,
+    events.VerificationStarted: verification_lines.verification_started,
+    events.CheckFinished: verification_lines.check_finished,
+    events.ReviewStarted: verification_lines.review_started,
+    events.ReviewFinished: verification_lines.review_finished,
+    events.VerificationFinished: verification_lines.verification_finished,
 }
 _SILENT = frozenset({"stop", "go"})
 """Requests that another event reports."""
 
 
-def lines(entry: Entry, before: RunState, after: RunState, attended: bool = False) -> list[str] | None:
+def lines(entry: events.Entry, before: RunState, after: RunState, attended: bool = False) -> list[str] | None:
     """The lines of an entry, or None if this table does not have it. `before` and `after` are states of the run."""
     event = entry.event
-    if isinstance(event, Requested):
+    if isinstance(event, events.Requested):
         return requested(event, before, attended)
-    if isinstance(event, StopRequested):
+    if isinstance(event, events.StopRequested):
         return run_lines.stop_requested(event, after.call is not None)
-    if isinstance(event, WaitStarted):
+    if isinstance(event, events.WaitStarted):
         return wait_lines.started(event, entry.at, after)
-    if isinstance(event, WaitEnded):
+    if isinstance(event, events.WaitEnded):
         return wait_lines.ended(event, after.paused)
     write = _PLAIN.get(type(event))
     return write(event) if write is not None else None
 
 
-def requested(event: Requested, before: RunState, attended: bool = False) -> list[str]:
+def requested(event: events.Requested, before: RunState, attended: bool = False) -> list[str]:
     """What the request means for the run, in the words that the user who asked gets as an answer."""
     if event.verb in _SILENT or event.by == "answer":
         return []

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import (
-    AgentExited,
-    CutStarted,
-    IterationFinished,
-    LeftoversEnded,
-    RunStarted,
-    StatusChanged,
-    StopRequested,
-    Warned,
-)
+from claude_iterate.core import events
 from claude_iterate.core.formats import counted, duration, one_line
 from claude_iterate.core.outcomes import denials
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
@@ -30,7 +21,7 @@ CAUSES = {
 }
 
 
-def started(event: RunStarted, at: float) -> list[str]:
+def started(event: events.RunStarted, at: float) -> list[str]:
     """The opening line, and what a run that goes on has to wait for."""
     if event.purpose != "run":
         return [f"{event.purpose.capitalize()}: {event.workspace}{' (dry run)' if event.dry_run else ''}"]
@@ -45,7 +36,7 @@ def started(event: RunStarted, at: float) -> list[str]:
     return [first, before, *([wait_lines.resumed(wait, at, event.workspace)] if wait is not None else [])]
 
 
-def iteration_finished(event: IterationFinished, mode: str) -> list[str]:
+def iteration_finished(event: events.IterationFinished, mode: str) -> list[str]:
     """How an iteration went; loop mode counts items, iterative mode says what was done."""
     outcome = event.outcome
     if outcome.kind == "interrupted":
@@ -70,12 +61,12 @@ def iteration_finished(event: IterationFinished, mode: str) -> list[str]:
     return block + trouble(event)
 
 
-def _remaining(event: IterationFinished, mode: str) -> str:
+def _remaining(event: events.IterationFinished, mode: str) -> str:
     remaining = event.status.remaining if event.status is not None and mode != "iterative" else None
     return "" if remaining is None else f" ({counted(remaining, 'item')} remaining)"
 
 
-def trouble(event: IterationFinished) -> list[str]:
+def trouble(event: events.IterationFinished) -> list[str]:
     """Tools that were denied, and what was odd about the agent's report."""
     denied = dict.fromkeys(
         f"{denial.tool}: {one_line(denial.detail)}" if denial.detail else denial.tool for denial in event.denials
@@ -89,19 +80,19 @@ def trouble(event: IterationFinished) -> list[str]:
     ]
 
 
-def status_changed(event: StatusChanged) -> list[str]:
+def status_changed(event: events.StatusChanged) -> list[str]:
     """News of the agent's report."""
     return [f"  ↳ {describe_status(event.status, event.change)}"]
 
 
-def warned(event: Warned) -> list[str]:
+def warned(event: events.Warned) -> list[str]:
     """A warning and what to do about it."""
     first, rest = first_and_rest(event.text)
     hint = [f"  {one_line(event.hint)}"] if event.hint else []
     return [f"⚠ {first}", *indented(rest, "  "), *hint]
 
 
-def stop_requested(event: StopRequested, in_iteration: bool = True) -> list[str]:
+def stop_requested(event: events.StopRequested, in_iteration: bool = True) -> list[str]:
     """When the run stops, and who asked for it: a signal, a key or a command."""
     if event.now or not in_iteration:
         return [f"Stopping now ({event.by})."]
@@ -109,21 +100,21 @@ def stop_requested(event: StopRequested, in_iteration: bool = True) -> list[str]
     return [f"Stopping after this iteration ({event.by}). Press Ctrl-C{again} to stop now."]
 
 
-def cut_started(event: CutStarted) -> list[str]:
+def cut_started(event: events.CutStarted) -> list[str]:
     """Why Claude is being ended."""
     why = CAUSES.get(event.cause, event.cause).format(after=duration(event.after))
     doing = f" ({one_line(event.doing)})" if event.doing else ""
     return [f"Ending Claude: {why}{doing}"]
 
 
-def leftovers_ended(event: LeftoversEnded) -> list[str]:
+def leftovers_ended(event: events.LeftoversEnded) -> list[str]:
     """Which processes of a tool had to be ended."""
     names = ", ".join(one_line(name) for name in event.processes)
     count = len(event.processes)
     return [f"Ended {count} {'process' if count == 1 else 'processes'} left behind: {names}"]
 
 
-def exited(event: AgentExited) -> list[str]:
+def exited(event: events.AgentExited) -> list[str]:
     """Claude's exit code, unless it is 0."""
     if event.code == 0:
         return []

@@ -1,6 +1,6 @@
 """Claude's events one after another as text: empty lines where a reader needs them, each result tied to its call.
 
-The formats are in `blocks`; this is the little memory that turns blocks into a text.
+The formats are in `claude_blocks`; this is the little memory that turns blocks into a text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ class Transcript:
             return block
         kind = type(event)
         if isinstance(event, ToolCalled):
-            self._called(event)
+            if len(self._open) >= MOST_OPEN:
+                self._open.clear()
+            self._open[event.id] = headline(event)
+            self._latest = event.id
             block.insert(0, "")
         elif isinstance(event, ToolAnswered):
             block[0] += self._about(event)
@@ -44,12 +47,6 @@ class Transcript:
     def interrupted(self) -> None:
         """Something else was written in between."""
         self._before = None
-
-    def _called(self, event: ToolCalled) -> None:
-        if len(self._open) >= MOST_OPEN:
-            self._open.clear()
-        self._open[event.id] = headline(event)
-        self._latest = event.id
 
     def _about(self, event: ToolAnswered) -> str:
         """Nothing when the call stands right above; else which call this answers."""

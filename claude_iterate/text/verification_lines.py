@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import (
-    CheckFinished,
-    ReviewFinished,
-    ReviewStarted,
-    VerificationFinished,
-    VerificationStarted,
-)
+from claude_iterate.core import events
 from claude_iterate.core.formats import counted, duration, one_line
 from claude_iterate.text.line_blocks import indented
 
@@ -16,14 +10,14 @@ _SHOWN = 8
 CUTS = {"timeout": "did not end in time", "stopped": "was stopped", "duration": "the run's time was over"}
 
 
-def verification_started(event: VerificationStarted) -> list[str]:
+def verification_started(event: events.VerificationStarted) -> list[str]:
     """What is about to be checked."""
     parts = [counted(event.checks, "check")] if event.checks else []
     parts += [f"a {event.review} review by Claude"] if event.review else []
     return [f"Verifying the work: {' and '.join(parts) or 'nothing to check'}..."]
 
 
-def check_finished(event: CheckFinished) -> list[str]:
+def check_finished(event: events.CheckFinished) -> list[str]:
     """A check and, when it is red, the end of what it printed."""
     name = one_line(event.command)
     if event.code == 0:
@@ -33,12 +27,12 @@ def check_finished(event: CheckFinished) -> list[str]:
     return [f"  ✗ {name}: {how} ({duration(event.duration)})", *indented(tail, "    ")]
 
 
-def review_started(event: ReviewStarted) -> list[str]:
+def review_started(event: events.ReviewStarted) -> list[str]:
     """Claude begins to review."""
     return [f"  Claude reviews the work with fresh context ({event.depth})..."]
 
 
-def review_finished(event: ReviewFinished) -> list[str]:
+def review_finished(event: events.ReviewFinished) -> list[str]:
     """The verdict and the findings."""
     sign = "✓" if event.verdict == "verified" else "✗"
     lines = [f"  {sign} Review: {event.verdict}{' - ' + one_line(event.summary) if event.summary else ''}"]
@@ -46,6 +40,6 @@ def review_finished(event: ReviewFinished) -> list[str]:
     return [*lines, f"    Report: {event.report}"] if event.report and event.verdict != "invalid" else lines
 
 
-def verification_finished(event: VerificationFinished) -> list[str]:
+def verification_finished(event: events.VerificationFinished) -> list[str]:
     """What it came to."""
     return ["✓ Verification passed." if event.passed else "✗ Verification failed."]

@@ -7,14 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events import (
-    CheckFinished,
-    Entry,
-    ReviewFinished,
-    RunStarted,
-    VerificationFinished,
-    VerificationStarted,
-)
+from claude_iterate.core import events
 from claude_iterate.views.run_view import Recorded
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
@@ -59,27 +52,26 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
 
 def of_run(layout: Layout, run: str) -> EvidenceView | None:
     """The last verification of a run; None when there was none."""
-    path = layout.journal(run)
-    return of_entries(run, reader.milestones(path)) if path.is_file() else None
+    return of_entries(run, reader.milestones(layout.journal(run)))
 
 
-def of_entries(run: str, entries: Iterable[Entry]) -> EvidenceView | None:
+def of_entries(run: str, entries: Iterable[events.Entry]) -> EvidenceView | None:
     """The last verification in these entries."""
     found: EvidenceView | None = None
     dry_run = False
     for entry in entries:
         match entry.event:
-            case RunStarted() as started:
+            case events.RunStarted() as started:
                 dry_run = started.dry_run
-            case VerificationStarted(claim):
+            case events.VerificationStarted(claim):
                 found = EvidenceView(run, claim, dry_run=dry_run)
-            case CheckFinished() as check if found is not None:
+            case events.CheckFinished() as check if found is not None:
                 shown = CheckView(check.command, check.code, round(check.duration, 3), check.output, check.cut)
                 found = replace(found, checks=(*found.checks, shown))
-            case ReviewFinished() as review if found is not None:
+            case events.ReviewFinished() as review if found is not None:
                 told = ReviewView(review.verdict, review.summary, review.findings, review.report, review.cost_usd)
                 found = replace(found, review=told)
-            case VerificationFinished(_, passed, findings, tree) if found is not None:
+            case events.VerificationFinished(_, passed, findings, tree) if found is not None:
                 found = replace(found, passed=passed, findings=findings, tree=tree)
     return found
 

@@ -11,16 +11,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events import (
-    Entry,
-    ErrandFinished,
-    IterationFinished,
-    IterationStarted,
-    ResultReported,
-    ReviewFinished,
-    RunStarted,
-    SessionOpened,
-)
+from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import moment
 from claude_iterate.core.outcomes.classes import RETRIED
@@ -150,56 +141,56 @@ def total(runs: Iterable[RunHistory]) -> Total:
     )
 
 
-def _rows(identity: str, entries: Iterable[Entry]) -> tuple[tuple[Row, ...], float]:
+def _rows(identity: str, entries: Iterable[events.Entry]) -> tuple[tuple[Row, ...], float]:
     """The rows of one run from its milestones, and what its other calls cost."""
-    started: RunStarted | None = None
+    started: events.RunStarted | None = None
     rows: list[Row] = []
     under_way: Row | None = None
     began = 0.0
     other = unclaimed = 0.0
     for entry in entries:
         event = entry.event
-        if isinstance(event, RunStarted):
+        if isinstance(event, events.RunStarted):
             started = event
-        elif isinstance(event, IterationStarted):
+        elif isinstance(event, events.IterationStarted):
             attempt = _attempt(started, rows, event.number)
             began = entry.at
             under_way = Row(identity, event.number, attempt, moment(began), resumed_session=event.resumes or None)
-        elif isinstance(event, IterationFinished):
+        elif isinstance(event, events.IterationFinished):
             rows.append(_ended(under_way or Row(identity, event.number, 1, moment(entry.at - event.duration)), event))
             under_way = None
         elif under_way is not None:
             under_way = _so_far(under_way, entry, began)
-        elif isinstance(event, ResultReported):
+        elif isinstance(event, events.ResultReported):
             unclaimed = event.cost_usd
-        elif isinstance(event, ReviewFinished | ErrandFinished):
+        elif isinstance(event, events.ReviewFinished | events.ErrandFinished):
             other, unclaimed = other + event.cost_usd, 0.0
     if under_way is not None:
         rows.append(under_way)
     return tuple(rows), other + unclaimed
 
 
-def _attempt(started: RunStarted | None, rows: list[Row], number: int) -> int:
+def _attempt(started: events.RunStarted | None, rows: list[Row], number: int) -> int:
     """Which attempt at this iteration it is; a run that goes on remembers those of the killed one."""
     before = started.resumed if started is not None else None
     earlier = before.retries if before is not None and number == before.iterations + 1 else 0
     return earlier + sum(row.number == number for row in rows) + 1
 
 
-def _so_far(row: Row, entry: Entry, began: float) -> Row:
+def _so_far(row: Row, entry: events.Entry, began: float) -> Row:
     """What is known of a call that has not ended: the time until its last sign, and its result if it gave one."""
     row = replace(row, duration=round(max(row.duration, entry.at - began), 3))
     told = entry.event
-    if isinstance(told, SessionOpened):
+    if isinstance(told, events.SessionOpened):
         row = replace(row, cost_usd=None)
-    elif isinstance(told, ResultReported):
+    elif isinstance(told, events.ResultReported):
         cost = max(row.known_cost_usd, told.cost_usd)
         known = None if told.untold and not cost else cost
         row = replace(row, cost_usd=known, known_cost_usd=cost, tokens=counts(told.tokens), turns=told.turns)
     return row
 
 
-def _ended(row: Row, event: IterationFinished) -> Row:
+def _ended(row: Row, event: events.IterationFinished) -> Row:
     status = event.status
     return replace(
         row,

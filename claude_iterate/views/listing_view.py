@@ -71,24 +71,23 @@ def condition(about: Metadata, folder: str) -> Condition:
     """
     run = None
     if about.last_run.get("state") == "running":
+        from claude_iterate.workspace.layout import Layout
+        from claude_iterate.workspace.lifecycle import summary
+
         held = run_lock.holder(Path(folder, ".lock")) is not None
-        about, run = _from_journal(about, folder)
-        if held or run is None or run.state != "finished":
-            return Condition("running", _running(run), about, run) if held else _alike("interrupted", about, run)
-    status = about.status if about.status in STATUSES else "in_progress"
-    if status != "in_progress":
-        return _alike(status, about, run)
-    if not about.last_run and not about.count("executionIterations"):
-        return Condition(status, "new", about, run)
-    return Condition(status, "stopped" if about.last_run.get("reason") in _STOPPED else "unfinished", about, run)
-
-
-def _alike(word: str, about: Metadata, run: RunSummary | None) -> Condition:
-    return Condition(word, word, about, run)
-
-
-def _running(run: RunSummary | None) -> str:
-    return run.activity if run is not None and run.activity in {"waiting", "paused"} else "running"
+        about = Metadata(dict(about.document))
+        run = summary.as_journal_has_it(Layout(Path(folder), Path(folder)), about)
+        if held:
+            state = run.activity if run is not None and run.activity in {"waiting", "paused"} else "running"
+            return Condition("running", state, about, run)
+        if run is None or run.state != "finished":
+            return Condition("interrupted", "interrupted", about, run)
+    state = status = about.status if about.status in STATUSES else "in_progress"
+    if status == "in_progress":
+        state = "stopped" if about.last_run.get("reason") in _STOPPED else "unfinished"
+        if not about.last_run and not about.count("executionIterations"):
+            state = "new"
+    return Condition(status, state, about, run)
 
 
 def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRow:
@@ -111,14 +110,6 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _text(document.get("created")),
         _text(document.get("lastRun")),
     )
-
-
-def _from_journal(about: Metadata, folder: str) -> tuple[Metadata, RunSummary | None]:
-    from claude_iterate.workspace.layout import Layout
-    from claude_iterate.workspace.lifecycle import summary
-
-    about = Metadata(dict(about.document))
-    return about, summary.as_journal_has_it(Layout(Path(folder), Path(folder)), about)
 
 
 def _document(path: str) -> dict[str, Any] | None:

@@ -65,7 +65,7 @@ class Recorded(NamedTuple):
 
 def recorded(layout: Layout, run: str) -> Recorded | None:
     """A run that does not run now; None when its journal has no beginning."""
-    entries = _milestones(layout, run)
+    entries = list(reader.milestones(layout.journal(run)))
     state = fold(entries)
     return Recorded(summarise(RunView, run, state, running=False), entries) if state.started else None
 
@@ -75,7 +75,7 @@ def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
 
     The milestones of the journal and the whole of its last part are read, so that a long journal costs little.
     """
-    entries = _milestones(layout, run)
+    entries = list(reader.milestones(layout.journal(run)))
     recent = latest(layout.journal(run))
     known = {entry.seq for entry in recent}
     state = fold_from(fold(entry for entry in entries if entry.seq not in known), recent)
@@ -92,7 +92,7 @@ def runs(layout: Layout) -> RunsView:
     held = run_lock.holder(layout.lock)
     found = []
     for run in layout.run_ids():
-        state = fold(_milestones(layout, run))
+        state = fold(reader.milestones(layout.journal(run)))
         if state.started is not None:
             running = held is not None and held.get("run") == run and state.finished is None
             view = summarise(RunView, run, state, running)
@@ -115,11 +115,6 @@ def log_of(layout: Layout, run: str | None = None) -> Path | None:
     started = reader.beginning(layout.journal(run))
     # Joined, so that a log named without its folder is found as well.
     return layout.folder / started.log if started is not None and started.log else None
-
-
-def _milestones(layout: Layout, run: str) -> list[Entry]:
-    path = layout.journal(run)
-    return list(reader.milestones(path)) if path.is_file() else []
 
 
 def _now(view: RunView, state: RunState, recent: list[Entry], at: float) -> Now:

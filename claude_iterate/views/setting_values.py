@@ -6,16 +6,10 @@ import json
 import re
 from typing import Any
 
+from claude_iterate.core.formats import plain
 from claude_iterate.core.secrets.patterns import is_secret_name, masked
 
 COVER = "***"
-
-
-def plain(value: Any) -> Any:
-    """The value as JSON has it: lists for tuples, whole numbers without a point."""
-    if isinstance(value, tuple):
-        return list(value)
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def as_text(value: Any) -> str:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from claude_iterate.core.formats import plain
 from claude_iterate.core.reports import status as reports
 from claude_iterate.core.settings.declared import Settings, catalogue
 from claude_iterate.core.settings.layers import Resolved
@@ -17,7 +19,7 @@ from claude_iterate.views import evidence_view, run_view
 from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.listing_view import condition
 from claude_iterate.views.run_view import Recorded, RunView
-from claude_iterate.views.setting_values import masked_setting, plain
+from claude_iterate.views.setting_values import masked_setting
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
@@ -184,19 +186,7 @@ def _origin(resolved: Resolved, key: str) -> str:
 
 def _report(layout: Layout) -> ReportView:
     reading = status_file.look(layout.status).reading
-    if reading is None:
-        return ReportView()
-    status = reading.status
-    if status is None:
-        return ReportView(problems=tuple(reading.problems))
-    return ReportView(
-        True,
-        reports.describe(status),
-        status.complete,
-        status.completed,
-        status.total,
-        status.worked,
-        status.summary,
-        status.blocked,
-        tuple(reading.problems),
-    )
+    if reading is None or reading.status is None:
+        return ReportView(problems=reading.problems if reading is not None else ())
+    said = msgspec.convert(reading.status, ReportView, from_attributes=True)
+    return replace(said, present=True, text=reports.describe(reading.status), problems=reading.problems)

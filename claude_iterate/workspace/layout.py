@@ -37,13 +37,13 @@ def _holds_project(folder: Path) -> bool:
     return any((folder / name).is_dir() for name in PROJECT_FOLDERS) and not (folder / "pyproject.toml").exists()
 
 
-class _Inside:
-    """The path of one file or folder of a workspace."""
+class _Place:
+    """A path in a workspace."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, layout: Layout, _owner: type) -> Path:
+    def __get__(self, layout: Layout, _owner: type[Layout]) -> Path:
         return layout.folder / self._name
 
 
@@ -54,25 +54,25 @@ class Layout:
     root: Path
     folder: Path
 
+    instructions = _Place("INSTRUCTIONS.md")
+    todo = _Place("TODO.md")
+    status = _Place(".status.json")
+    metadata = _Place(".metadata.json")
+    status_instructions = _Place(".status-instructions.md")
+    lock = _Place(".lock")
+    runs = _Place("runs")
+    working = _Place("working")
+    control = _Place("control")
+    """Requests to the running loop."""
+    notes = _Place("notes")
+    """Messages from the user to the next iteration."""
+    prompts = _Place("prompts")
+    """The workspace's own prompts, if any."""
+
     @property
     def name(self) -> str:
         """The workspace's name is its folder's name."""
         return self.folder.name
-
-    instructions = _Inside("INSTRUCTIONS.md")
-    todo = _Inside("TODO.md")
-    status = _Inside(".status.json")
-    metadata = _Inside(".metadata.json")
-    status_instructions = _Inside(".status-instructions.md")
-    lock = _Inside(".lock")
-    runs = _Inside("runs")
-    working = _Inside("working")
-    control = _Inside("control")
-    """Requests to the running loop."""
-    notes = _Inside("notes")
-    """Messages from the user to the next iteration."""
-    prompts = _Inside("prompts")
-    """The workspace's own prompts, if any."""
 
     def journal(self, run: str) -> Path:
         """The journal of one run."""

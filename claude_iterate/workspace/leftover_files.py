@@ -6,16 +6,14 @@ busy with it: its lock is free, the process that it is named after is dead, or i
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from claude_iterate.system import processes
 from claude_iterate.workspace.files import atomic, foreign
 from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.layout import PROJECT_FILES, Layout
+from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.templates import template_files
 
 UNTOUCHED = 3600.0
@@ -61,7 +59,9 @@ def stale_folders(folder: Path, now: float) -> list[Path]:
     deleted, made = _hidden_folders(folder)
     torn = set(torn_folders(folder))
     dead = [path for path, found in deleted.items() if not processes.is_alive(int(found["pid"]))]
-    idle = [path for path in (*deleted, *made) if _untouched(path, now) and (path in deleted or _looks_like_ours(path))]
+    # A folder that is being filled or emptied changes all the time, and so do those in it.
+    old = [path for path in (*deleted, *made) if _age(path, now) > UNTOUCHED]
+    idle = [path for path in old if path in deleted or _looks_like_ours(path)]
     return sorted({*dead, *idle} - torn)
 
 
@@ -81,14 +81,13 @@ def is_aside(name: str) -> bool:
 
 def _hidden_folders(folder: Path) -> tuple[dict[Path, re.Match[str]], dict[Path, re.Match[str]]]:
     """Folders that are being deleted, and those that are being made."""
-    folders = [path for path in _entries(folder) if path.is_dir() and not path.is_symlink()]
+    try:
+        hidden = sorted(folder / name for name in os.listdir(folder) if name.startswith("."))  # noqa: PTH208
+    except OSError:
+        hidden = []
+    folders = [path for path in hidden if path.is_dir() and not path.is_symlink()]
     deleted = {path: found for path in folders if (found := _DELETED.fullmatch(path.name))}
     return deleted, {path: found for path in folders if path not in deleted and (found := _MADE.fullmatch(path.name))}
-
-
-def stale_settings(root: Path, now: float) -> list[Path]:
-    """What a killed `config` left in the project's folder, which is the user's."""
-    return stale_files(root, now, PROJECT_FILES)
 
 
 def _is_half_made(layout: Layout, run: str) -> bool:
@@ -110,16 +109,6 @@ def _looks_like_ours(path: Path) -> bool:
     except OSError:
         return False
     return not inside or bool(inside & _CONTENTS)
-
-
-def _entries(folder: Path) -> Iterator[Path]:
-    with contextlib.suppress(OSError):
-        yield from sorted(folder / name for name in os.listdir(folder) if name.startswith("."))  # noqa: PTH208
-
-
-def _untouched(path: Path, now: float) -> bool:
-    """A folder that is being filled or emptied changes all the time, and so do those in it."""
-    return _age(path, now) > UNTOUCHED
 
 
 def _age(path: Path, now: float) -> float:

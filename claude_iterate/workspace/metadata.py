@@ -23,13 +23,14 @@ RESET_AFTER = "resetAfter"
 VERIFIED_BY = "lastVerificationRun"
 """Names, in `verification`, the run that holds the evidence of the last verification."""
 
-_ORIGINAL_DEFAULTS = {
+_ORIGINAL_SETTINGS: dict[str, tuple[Any, ...]] = {
     "maxIterations": (50, 20),
     "delay": (2,),
     "stagnationThreshold": (2,),
+    "notifyUrl": (),
     "notifyEvents": (["all"],),
 }
-_ORIGINAL_SETTINGS = ("maxIterations", "delay", "stagnationThreshold", "notifyUrl", "notifyEvents")
+"""The settings of the original, with the default values of its versions."""
 
 
 @dataclass
@@ -70,9 +71,9 @@ class Metadata:
         """
         found: dict[str, Any] = {}
         ours = "format" in self.document
-        for key in _ORIGINAL_SETTINGS:
+        for key, defaults in _ORIGINAL_SETTINGS.items():
             value = self.document.get(key)
-            if value is not None and (ours or value not in _ORIGINAL_DEFAULTS.get(key, ())):
+            if value is not None and (ours or value not in defaults):
                 found[key] = value
         return found | self.own_settings
 

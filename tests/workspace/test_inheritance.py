@@ -26,6 +26,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.inheritance import inherit
 from claude_iterate.workspace.lifecycle.project import Project
 
@@ -95,9 +96,9 @@ def test_one_that_went_on_is_not_gone_on_with_again(layout: Layout) -> None:
     assert inherit(layout).resumed is None
 
 
-def test_a_reset_ends_it_also_when_something_came_after(project: Project, layout: Layout) -> None:
+def test_a_reset_ends_it_also_when_something_came_after(layout: Layout) -> None:
     """Iterations are forgotten, money is not."""
-    project.reset(layout)
+    summary.reset(layout)
     played(layout, *verified(), purpose="verify")
     found = inherit(layout)
     assert (found.resumed, found.carried.iterations, found.carried.cost_usd) == (None, 0, pytest.approx(11.375))

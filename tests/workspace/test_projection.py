@@ -135,7 +135,7 @@ def test_reset_forgets_iterations_not_money(project: Project) -> None:
     layout = project.create("w")
     summary.record_run(layout, write_journal(layout, played("agent_failed")), RUN, running=False)
     layout.status.write_text('{"complete": true}')
-    project.reset(layout)
+    summary.reset(layout)
     document = json.loads(layout.metadata.read_text())
     assert document["status"] == "in_progress"
     assert (document["totalIterations"], document["setupIterations"], document["executionIterations"]) == (0, 0, 0)
@@ -149,5 +149,5 @@ def test_reset_is_refused_while_running(project: Project) -> None:
     layout = project.create("w")
     before = layout.metadata.read_bytes()
     with run_lock.hold(layout.lock, "w", RUN), pytest.raises(WorkspaceProblem, match="already running"):
-        project.reset(layout)
+        summary.reset(layout)
     assert layout.metadata.read_bytes() == before

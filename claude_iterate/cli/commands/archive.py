@@ -11,10 +11,9 @@ from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import printable
 from claude_iterate.cli.terminal import questions
-from claude_iterate.core.formats import counted, size
+from claude_iterate.core.formats import counted, moment, size
 from claude_iterate.workspace.archives import archive_creation, archive_list, restoration
 from claude_iterate.workspace.files.folders import remove
-from claude_iterate.workspace.lifecycle import creation
 from claude_iterate.workspace.running import run_lock
 
 
@@ -131,7 +130,7 @@ def _row(archive: archive_list.Archive) -> dict[str, Any]:
     return {
         "name": archive.name,
         "workspace": archive.workspace,
-        "archivedAt": creation.stamp(archive.moment),
+        "archivedAt": moment(archive.moment.timestamp()),
         "kind": "folder" if archive.is_folder else "tar",
         "size": archive.size,
         "path": str(archive.path),

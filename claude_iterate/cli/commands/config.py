@@ -9,10 +9,11 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.core.formats import plain
 from claude_iterate.core.settings.declared import Setting, catalogue, is_group, snake
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
-from claude_iterate.views.setting_values import as_text, masked_setting, masked_value, plain
+from claude_iterate.views.setting_values import as_text, masked_setting, masked_value
 from claude_iterate.views.workspace_view import value_of
 from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader, settings_writer

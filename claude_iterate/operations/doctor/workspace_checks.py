@@ -13,7 +13,7 @@ from claude_iterate.core.events import RunFinished
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.workspace import leftover_files, metadata
 from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.metadata import Metadata
@@ -129,7 +129,7 @@ def stale_outside(project: Project) -> list[Path]:
         *(path for folder in folders for path in leftover_files.stale_folders(folder, now)),
         *leftover_files.stale_files(project.archive_folder, now),
         *leftover_files.stale_files(settings_reader.user_folder(project.environ), now),
-        *leftover_files.stale_settings(project.root, now),
+        *leftover_files.stale_files(project.root, now, PROJECT_FILES),
     ]
 
 

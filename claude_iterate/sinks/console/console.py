@@ -9,20 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO, get_args
 
-from claude_iterate.core.events import (
-    AgentExited,
-    Entry,
-    Event,
-    IterationFinished,
-    IterationStarted,
-    RunFinished,
-    RunStarted,
-    StreamEvent,
-    Thought,
-    ToolAnswered,
-    ToolCalled,
-    Warned,
-)
+from claude_iterate.core import events
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import counted
 from claude_iterate.core.state.run_state import RunState
@@ -33,20 +20,8 @@ from claude_iterate.text.ending_lines import ending, log_place, totals
 from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.transcript import Transcript
 
-STREAM: frozenset[type] = frozenset(get_args(StreamEvent))
+STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
 SIGNS = {"✓": GREEN, "✗": RED, "⚠": YELLOW}
-
-
-def _eighty() -> int:
-    return 80
-
-
-def _title_style(event: Event) -> str:
-    if isinstance(event, ToolCalled):
-        return CYAN
-    if isinstance(event, ToolAnswered):
-        return RED if event.is_error else GREEN
-    return ""
 
 
 class Console:
@@ -61,7 +36,7 @@ class Console:
         level: str,
         color: bool = False,
         live: bool = False,
-        columns: Callable[[], int] = _eighty,
+        columns: Callable[[], int] = lambda: 80,
         attended: bool = False,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -75,15 +50,15 @@ class Console:
         self._live = LiveLine(self._err, columns, wall) if drawn else None
         self._shows_stream = drawn or level == "verbose"
 
-    def __call__(self, entry: Entry, state: RunState) -> None:
+    def __call__(self, entry: events.Entry, state: RunState) -> None:
         """Show what there is to show of an entry."""
         before, self._state = self._state, state
         event = entry.event
         if type(event) in STREAM and not self._shows_stream:
             return
-        if isinstance(event, RunFinished):
+        if isinstance(event, events.RunFinished):
             self._finish(event)
-        elif self._level != "quiet" or isinstance(event, Warned):
+        elif self._level != "quiet" or isinstance(event, events.Warned):
             self._show(entry, before)
         if self._live is not None:
             self._live.note(entry)
@@ -101,21 +76,24 @@ class Console:
 
     def close(self) -> None:
         """Leave the terminal clean."""
-        if self._live is not None:
-            self._live.erase()
-            self._live = None
+        self._end_live_line()
         self._out.close()
         self._err.close()
 
-    def _show(self, entry: Entry, before: RunState) -> None:
+    def _end_live_line(self) -> None:
+        if self._live is not None:
+            self._live.erase()
+            self._live = None
+
+    def _show(self, entry: events.Entry, before: RunState) -> None:
         event = entry.event
-        if isinstance(event, IterationStarted):
+        if isinstance(event, events.IterationStarted):
             notes = f" (with {counted(event.notes, 'note')})" if event.notes else ""
             self._say([*self._gap(), f"Running iteration {event.number}...{notes}"], BOLD)
-        elif isinstance(event, IterationFinished):
+        elif isinstance(event, events.IterationFinished):
             mode = self._state.started.mode if self._state.started is not None else ""
             self._say([*self._gap(), *run_lines.iteration_finished(event, mode)])
-        elif isinstance(event, RunStarted):
+        elif isinstance(event, events.RunStarted):
             self._say(run_lines.started(event, entry.at))
         elif (block := event_lines.lines(entry, before, self._state, self._attended)) is not None:
             self._say(block)
@@ -126,20 +104,21 @@ class Console:
         """Verbose output is long: iterations stand apart."""
         return [""] if self._level == "verbose" else []
 
-    def _block(self, entry: Entry) -> None:
+    def _block(self, entry: events.Entry) -> None:
         event = entry.event
-        if isinstance(event, AgentExited):
+        if isinstance(event, events.AgentExited):
             self._say(run_lines.exited(event))
             return
         block = self._transcript.lines(event)
-        if isinstance(event, Thought):
+        if isinstance(event, events.Thought):
             self._err.say(block, DIM)
         else:
             # The tool's name and the verdict on it stand out; what follows is quoted.
-            title = 1 if isinstance(event, ToolCalled) else 0
-            style = _title_style(event)
-            self._err.say(block[: title + 1], style)
-            self._err.say(block[title + 1 :])
+            title, style = (2, CYAN) if isinstance(event, events.ToolCalled) else (1, "")
+            if isinstance(event, events.ToolAnswered):
+                style = RED if event.is_error else GREEN
+            self._err.say(block[:title], style)
+            self._err.say(block[title:])
         self._err.flush()
 
     def _say(self, block: list[str], style: str = "") -> None:
@@ -153,11 +132,9 @@ class Console:
             self._err.say([line], style or SIGNS.get(line.lstrip()[:1], ""))
         self._err.flush()
 
-    def _finish(self, event: RunFinished) -> None:
+    def _finish(self, event: events.RunFinished) -> None:
         good = ENDINGS[event.reason].good
-        if self._live is not None:
-            self._live.erase()
-            self._live = None
+        self._end_live_line()
         if good and self._level == "quiet":
             return
         figures = log_place(self._state) if self._level == "quiet" else totals(event, self._state)

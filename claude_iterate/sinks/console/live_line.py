@@ -55,7 +55,6 @@ class LiveLine:
         self._output.control(f"\r{text}{rest}")
 
     def _doing(self, state: RunState, now: float) -> str:
-        """What is going on at this moment."""
         if state.wait is not None:
             left = min(state.wait.until - self._wall(), state.waiting.ends - now)
             return f"{WAITS.get(state.wait.why, state.wait.why)}: {_age(left)} left"

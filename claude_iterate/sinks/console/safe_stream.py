@@ -38,17 +38,10 @@ _STAND_INS = str.maketrans(
 )
 
 
-def _harmless() -> dict[int, str]:
-    """Control characters become their pictures; direction marks, which can disguise a text, a question mark."""
-    table = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
-    table[ord("\r")] = ""
-    table[0x7F] = "␡"
-    for code in (*range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)):
-        table[code] = "\ufffd"
-    return table
-
-
-_HARMLESS = _harmless()
+_DISGUISES = (*range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_HARMLESS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
+_HARMLESS |= {ord("\r"): "", 0x7F: "␡", **dict.fromkeys(_DISGUISES, "\ufffd")}
+"""Control characters become their pictures; direction marks, which can disguise a text, a question mark."""
 
 
 def harmless(text: str) -> str:
@@ -85,7 +78,8 @@ class Output:
 
     def say(self, lines: Iterable[str], style: str = "") -> None:
         """Whole lines, in one look."""
-        self._put("".join(f"{self._styled(self.shown(line), style)}\n" for line in lines))
+        before, after = (f"\x1b[{style}m", "\x1b[0m") if style and self.color else ("", "")
+        self._put("".join(f"{before}{self.shown(line)}{after}\n" if line else "\n" for line in lines))
 
     def control(self, text: str) -> None:
         """Text of our own making that may move the cursor; it is seen at once."""
@@ -105,9 +99,6 @@ class Output:
         self.flush()
         if self._dead:
             discard(self._stream)
-
-    def _styled(self, line: str, style: str) -> str:
-        return f"\x1b[{style}m{line}\x1b[0m" if style and line and self.color else line
 
     def _put(self, text: str) -> None:
         if self._dead:

@@ -51,17 +51,16 @@ def iteration_opening(number: int, at: float, notes: int = 0) -> list[str]:
 
 def iteration_closing(event: IterationFinished, at: float) -> list[str]:
     """How the iteration ended, and its figures."""
+    tokens, status = event.tokens, event.status
+    read = tokens.input + tokens.cache_read + tokens.cache_creation
     block = [
         "",
         f"STATUS: {_verdict(event)}",
         f"Completed: {precise_moment(at)}",
         f"Duration: {duration(event.duration)}",
+        f"Cost: {money(event.cost_usd)}",
+        f"Turns: {event.turns}, tools: {event.tools}, tokens: {read:,} in, {tokens.output:,} out",
     ]
-    block.append(f"Cost: {money(event.cost_usd)}")
-    tokens = event.tokens
-    read = tokens.input + tokens.cache_read + tokens.cache_creation
-    block.append(f"Turns: {event.turns}, tools: {event.tools}, tokens: {read:,} in, {tokens.output:,} out")
-    status = event.status
     if status is not None and status.remaining is not None:
         block.append(f"Remaining: {status.remaining}")
     if status is not None and status.worked is not None:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from claude_iterate.core.events import (
-    IterationFinished,
-    RunFinished,
-    RunStarted,
-    StatusChanged,
-    VerificationFinished,
-    WaitEnded,
-    WaitStarted,
-)
+from claude_iterate.core import events
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import counted, precise_moment, shortened
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
@@ -57,12 +49,12 @@ def _quoted(text: str) -> str:
     return shortened(text.strip(), LONGEST_QUOTE, " ...")
 
 
-def _execution_start(event: RunStarted, state: RunState) -> Draft:
+def _execution_start(event: events.RunStarted, state: RunState) -> Draft:
     lines = [_workspace(state), f"Max iterations: {event.max_iterations or 'no limit'}"]
     return Draft("execution_start", "Execution Started", "EXECUTION STARTED", lines, tags=("execution",))
 
 
-def _iteration(event: IterationFinished, state: RunState) -> Draft | None:
+def _iteration(event: events.IterationFinished, state: RunState) -> Draft | None:
     kind = event.outcome.kind
     if kind in RETRIED:  # it is done again under the same number
         return None
@@ -74,14 +66,14 @@ def _iteration(event: IterationFinished, state: RunState) -> Draft | None:
     return Draft("iteration", f"Iteration {event.number}", headline, lines, tags=("iteration",))
 
 
-def _milestone(event: IterationFinished, state: RunState) -> Draft | None:
+def _milestone(event: events.IterationFinished, state: RunState) -> Draft | None:
     if event.number % MILESTONE or event.outcome.kind in RETRIED:
         return None
     lines = [_workspace(state), f"Completed: {event.number} iterations", _remaining(state)]
     return Draft("iteration_milestone", "Milestone Reached", "ITERATION MILESTONE", lines, tags=("milestone",))
 
 
-def _status_update(event: StatusChanged, state: RunState) -> Draft:
+def _status_update(event: events.StatusChanged, state: RunState) -> Draft:
     name, number = state.started.workspace if state.started is not None else "", iteration_number(state)
     title = f"[{name}] Progress Update (Iteration {number})"
     lines = [_quoted(describe(event.status, event.change))]
@@ -89,7 +81,7 @@ def _status_update(event: StatusChanged, state: RunState) -> Draft:
     return Draft("status_update", title, "STATUS UPDATE", lines, priority, ("progress", f"iteration-{number}"))
 
 
-def _verification(event: VerificationFinished, state: RunState) -> Draft:
+def _verification(event: events.VerificationFinished, state: RunState) -> Draft:
     lines = [_workspace(state), f"Claim: {event.claim}"]
     if event.passed:
         return Draft("verification", "Verification Passed", "VERIFICATION PASSED ✅", lines, tags=("verification",))
@@ -97,7 +89,7 @@ def _verification(event: VerificationFinished, state: RunState) -> Draft:
     return Draft("verification", "Verification Failed", "VERIFICATION FAILED ❌", lines, "high", ("verification",))
 
 
-def _limit_wait(event: WaitStarted, state: RunState) -> Draft | None:
+def _limit_wait(event: events.WaitStarted, state: RunState) -> Draft | None:
     if event.why in BRIEF_WAITS:
         return None
     why = f"Reason: {_quoted(event.detail) or event.why}"
@@ -105,18 +97,18 @@ def _limit_wait(event: WaitStarted, state: RunState) -> Draft | None:
     return Draft("limit_wait", "Waiting For A Limit", "WAITING FOR A LIMIT ⏳", lines, tags=("limit",))
 
 
-def _limit_over(event: WaitEnded, state: RunState) -> Draft | None:
+def _limit_over(event: events.WaitEnded, state: RunState) -> Draft | None:
     if event.why in BRIEF_WAITS:
         return None
     lines = [_workspace(state), f"Status: {'The run is paused' if state.paused else 'The run continues'}"]
     return Draft("limit_over", "Wait Over", "THE WAIT IS OVER", lines, tags=("limit",))
 
 
-def _ending(event: RunFinished, state: RunState) -> Draft:
+def _ending(event: events.RunFinished, state: RunState) -> Draft:
     return _ENDINGS.get(event.reason, _error)(event, state)
 
 
-def _completed(event: RunFinished, state: RunState) -> Draft:
+def _completed(event: events.RunFinished, state: RunState) -> Draft:
     left = state.status.remaining if state.status is not None else None
     condition = f"Reported complete, {_remaining(state).lower()}" if left else "All items completed"
     lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Status: {condition}"]
@@ -124,41 +116,41 @@ def _completed(event: RunFinished, state: RunState) -> Draft:
     return Draft("completion", "Task Complete", "TASK COMPLETE ✅", lines, "high", ("completion",))
 
 
-def _stagnated(event: RunFinished, state: RunState) -> Draft:
+def _stagnated(event: events.RunFinished, state: RunState) -> Draft:
     idle = f"{counted(int(event.detail), 'consecutive iteration')} with no work" if event.detail.isdecimal() else ""
     return _unfinished("Stagnation Detected", f"⚠ Stagnation detected: {idle or event.detail}", event, state)
 
 
-def _used_up(event: RunFinished, state: RunState) -> Draft:
+def _used_up(event: events.RunFinished, state: RunState) -> Draft:
     headline = f"⚠ Reached maximum iterations ({event.detail or event.iterations})"
     return _unfinished("Maximum Iterations Reached", headline, event, state)
 
 
-def _unfinished(title: str, headline: str, event: RunFinished, state: RunState) -> Draft:
+def _unfinished(title: str, headline: str, event: events.RunFinished, state: RunState) -> Draft:
     lines = [_workspace(state), f"Total iterations: {event.iterations}"]
     lines += [f"Status: {_quoted(describe(state.status))}"] if state.status is not None else []
     return Draft("completion", title, headline, lines, "high", ("completion",))
 
 
-def _error(event: RunFinished, state: RunState) -> Draft:
+def _error(event: events.RunFinished, state: RunState) -> Draft:
     error = f"Error: {_quoted(event.detail) or ENDINGS[event.reason].meaning}"
     lines = [_workspace(state), f"Iteration: {iteration_number(state)}", f"Reason: {event.reason}", error]
     lines += [event.advice] if event.advice else []
     return Draft("error", "Execution Error", "ERROR ENCOUNTERED ⚠", lines, "urgent", ("error",))
 
 
-def _blocked(event: RunFinished, state: RunState) -> Draft:
+def _blocked(event: events.RunFinished, state: RunState) -> Draft:
     lines = [_workspace(state), f"Iteration: {iteration_number(state)}", f"Needed: {_quoted(event.detail)}"]
     return Draft("blocked", "Agent Blocked", "A PERSON IS NEEDED ✋", lines, "high", ("blocked",))
 
 
-def _stopped(event: RunFinished, state: RunState) -> Draft:
+def _stopped(event: events.RunFinished, state: RunState) -> Draft:
     why = ENDINGS[event.reason].meaning.rstrip(".")
     lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Reason: {why}"]
     return Draft("stopped", "Run Stopped", "RUN STOPPED", lines, tags=("stopped",))
 
 
-_ENDINGS: dict[str, Callable[[RunFinished, RunState], Draft]] = {
+_ENDINGS: dict[str, Callable[[events.RunFinished, RunState], Draft]] = {
     "completed": _completed,
     "stagnation": _stagnated,
     "max_iterations": _used_up,
@@ -168,11 +160,11 @@ _ENDINGS: dict[str, Callable[[RunFinished, RunState], Draft]] = {
     "stopped": _stopped,
 }
 ROWS: dict[type, tuple[Callable[[Any, RunState], Draft | None], ...]] = {
-    RunStarted: (_execution_start,),
-    IterationFinished: (_iteration, _milestone),
-    StatusChanged: (_status_update,),
-    VerificationFinished: (_verification,),
-    WaitStarted: (_limit_wait,),
-    WaitEnded: (_limit_over,),
-    RunFinished: (_ending,),
+    events.RunStarted: (_execution_start,),
+    events.IterationFinished: (_iteration, _milestone),
+    events.StatusChanged: (_status_update,),
+    events.VerificationFinished: (_verification,),
+    events.WaitStarted: (_limit_wait,),
+    events.WaitEnded: (_limit_over,),
+    events.RunFinished: (_ending,),
 }

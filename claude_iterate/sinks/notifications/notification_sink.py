@@ -5,6 +5,7 @@ Whatever the receiver does, it costs the run no time and one warning at most; cl
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Callable, Mapping
@@ -99,12 +100,10 @@ class Notifier:
     def _taken(self, most: int) -> list[Notice]:
         """Take so many out of the queue, without waiting."""
         found: list[Notice] = []
-        try:
+        with contextlib.suppress(queue.Empty):
             while len(found) < most:
                 notice = self._waiting.get_nowait()
                 found += [notice] if notice is not None else []
-        except queue.Empty:
-            pass
         return found
 
     def _start(self) -> None:
@@ -122,7 +121,9 @@ class Notifier:
 
     def _send(self, notice: Notice) -> None:
         # A receiver that failed the last time is asked once, until it is back.
-        answer = self._delivery.send(notice, self._pause, 1 if self._failing else TRIES)
+        answer = self._delivery.send(
+            notice, lambda seconds: not self._over.wait(seconds), 1 if self._failing else TRIES
+        )
         self._failing = not answer.delivered
         if self._failing:
             said = f": {one_line(answer.text)[:200]}" if answer.text else ""
@@ -137,9 +138,6 @@ class Notifier:
             worker = threading.Thread(target=self._send, args=left[-1:], daemon=True, name="last-notification")
             worker.start()
         worker.join(LAST)
-
-    def _pause(self, seconds: float) -> bool:
-        return not self._over.wait(seconds)
 
     def _warn_once(self, text: str) -> None:
         warn, self._warn = self._warn, None

@@ -38,7 +38,11 @@ class Saved(NamedTuple):
 def save(layout: Layout, archive_folder: Path) -> Saved:
     """Pack the workspace into a new archive. On failure there is no archive."""
     moment = datetime.now(UTC)
-    _check_place(layout, archive_folder)
+    if Path(os.path.realpath(archive_folder)).is_relative_to(os.path.realpath(layout.folder)):
+        raise ArchiveProblem(
+            f"The archive folder {archive_folder} lies within the workspace {layout.name!r}.",
+            "Nothing was done. Put archives elsewhere: claude-iterate config paths.archive_dir FOLDER",
+        )
     try:
         archive_folder.mkdir(parents=True, exist_ok=True)
         atomic.remove_abandoned(archive_folder)
@@ -119,15 +123,6 @@ class _Packing:
             return None
         self._packed.add(member.name)
         return member
-
-
-def _check_place(layout: Layout, archive_folder: Path) -> None:
-    inside = Path(os.path.realpath(archive_folder)).is_relative_to(os.path.realpath(layout.folder))
-    if inside:
-        raise ArchiveProblem(
-            f"The archive folder {archive_folder} lies within the workspace {layout.name!r}.",
-            "Nothing was done. Put archives elsewhere: claude-iterate config paths.archive_dir FOLDER",
-        )
 
 
 def _failed(layout: Layout, archive_folder: Path, error: Exception) -> ArchiveProblem:

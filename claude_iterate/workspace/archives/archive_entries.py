@@ -21,8 +21,7 @@ DEEPEST = 200
 """Programs that recurse per folder cannot delete deeper trees."""
 
 MANIFEST = ".archived.json"
-LOCK = ".lock"
-NOT_OF_THE_WORK = frozenset({MANIFEST, LOCK})
+NOT_OF_THE_WORK = frozenset({MANIFEST, ".lock"})
 """At the top of an archive: what describes the archive, or belongs to the old place of the workspace."""
 
 
@@ -46,15 +45,15 @@ class Entry:
         return "/".join(self.path)
 
 
-def parts(name: str) -> tuple[str, ...]:
-    """A name in an archive, in parts; ValueError says what is wrong with it."""
+def parts(archive: str, name: str) -> tuple[str, ...]:
+    """A name in an archive, in parts."""
     if name.startswith("/"):
-        raise ValueError(f"an absolute path: {name}")
+        raise refused(archive, f"an absolute path: {name}")
     found = tuple(part for part in name.split("/") if part not in {"", "."})
     if ".." in found:
-        raise ValueError(f"a path that leads outside: {name}")
+        raise refused(archive, f"a path that leads outside: {name}")
     if "\0" in name or len(found) > DEEPEST:
-        raise ValueError(f"an impossible path: {name[:60]}")
+        raise refused(archive, f"an impossible path: {name[:60]}")
     return found
 
 
@@ -77,7 +76,11 @@ def judged(entries: Iterable[Entry], archive: str, room: int = MOST_BYTES, outsi
     _judge_places(found, archive)
     escaping = [] if outside_links else list(leading_outside(found))
     if escaping:
-        raise _escapes(archive, escaping)
+        link, more = escaping[0], f" and {len(escaping) - 1} more" if len(escaping) > 1 else ""
+        raise ArchiveProblem(
+            f"{archive} is refused: it holds a link that leads outside: {link.name} -> {link.target}{more}.",
+            "Nothing was written. If the archive is your own and the link is meant, add --outside-links",
+        )
     return found
 
 
@@ -123,11 +126,3 @@ def _judge_places(entries: list[Entry], archive: str) -> None:
                 raise refused(archive, f"{entry.name}, which lies below something that is not a folder")
             folders.add(above)
             above = above[:-1]
-
-
-def _escapes(archive: str, links: list[Entry]) -> ArchiveProblem:
-    more = f" and {len(links) - 1} more" if len(links) > 1 else ""
-    return ArchiveProblem(
-        f"{archive} is refused: it holds a link that leads outside: {links[0].name} -> {links[0].target}{more}.",
-        "Nothing was written. If the archive is your own and the link is meant, add --outside-links",
-    )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core import names
-from claude_iterate.errors import ArchiveProblem, UsageProblem
+from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace.archives import archive_readers
 from claude_iterate.workspace.archives.archive_creation import ENDING
 from claude_iterate.workspace.archives.archive_entries import MANIFEST
@@ -104,20 +104,13 @@ def find(folder: Path, name: str) -> Archive:
 
 
 def _looked_at(path: Path) -> Archive:
-    if not path.name.endswith(ENDING):
-        return _folder(path)
     try:
-        with archive_readers.opened(path) as reader:
-            return Archive(path, reader.manifest())
+        if path.name.endswith(ENDING):
+            with archive_readers.opened(path) as reader:
+                return Archive(path, reader.manifest())
+        found = json.loads((path / MANIFEST).read_bytes())
     except ArchiveProblem as problem:
         return Archive(path, {}, problem.message)
-    except OSError as error:
-        return Archive(path, {}, f"{path} cannot be read: {error.strerror}.")
-
-
-def _folder(path: Path) -> Archive:
-    try:
-        found = json.loads((path / MANIFEST).read_bytes())
     except FileNotFoundError:
         # The original wrote it last; without it the copy was cut off.
         return Archive(path, {}, f"{path} is only half an archive: it has no {MANIFEST}.")
@@ -129,11 +122,7 @@ def _folder(path: Path) -> Archive:
 
 
 def _is_archive(entry: os.DirEntry[str]) -> bool:
-    try:
-        checked(entry.name)
-    except UsageProblem:
-        return False
-    return entry.name.endswith(ENDING) or entry.is_dir()
+    return names.acceptable(entry.name.removesuffix(ENDING)) and (entry.name.endswith(ENDING) or entry.is_dir())
 
 
 def _modified(path: Path) -> float:

@@ -16,15 +16,8 @@ from typing import Any, NamedTuple
 
 from claude_iterate.core import names
 from claude_iterate.errors import ArchiveProblem, UsageProblem
-from claude_iterate.workspace.archives import archive_readers
-from claude_iterate.workspace.archives.archive_entries import (
-    MANIFEST,
-    MOST_BYTES,
-    NOT_OF_THE_WORK,
-    Entry,
-    judged,
-    leading_outside,
-)
+from claude_iterate.workspace.archives import archive_entries, archive_readers
+from claude_iterate.workspace.archives.archive_entries import MANIFEST, NOT_OF_THE_WORK, Entry, judged
 from claude_iterate.workspace.archives.archive_list import Archive
 from claude_iterate.workspace.archives.archive_readers import FolderReader, Source
 from claude_iterate.workspace.files import atomic
@@ -53,7 +46,7 @@ def contents(archive: Archive) -> Contents:
             sum(entry.kind in {"file", "same"} for entry in work),
             sum(entry.kind == "link" for entry in work),
             sum(entry.size for entry in work),
-            [entry.name for entry in leading_outside(entries)],
+            [entry.name for entry in archive_entries.leading_outside(entries)],
             archive_readers.document(source, about[0]) if about else {},
         )
 
@@ -87,7 +80,8 @@ def restore(archive: Archive, folder: Path, outside_links: bool = False) -> str:
         with _opened(archive) as source:
             entries = judged(source.entries(), archive.name, _room(folder), outside_links)
             _check_kind(archive, entries)
-            with new_folder(folder, mode=_own_mode(entries)) as made:
+            own = next((entry for entry in entries if not entry.path and entry.kind == "folder"), None)
+            with new_folder(folder, mode=_folder_mode(own) if own is not None else None) as made:
                 wanted = [entry for entry in entries if entry.path and entry.name not in NOT_OF_THE_WORK]
                 _write_files(source, wanted, made)
                 if all(entry.name != ".metadata.json" for entry in wanted):
@@ -113,7 +107,7 @@ def _room(folder: Path) -> int:
     for place in folder.parents:
         with contextlib.suppress(OSError):
             return shutil.disk_usage(place).free
-    return MOST_BYTES
+    return archive_entries.MOST_BYTES
 
 
 def _check_kind(archive: Archive, entries: list[Entry]) -> None:
@@ -146,11 +140,6 @@ def _write_files(source: Source, entries: Iterable[Entry], made: Path) -> None:
 def _folder_mode(entry: Entry) -> int:
     """The permissions as they were, but the owner can always read and delete. No setuid or sticky bits."""
     return entry.mode & 0o777 | 0o700
-
-
-def _own_mode(entries: Iterable[Entry]) -> int | None:
-    """The mode of the workspace's own folder, if the archive holds it."""
-    return next((_folder_mode(entry) for entry in entries if not entry.path and entry.kind == "folder"), None)
 
 
 def _place(made: Path, entry: Entry) -> Path:

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from claude_iterate.errors import WorkspaceProblem, advice
+from claude_iterate.errors import ExpectedError, WorkspaceProblem, advice
 from claude_iterate.workspace.files.foreign import NOT_A_FOLDER, is_folder
 
 
@@ -45,10 +45,19 @@ def reason(error: OSError, folder: Path) -> tuple[str, str]:
     return error.strerror or str(error), advice(error, f" of {folder}")
 
 
-def unwritable_workspace(name: str, folder: Path, error: OSError) -> WorkspaceProblem:
-    """The workspace `name` cannot be written; `folder` is where permissions and free space matter."""
-    why, hint = reason(error, folder)
-    return WorkspaceProblem(f"The workspace {name!r} cannot be written: {why}.", hint)
+@contextlib.contextmanager
+def explained(problem: type[ExpectedError], what: str, folder: Path) -> Iterator[None]:
+    """An OSError becomes a `problem` that says what went wrong with `folder` or a file in it, why, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        why, hint = reason(error, folder)
+        raise problem(f"{what}: {why}.", hint) from None
+
+
+def writing(workspace: str, folder: Path) -> contextlib.AbstractContextManager[None]:
+    """An OSError becomes the WorkspaceProblem that this workspace cannot be written."""
+    return explained(WorkspaceProblem, f"The workspace {workspace!r} cannot be written", folder)
 
 
 def _in_the_way(path: Path) -> Path | None:

@@ -57,7 +57,8 @@ def look(path: Path, most: int = MOST) -> Found:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
             raise _irregular(path)
-        data = _read_up_to(handle, most + 1)
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            data = file.read(most + 1)
     finally:
         os.close(handle)
     seen = Fingerprint(about.st_ino, about.st_mtime_ns, about.st_size, data)
@@ -81,16 +82,3 @@ def make_folder(path: Path) -> None:
 
 def _irregular(path: Path) -> OSError:
     return OSError(errno.EINVAL, "it is not a regular file", str(path))
-
-
-def _read_up_to(handle: int, most: int) -> bytes:
-    """Up to this many bytes; a file that grows while it is read ends there too."""
-    parts: list[bytes] = []
-    left = most
-    while left > 0:
-        part = os.read(handle, min(left, 1 << 16))
-        if not part:
-            break
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)

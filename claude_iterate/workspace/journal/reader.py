@@ -33,18 +33,22 @@ def is_word(line: str) -> bool:
 
 
 def milestones(path: Path) -> Iterator[Entry]:
-    """The entries that a state is folded from, without what Claude said in between: fast, however long the journal."""
-    return read(path, lambda lines: (line for line in lines if not is_word(line)))
+    """The entries that a state is folded from, without what Claude said in between: fast, however long the journal.
+    Where there is no journal, there are none."""
+    return read(path, lambda lines: (line for line in lines if not is_word(line))) if path.is_file() else iter(())
 
 
 def read(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Entry]:
     """The entries of a journal. A line that cannot be read is skipped: a crash may leave one at the end."""
-    for row in documents(path, choose):
-        try:
-            entry = msgspec.convert(row, Entry)
-        except (ValueError, RecursionError):  # msgspec.ValidationError is a ValueError
-            continue
-        yield entry
+    return (entry for row in documents(path, choose) if (entry := as_entry(row)) is not None)
+
+
+def as_entry(document: Any) -> Entry | None:
+    """The entry; None for what is not one, or has an event of a later version."""
+    try:
+        return msgspec.convert(document, Entry)
+    except (ValueError, RecursionError):  # msgspec.ValidationError is a ValueError
+        return None
 
 
 def documents(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Any]:
@@ -84,8 +88,6 @@ class _Place(msgspec.Struct):
 
 def beginning(path: Path) -> RunStarted | None:
     """The first event of the run; None when it cannot be read."""
-    if not path.is_file():
-        return None
     return next((entry.event for entry in milestones(path) if isinstance(entry.event, RunStarted)), None)
 
 

@@ -31,19 +31,14 @@ class Reserve:
         if self._file is not None:
             return ""
         try:
-            file = tempfile.TemporaryFile(dir=self._folder, buffering=0)
-        except OSError as error:
-            return _if_full(error)
-        try:
+            self._file = file = tempfile.TemporaryFile(dir=self._folder, buffering=0)
             # Random bytes, because some file systems compress everything else.
             if file.write(os.urandom(SIZE)) < SIZE:
                 file.write(b"\0")  # a short write does not give the reason; the next one does
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
-            with contextlib.suppress(OSError):
-                file.close()
-            return _if_full(error)
-        self._file = file
+            self.give_back()
+            return (error.strerror or str(error)) if error.errno in _FULL else ""
         return ""
 
     def give_back(self) -> None:
@@ -52,7 +47,3 @@ class Reserve:
         if file is not None:
             with contextlib.suppress(OSError):
                 file.close()
-
-
-def _if_full(error: OSError) -> str:
-    return (error.strerror or str(error)) if error.errno in _FULL else ""

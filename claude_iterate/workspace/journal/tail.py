@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from claude_iterate.core.events import Entry
+from claude_iterate.workspace.journal.reader import as_entry
 
 _AT_ONCE = 4 * 1024 * 1024
 _LATEST = 256 * 1024
@@ -23,7 +24,7 @@ class Tail(NamedTuple):
     @property
     def entries(self) -> list[Entry]:
         """The documents as entries, without events of a later version."""
-        return [entry for entry in map(_entry, self.documents) if entry is not None]
+        return [entry for entry in map(as_entry, self.documents) if entry is not None]
 
 
 def tail(path: Path, cursor: int = 0) -> Tail:
@@ -70,10 +71,3 @@ def _documents(data: bytes) -> list[dict[str, Any]]:
         if isinstance(row, dict):
             found.append(row)
     return found
-
-
-def _entry(document: dict[str, Any]) -> Entry | None:
-    try:
-        return msgspec.convert(document, Entry)
-    except (ValueError, RecursionError):
-        return None

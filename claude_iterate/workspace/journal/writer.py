@@ -12,34 +12,23 @@ from pathlib import Path
 
 import msgspec
 
+from claude_iterate.core import events
 from claude_iterate.core.abridgement import FLOODS, Floods, abridged
-from claude_iterate.core.events import (
-    Entry,
-    ErrandFinished,
-    IterationFinished,
-    IterationStarted,
-    ReviewFinished,
-    RunFinished,
-    RunStarted,
-    VerificationFinished,
-    WaitEnded,
-    WaitStarted,
-)
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.journal.reader import WORDS, is_word
 from claude_iterate.workspace.journal.reserve import SIZE, Reserve
 
 _MILESTONES = frozenset(
     {
-        RunStarted,
-        IterationStarted,
-        IterationFinished,
-        ReviewFinished,
-        VerificationFinished,
-        ErrandFinished,
-        WaitStarted,
-        WaitEnded,
-        RunFinished,
+        events.RunStarted,
+        events.IterationStarted,
+        events.IterationFinished,
+        events.ReviewFinished,
+        events.VerificationFinished,
+        events.ErrandFinished,
+        events.WaitStarted,
+        events.WaitEnded,
+        events.RunFinished,
     }
 )
 _KEPT_IN_MEMORY = 16 * 1024 * 1024
@@ -70,16 +59,13 @@ class JournalWriter:
         self._floods = Floods()
         self._reserve = Reserve(path.parent)
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: events.Entry) -> None:
         """Take an entry; it is on disk after the next `write_out`."""
-        kind = type(entry.event)
-        if kind in FLOODS:
-            for kept in self._floods.thinned(entry):
-                self._take(kept, type(kept.event))
-        else:
-            self._take(entry, kind)
+        for kept in self._floods.thinned(entry) if type(entry.event) in FLOODS else (entry,):
+            self._take(kept)
 
-    def _take(self, entry: Entry, kind: type) -> None:
+    def _take(self, entry: events.Entry) -> None:
+        kind = type(entry.event)
         if len(self._buffer) >= _KEPT_IN_MEMORY and kind.__name__ in WORDS:
             self._left_out += 1
             return
@@ -126,7 +112,7 @@ class JournalWriter:
     def close(self) -> None:
         """Write, flush and close; report what is missing."""
         for kept in self._floods.rest():
-            self._take(kept, type(kept.event))
+            self._take(kept)
         self._write_with_reserve()
         self.sync()
         self._reserve.give_back()

@@ -5,15 +5,15 @@ A new workspace is made beside its place and renamed, so that no command ever se
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic, folders
-from claude_iterate.workspace.files.folders import unwritable_workspace
+from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.metadata import FORMAT
 
@@ -25,11 +25,8 @@ Notes and remaining steps. The agent keeps this file up to date while it works.
 
 def make(layout: Layout, mode: str, settings: Mapping[str, Any], instructions: bytes | None = None) -> None:
     """Make a new workspace, with its instructions if there are any."""
-    try:
-        with folders.new_folder(layout.folder) as made:
-            _fill(Layout(layout.root, made), _document(layout.name, mode, settings), instructions)
-    except OSError as error:
-        raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
+    with writing(layout.name, layout.folder.parent), folders.new_folder(layout.folder) as made:
+        _fill(Layout(layout.root, made), _document(layout.name, mode, settings), instructions)
 
 
 def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
@@ -39,7 +36,8 @@ def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> Non
     except WorkspaceProblem:
         document = {}
         if layout.metadata.exists():
-            _keep_damaged(layout)
+            with writing(layout.name, layout.folder.parent):
+                layout.metadata.replace(layout.folder / ".metadata.json.bak")
     whole = (_document(layout.name, "loop", {}) | document if document else rebuilt(layout)) | {"name": layout.name}
     if document and "format" not in document:
         del whole["format"]  # it stays a file of the original, in which a default value sets nothing
@@ -47,15 +45,20 @@ def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> Non
         whole["mode"] = mode
     own = whole.get("config")
     whole["config"] = _merged(own if isinstance(own, dict) else {}, nested(settings))
-    try:
+    with writing(layout.name, layout.folder.parent):
         _fill(layout, whole, None)
-    except OSError as error:
-        raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
 
 
 def rebuilt(layout: Layout) -> dict[str, Any]:
     """New metadata for a workspace that has none, with what its newest journal knows."""
-    return _document(layout.name, "loop", {}) | _from_journal(layout)
+    from claude_iterate.workspace.journal import reader
+
+    document = _document(layout.name, "loop", {})
+    found = reader.last_run(layout)
+    if found is not None and found[1].started is not None:
+        done = found[1].total_iterations
+        document |= {"mode": found[1].started.mode, "totalIterations": done, "executionIterations": done}
+    return document
 
 
 def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,24 +69,13 @@ def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
         place = document
         for group in groups:
             place = place.setdefault(group, {})
-        place[last] = _written(value)
+        place[last] = formats.plain(value)
     return document
 
 
-def _written(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return list(value) if isinstance(value, tuple) else value
-
-
 def now() -> str:
-    """This moment in the form that metadata uses."""
-    return stamp(datetime.now(UTC))
-
-
-def stamp(moment: datetime) -> str:
-    """ISO 8601 in UTC with a Z, as the original wrote it."""
-    return formats.moment(moment.timestamp())
+    """This moment in the form that metadata uses: ISO 8601 in UTC with a Z, as the original wrote it."""
+    return formats.moment(time.time())
 
 
 def _document(name: str, mode: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,25 +99,6 @@ def _fill(layout: Layout, document: dict[str, Any], instructions: bytes | None) 
     if instructions is not None:
         atomic.write_bytes(layout.instructions, instructions)
     atomic.write_json(layout.metadata, document)
-
-
-def _from_journal(layout: Layout) -> dict[str, Any]:
-    """What the newest journal still knows of a damaged or missing file."""
-    from claude_iterate.workspace.journal import reader
-
-    found = reader.last_run(layout)
-    if found is None or found[1].started is None:
-        return {}
-    done = found[1].total_iterations
-    return {"mode": found[1].started.mode, "totalIterations": done, "executionIterations": done}
-
-
-def _keep_damaged(layout: Layout) -> None:
-    kept = layout.folder / ".metadata.json.bak"
-    try:
-        layout.metadata.replace(kept)
-    except OSError as error:
-        raise unwritable_workspace(layout.name, layout.folder.parent, error) from None
 
 
 def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:

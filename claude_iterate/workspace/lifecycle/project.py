@@ -14,8 +14,8 @@ from claude_iterate.core.settings.layers import Layer, Resolved, resolve
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import folders
-from claude_iterate.workspace.layout import Layout, named_folders, project_root
-from claude_iterate.workspace.lifecycle import creation, summary
+from claude_iterate.workspace.layout import Layout, named_folders
+from claude_iterate.workspace.lifecycle import creation
 from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader
 
@@ -28,11 +28,6 @@ class Project:
     environ: Mapping[str, str]
     flags: Layer | None = None
     """The global flags of the command line; a command's own flags are stronger."""
-
-    @classmethod
-    def find(cls, cwd: Path, environ: Mapping[str, str], flags: Layer | None = None) -> Project:
-        """The project that `cwd` belongs to."""
-        return cls(project_root(cwd), environ, flags)
 
     @cached_property
     def resolved(self) -> Resolved:
@@ -63,11 +58,8 @@ class Project:
 
     def workspaces(self) -> list[str]:
         """The names of all workspaces, sorted. A folder with a name that no command accepts is left out."""
-        try:
+        with folders.explained(WorkspaceProblem, "The workspaces cannot be listed", self.workspaces_folder):
             return named_folders(self.workspaces_folder)
-        except OSError as error:
-            why, hint = folders.reason(error, self.workspaces_folder)
-            raise WorkspaceProblem(f"The workspaces cannot be listed: {why}.", hint) from None
 
     def exists(self, name: str) -> bool:
         """True when there is a workspace of this name, damaged or not."""
@@ -117,10 +109,6 @@ class Project:
         """Effective settings of one workspace, flags on top."""
         layers = settings_reader.layers(self.root, self.environ, metadata.read(layout.metadata))
         return resolve([*layers, *(layer for layer in (self.flags, flags) if layer is not None)])
-
-    def reset(self, layout: Layout) -> list[str]:
-        """Set counters to 0 and remove a stale claim; returns what was done. Refused while running."""
-        return summary.reset(layout)
 
     def _within(self, text: str) -> Path:
         return (self.root / settings_reader.expanded(text, self.environ)).absolute()

@@ -12,7 +12,7 @@ import msgspec
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace import metadata
-from claude_iterate.workspace.files.folders import unwritable_workspace
+from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import creation
@@ -37,12 +37,15 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
     short = summarise(RunSummary, run, state, running)
     if short.purpose in _SETUPS and not running and not short.dry_run:
         count_setup(layout)
-    if short.purpose == "verify":
-        _record_verification(layout, short)
-    if short.purpose != "run":
+    verified = short.purpose == "verify" and short.proven is not None and not short.dry_run
+    if short.purpose != "run" and not verified:
         return
     about = metadata.read(layout.metadata)
-    _update(about, short)
+    if verified:  # the verdict counts, the story of the last run stays
+        about.document["status"] = "completed" if short.proven else "in_progress"
+        _note_proof(about.document, short)
+    else:
+        _update(about, short)
     metadata.write(layout.metadata, about)
 
 
@@ -55,8 +58,7 @@ def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:
     run = about.last_run.get("id")
     if about.last_run.get("state") != "running" or not isinstance(run, str) or run not in layout.run_ids():
         return None
-    path = layout.journal(run)
-    state = fold(reader.milestones(path)) if path.is_file() else RunState()
+    state = fold(reader.milestones(layout.journal(run)))
     if state.started is None:
         return None
     short = summarise(RunSummary, run, state, running=state.finished is None)
@@ -92,16 +94,6 @@ def _kept(short: RunSummary) -> dict[str, Any]:
     document["state"] = "running" if short.state == "running" else "finished"
     document["costUsd"] = round(short.cost_usd, 6)
     return {key: document[key] for key in _KEPT if key != "progress" or short.progress is not None}
-
-
-def _record_verification(layout: Layout, short: RunSummary) -> None:
-    """A verification of its own: the verdict counts, the story of the last run stays."""
-    if short.proven is None or short.dry_run:
-        return
-    about = metadata.read(layout.metadata)
-    about.document["status"] = "completed" if short.proven else "in_progress"
-    _note_proof(about.document, short)
-    metadata.write(layout.metadata, about)
 
 
 def _note_proof(document: dict[str, Any], short: RunSummary) -> None:
@@ -146,11 +138,9 @@ def reset(layout: Layout) -> list[str]:
         if last is not None:
             document[metadata.RESET_AFTER] = last
         done = ["counters set to 0"]
-        try:
+        with writing(layout.name, layout.folder):
             metadata.write(layout.metadata, about)
             if layout.status.exists() or layout.status.is_symlink():
                 layout.status.replace(layout.folder / ".status.json.bak")
                 done.append("the old .status.json is now .status.json.bak")
-        except OSError as error:
-            raise unwritable_workspace(layout.name, layout.folder, error) from None
     return done

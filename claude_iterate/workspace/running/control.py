@@ -40,12 +40,9 @@ class Request(NamedTuple):
 def post(layout: Layout, run: str, verb: str, now: bool = False) -> str:
     """Write a request; returns its name."""
     identity = f"{time.time_ns():020d}-{verb}-{os.urandom(3).hex()}.json"
-    try:
+    with folders.explained(WorkspaceProblem, "The request cannot be written", layout.control):
         foreign.make_folder(layout.control)
         atomic.write_json(layout.control / identity, {"run": run, "verb": verb, "now": now, "pid": os.getpid()})
-    except OSError as error:
-        why, hint = folders.reason(error, layout.control)
-        raise WorkspaceProblem(f"The request cannot be written: {why}.", hint) from None
     return identity
 
 
@@ -80,7 +77,11 @@ class RequestFolder:
         self._run = run
         self._ignored: set[str] = set()
         self._warned = False
-        self._remove_old_answers()
+        for name in self._names():
+            # Answers of earlier runs that no command fetched.
+            if _ANSWER.fullmatch(name):
+                with contextlib.suppress(OSError):
+                    (self._folder / name).unlink()
 
     def take(self, reply: Callable[[Request], str]) -> Iterator[Request | str]:
         """What came since the last call: requests, oldest first, each answered with `reply` just before it is yielded,
@@ -98,7 +99,9 @@ class RequestFolder:
         if foreign.is_folder(self._folder) is False and not self._warned:
             self._warned = True
             warnings.append(f"Requests cannot reach this run: control/ is {foreign.NOT_A_FOLDER}.")
-        yield from _few(warnings)
+        yield from warnings[:_MOST_WARNINGS]
+        if len(warnings) > _MOST_WARNINGS:
+            yield f"Ignored {len(warnings) - _MOST_WARNINGS} more files in control/."
 
     def _names(self) -> list[str]:
         """The names in the folder, sorted; none when it is a link."""
@@ -139,11 +142,10 @@ class RequestFolder:
         with contextlib.suppress(OSError, ValueError, RecursionError):
             if not path.is_file() or path.is_symlink():
                 return "it is not a plain file"
-            with path.open("rb") as file:
-                data = file.read(_LARGEST + 1)
-            if len(data) > _LARGEST:
+            found = foreign.look(path, _LARGEST)
+            if not found.whole:
                 return "it is too large for a request"
-            document = json.loads(data)
+            document = json.loads(found.data)
         if not isinstance(document, dict):
             return "it is not a request"
         if document.get("verb") not in VERBS:
@@ -152,20 +154,6 @@ class RequestFolder:
             return "it was meant for another run"
         return Request(document["verb"], document.get("now") is True)
 
-    def _remove_old_answers(self) -> None:
-        """Remove answers of earlier runs that no command fetched."""
-        for name in self._names():
-            if _ANSWER.fullmatch(name):
-                with contextlib.suppress(OSError):
-                    (self._folder / name).unlink()
-
 
 def _answer_name(identity: str) -> str:
     return f".{identity}.answer"
-
-
-def _few(warnings: list[str]) -> list[str]:
-    """The first warnings, and the number of the others."""
-    if len(warnings) <= _MOST_WARNINGS:
-        return warnings
-    return [*warnings[:_MOST_WARNINGS], f"Ignored {len(warnings) - _MOST_WARNINGS} more files in control/."]

@@ -42,12 +42,9 @@ def add(layout: Layout, text: str) -> str:
     name = f"{time.time_ns():020d}-{os.urandom(3).hex()}.md"
     if problem := trouble(layout):
         raise WorkspaceProblem(f"The note would not be read: {problem}.", f"Move it out of {layout.folder}")
-    try:
+    with folders.explained(WorkspaceProblem, "The note cannot be written", layout.notes):
         foreign.make_folder(layout.notes)
         atomic.write_bytes(layout.notes / name, data + b"\n")
-    except OSError as error:
-        why, hint = folders.reason(error, layout.notes)
-        raise WorkspaceProblem(f"The note cannot be written: {why}.", hint) from None
     return name
 
 
@@ -96,9 +93,8 @@ def _is_note(entry: os.DirEntry[str]) -> bool:
 def _text(path: Path) -> str:
     """The text of the note; one that is larger than `add` allows is cut."""
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+        found = foreign.look(path, LARGEST)
     except OSError:
         return ""
-    cut = "\n[The note was longer than 1 MB and is cut here.]" if len(data) > LARGEST else ""
-    return data[:LARGEST].decode("utf-8", "replace") + cut
+    cut = "" if found.whole else "\n[The note was longer than 1 MB and is cut here.]"
+    return found.data.decode("utf-8", "replace") + cut

@@ -14,7 +14,7 @@ from typing import Any
 from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import locks, processes
-from claude_iterate.workspace.files.folders import unwritable_workspace
+from claude_iterate.workspace.files.folders import writing
 
 _RETRY_FOR = 0.5
 
@@ -37,17 +37,13 @@ class Held:
 @contextlib.contextmanager
 def hold(path: Path, name: str, purpose: str) -> Iterator[Held]:
     """Hold the lock, or raise a WorkspaceProblem that names the holder's pid, host and start."""
-    try:
+    with writing(name, path.parent):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise unwritable_workspace(name, path.parent, error) from None
     try:
         if not _acquired(handle, path):
             raise _busy(path, name)
-        try:
+        with writing(name, path.parent):  # the disk may be full
             held = Held(handle, purpose)
-        except OSError as error:  # the disk is full
-            raise unwritable_workspace(name, path.parent, error) from None
         try:
             yield held
         finally:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from claude_iterate.system.processes import LINUX
+
 
 class StatusWatch:
     """Calls `touched` (from its own thread) whenever the file may have changed, `failed` once if watching fails."""
@@ -39,30 +41,21 @@ class StatusWatch:
             self._failed(str(error) or type(error).__name__)
 
     def _observe(self) -> None:
-        from watchdog.events import (
-            FileClosedEvent,
-            FileCreatedEvent,
-            FileModifiedEvent,
-            FileMovedEvent,
-            FileSystemEvent,
-            FileSystemEventHandler,
-        )
+        from watchdog import events
         from watchdog.observers import Observer
-
-        from claude_iterate.system.processes import LINUX
 
         wanted = str(self._path)
         touched = self._touched
 
-        class Listener(FileSystemEventHandler):
-            def on_any_event(self, event: FileSystemEvent) -> None:
+        class Listener(events.FileSystemEventHandler):
+            def on_any_event(self, event: events.FileSystemEvent) -> None:
                 if wanted in {event.src_path, event.dest_path}:
                     touched()
 
         # On Linux the end of a write is a separate event. Watching only that one avoids an event for every block of
         # the log, which is in the same folder.
-        kinds: list[type[FileSystemEvent]] = [FileCreatedEvent, FileMovedEvent]
-        kinds.append(FileClosedEvent if LINUX else FileModifiedEvent)
+        kinds: list[type[events.FileSystemEvent]] = [events.FileCreatedEvent, events.FileMovedEvent]
+        kinds.append(events.FileClosedEvent if LINUX else events.FileModifiedEvent)
         observer = Observer()
         observer.schedule(Listener(), str(self._path.parent), recursive=False, event_filter=kinds)
         observer.start()

@@ -7,7 +7,7 @@ nothing is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -98,17 +98,15 @@ def _parts(path: Path) -> list[Document]:
     return [settings_reader.read_document(path)] if path.exists() else []
 
 
-def _places(document: Document, key: str) -> list[tuple[Document, str]]:
+def _places(document: Document, key: str, prefix: str = "") -> list[tuple[Document, str]]:
     """Every place of the setting, in any spelling: the table and the name in it."""
-    return list(_find(document, key, ""))
-
-
-def _find(document: Document, key: str, prefix: str) -> Iterator[tuple[Document, str]]:
-    for name, value in list(document.items()):
+    found = []
+    for name, value in document.items():
         if canonical(prefix + name) == key:
-            yield document, name
+            found.append((document, name))
         elif isinstance(value, MutableMapping) and is_group(prefix + name):
-            yield from _find(value, key, f"{prefix}{name}.")
+            found += _places(value, key, f"{prefix}{name}.")
+    return found
 
 
 def _put(document: Document, setting: Setting, value: Any, style: str) -> None:

@@ -19,8 +19,6 @@ from claude_iterate.workspace.layout import PROJECT_FILES
 from claude_iterate.workspace.metadata import Metadata
 
 USER_FILES = ("config.toml", "config.json")
-_TOO_LONG = "a number with thousands of digits"
-"""For these Python raises a plain ValueError."""
 
 
 def layers(root: Path, environ: Mapping[str, str], metadata: Metadata | None = None) -> list[Layer]:
@@ -78,7 +76,13 @@ def expanded(text: str, environ: Mapping[str, str]) -> Path:
 def read_document(path: Path) -> dict[str, Any]:
     """The parsed file, TOML or JSON by its ending."""
     text = read_text(path)
-    return _parsed_json(path, text) if path.suffix == ".json" else _parsed_toml(path, text)
+    language, parse = ("JSON", _parsed_json) if path.suffix == ".json" else ("TOML", _parsed_toml)
+    try:
+        return parse(path, text)
+    except ValueError:  # Python raises a plain one for these
+        raise _invalid(path, 1, language, "a number with thousands of digits") from None
+    except RecursionError:
+        raise _invalid(path, 1, language, "too deeply nested") from None
 
 
 def read_text(path: Path) -> str:
@@ -111,10 +115,6 @@ def _parsed_json(path: Path, text: str) -> dict[str, Any]:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         raise _invalid(path, error.lineno, "JSON", error.msg) from None
-    except ValueError:
-        raise _invalid(path, 1, "JSON", _TOO_LONG) from None
-    except RecursionError:
-        raise _invalid(path, 1, "JSON", "too deeply nested") from None
     if not isinstance(document, dict):
         raise _invalid(path, 1, "JSON", "an object `{...}` is expected")
     return document
@@ -131,10 +131,6 @@ def _parsed_toml(path: Path, text: str) -> dict[str, Any]:
         at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", said)
         line = int(at[1]) if at and at[1] else text.count("\n") + 1
         raise _invalid(path, line, "TOML", said[: at.start()] if at else said) from None
-    except ValueError:
-        raise _invalid(path, 1, "TOML", _TOO_LONG) from None
-    except RecursionError:
-        raise _invalid(path, 1, "TOML", "too deeply nested") from None
 
 
 def _invalid(path: Path, line: int, language: str, said: str) -> SettingsProblem:

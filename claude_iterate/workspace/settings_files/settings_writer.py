@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from claude_iterate.core.formats import plain
 from claude_iterate.core.secrets.patterns import masked
 from claude_iterate.core.settings.declared import Setting, canonical, catalogue
 from claude_iterate.core.settings.kinds import Kind
@@ -56,10 +57,10 @@ def set_value(path: Path, spelled: str, value: Any) -> Any:
     """Set a key to a typed value (tuples become lists); returns the value as stored."""
     setting = setting_named(spelled)
     _check(setting, value)
-    plain = list(value) if isinstance(value, tuple) else value
+    stored = list(value) if isinstance(value, tuple) else value
     with _locked(path):
-        settings_documents.put(path, setting, plain)
-    return plain
+        settings_documents.put(path, setting, stored)
+    return stored
 
 
 def unset(path: Path, spelled: str) -> bool:
@@ -121,7 +122,7 @@ def _locked(path: Path) -> Iterator[None]:
 
     The kernel locks the folder of the file that a link leads to: there is no lock file that a killed command leaves.
     """
-    try:
+    with folders.explained(SettingsProblem, f"{path} cannot be written", path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
         try:
@@ -131,9 +132,6 @@ def _locked(path: Path) -> Iterator[None]:
             yield
         finally:
             os.close(handle)
-    except OSError as error:
-        why, hint = folders.reason(error, path.parent)
-        raise SettingsProblem(f"{path} cannot be written: {why}.", hint) from None
 
 
 def _list_setting(spelled: str) -> Setting:
@@ -150,10 +148,9 @@ def _own_words(path: Path, setting: Setting) -> list[str]:
 
 def _stored(kind: Kind, text: str, accepted: Any) -> Any:
     """What goes into the file: the user's own words where they say more (`1h30m`), else the typed value."""
-    if kind.form == "duration" and not re.fullmatch(r"[\d.]+", text.strip()):
-        return text.strip()
-    if kind.form == "program" and not text.strip().startswith("["):
-        return text.strip()
-    if isinstance(accepted, float) and accepted.is_integer():
-        return int(accepted)
-    return list(accepted) if isinstance(accepted, tuple) else accepted
+    text = text.strip()
+    if kind.form == "duration" and not re.fullmatch(r"[\d.]+", text):
+        return text
+    if kind.form == "program" and not text.startswith("["):
+        return text
+    return plain(accepted)

@@ -46,16 +46,13 @@ def save(layout: Layout, folder: Path, about: About, force: bool = False) -> lis
         )
     found = metadata.read(layout.metadata)
     carried, left_out = without_secrets(settings_reader.workspace_layer(found).values)
-    try:
+    with folders.explained(TemplateProblem, f"The template {folder.name!r} cannot be written", folder.parent):
         document = _document(folder, found.mode, carried, about)
         with folders.new_folder(folder, replace=force) as made:
             atomic.write_bytes(made / template_files.INSTRUCTIONS, layout.instructions.read_bytes())
             atomic.write_json(made / template_files.ABOUT, document)
             if document.get("description"):
                 atomic.write_text(made / "README.md", _readme(document))
-    except OSError as error:
-        why, hint = folders.reason(error, folder.parent)
-        raise TemplateProblem(f"The template {folder.name!r} cannot be written: {why}.", hint) from None
     return left_out
 
 

@@ -16,7 +16,7 @@ from claude_iterate.core import names
 from claude_iterate.core.settings.layers import Layer, layer_from_document
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import TemplateProblem
-from claude_iterate.workspace.files.folders import reason
+from claude_iterate.workspace.files.folders import explained
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.metadata import Metadata, config_table
@@ -141,8 +141,5 @@ def read(folder: Path, scope: str) -> Template:
 
 
 def _names_in(folder: Path) -> list[str]:
-    try:
+    with explained(TemplateProblem, "The templates cannot be listed", folder):
         return named_folders(folder)
-    except OSError as error:
-        why, hint = reason(error, folder)
-        raise TemplateProblem(f"The templates cannot be listed: {why}.", hint) from None
