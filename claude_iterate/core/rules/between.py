@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.vocabulary import ONE_OFF, Kind
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.rules import breaker, waits
 from claude_iterate.core.rules.facts import Facts
@@ -28,7 +28,7 @@ def workspace_is_gone(state: RunState, facts: Facts) -> Verdict | None:
 
 def one_off_call(state: RunState, facts: Facts) -> Verdict | None:
     """`setup`, `edit` and `validate` make one call and are done: **completed**, or **agent_failed** if it failed."""
-    if not facts.only_one_off:
+    if facts.purpose not in ONE_OFF:
         return None
     if state.one_off is None:
         return MakeOneOffCall() if state.stop is None else None
@@ -84,7 +84,9 @@ def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
     **verification_failed**."""
     if state.proof is None or state.proof.passed:
         return None
-    if state.claim.judged < facts.claims_allowed and not facts.only_verify:
+    verification = facts.settings.verification
+    allowed = verification.max_attempts if verification.resume_on_fail else 1
+    if state.claim.judged < allowed and not facts.only_verify:
         return None
     name = state.started.workspace if state.started is not None else "NAME"
     advice = f"See the evidence: claude-iterate show {name}. Then run again: claude-iterate run {name}"

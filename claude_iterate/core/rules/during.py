@@ -86,12 +86,6 @@ def decide_check(state: RunState, facts: Facts) -> Wait | Cut:
 
 
 def _earliest(rules: tuple[Running, ...], state: RunState, facts: Facts) -> Wait | Cut:
-    earliest = float("inf")
-    for rule in rules:
-        limit = rule(state, facts)
-        if limit is not None:
-            at, cut = limit
-            if facts.now >= at:
-                return cut
-            earliest = min(earliest, at)
-    return Wait(earliest)
+    limits = [limit for rule in rules if (limit := rule(state, facts)) is not None]
+    due = next((cut for at, cut in limits if facts.now >= at), None)
+    return due or Wait(min((at for at, _ in limits), default=float("inf")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
+from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.core.settings.declared import LimitSettings, Settings
 
 
@@ -37,11 +37,6 @@ class Facts(NamedTuple):
         return self.purpose == Purpose.VERIFY
 
     @property
-    def only_one_off(self) -> bool:
-        """The run makes one call and no iteration."""
-        return self.purpose in ONE_OFF
-
-    @property
     def review_wanted(self) -> bool:
         """Claude is to look at a claim with fresh context; `verify` always wants that."""
         return self.settings.verification.auto_verify or self.only_verify
@@ -50,9 +45,3 @@ class Facts(NamedTuple):
     def proof_wanted(self) -> bool:
         """A claim counts only when checks or a review bear it out."""
         return self.review_wanted or bool(self.settings.verification.checks)
-
-    @property
-    def claims_allowed(self) -> int:
-        """How many claims may fail before the run gives up."""
-        verification = self.settings.verification
-        return verification.max_attempts if verification.resume_on_fail else 1

@@ -51,10 +51,10 @@ NOTIFY_EVENTS = (
 NOTIFY_FORMATS = ("ntfy", "json", "slack", "discord")
 
 
-def _set(kind: Kind, default: Any, sentence: str, **extra: Any) -> Any:
-    """Declare a setting. `original` lists other names for it; the default `dict` is an empty table."""
+def _set(kind: Kind, default: Any, sentence: str, *original: str) -> Any:
+    """Declare a setting. `original` are other names for it; the default `dict` is an empty table."""
     given: dict[str, Any] = {"default_factory" if default is dict else "default": default}
-    return field(**given, metadata={"kind": kind, "sentence": sentence, **extra})
+    return field(**given, metadata={"kind": kind, "sentence": sentence, "original": original})
 
 
 class Group:
@@ -134,12 +134,8 @@ class NotificationSettings(Group):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NotifySettings(Group):
-    url: str | None = _set(
-        WEB_ADDRESS, None, "Where notifications are posted; empty: nowhere.", original=("notifyUrl",)
-    )
-    events: tuple[str, ...] = _set(
-        each(choice(*NOTIFY_EVENTS)), ("all",), "Which events are posted.", original=("notifyEvents",)
-    )
+    url: str | None = _set(WEB_ADDRESS, None, "Where notifications are posted; empty: nowhere.", "notifyUrl")
+    events: tuple[str, ...] = _set(each(choice(*NOTIFY_EVENTS)), ("all",), "Which events are posted.", "notifyEvents")
     format: str = _set(choice(*NOTIFY_FORMATS), "ntfy", "The form of a notification: what its receiver understands.")
     headers: Mapping[str, str] = _set(HEADERS, dict, "Headers added to every notification, for example a login.")
     secret: str | None = _set(TEXT, None, "Signs every notification, so that the receiver can check its origin.")
@@ -161,32 +157,25 @@ class VerificationSettings(Group):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PathSettings(Group):
-    workspaces_dir: str = _set(TEXT, "claude-iterate/workspaces", "Where workspaces live.", original=("workspacesDir",))
-    templates_dir: str = _set(TEXT, "claude-iterate/templates", "Where templates live.", original=("templatesDir",))
-    archive_dir: str = _set(TEXT, "claude-iterate/archive", "Where archives live.", original=("archiveDir",))
-    global_templates_dir: str | None = _set(
-        TEXT, None, "Where the user's own templates live.", original=("globalTemplatesDir",)
-    )
+    workspaces_dir: str = _set(TEXT, "claude-iterate/workspaces", "Where workspaces live.", "workspacesDir")
+    templates_dir: str = _set(TEXT, "claude-iterate/templates", "Where templates live.", "templatesDir")
+    archive_dir: str = _set(TEXT, "claude-iterate/archive", "Where archives live.", "archiveDir")
+    global_templates_dir: str | None = _set(TEXT, None, "Where the user's own templates live.", "globalTemplatesDir")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Settings(Group):
     max_iterations: int | None = _set(
-        whole(0),
-        None,
-        "Iterations a run may take; 0 = no limit. Unset: loop 50, iterative 20.",
-        original=("defaultMaxIterations",),
+        whole(0), None, "Iterations a run may take; 0 = no limit. Unset: loop 50, iterative 20.", "defaultMaxIterations"
     )
-    delay: float = _set(DURATION, 2.0, "Pause between iterations.", original=("defaultDelay",))
+    delay: float = _set(DURATION, 2.0, "Pause between iterations.", "defaultDelay")
     stagnation_threshold: int = _set(
         whole(0),
         2,
         "Iterative mode: end after this many iterations in a row without work; 0 = never.",
-        original=("defaultStagnationThreshold",),
+        "defaultStagnationThreshold",
     )
-    output: str = _set(
-        choice("quiet", "progress", "verbose"), "progress", "How much `run` shows.", original=("outputLevel",)
-    )
+    output: str = _set(choice("quiet", "progress", "verbose"), "progress", "How much `run` shows.", "outputLevel")
     exit_codes: str = _set(
         choice("simple", "detailed"), "simple", "`detailed` gives every reason for ending a code of its own."
     )
@@ -232,8 +221,7 @@ def _walk(group: Any, prefix: str) -> dict[str, Setting]:
         if isinstance(value, Group):
             found |= _walk(value, key + ".")
         else:
-            meta = item.metadata
-            found[key] = Setting(key, meta["kind"], value, meta["sentence"], meta.get("original", ()))
+            found[key] = Setting(key=key, default=value, **item.metadata)
     return found
 
 

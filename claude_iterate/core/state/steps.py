@@ -43,8 +43,7 @@ def reduce(state: RunState, entry: events.Entry) -> RunState:
     if kind in _UNCHANGING:
         return state
     if state.call is not None:
-        doubt = state.call.rejected is not None or state.call.retrying
-        if not doubt and (kind is events.Thought or (kind is events.Said and not entry.event.error)):  # type: ignore[union-attr]
+        if not state.call.in_doubt and (kind is events.Thought or (kind is events.Said and not entry.event.error)):  # type: ignore[union-attr]
             return state
         call = calls.advance(state.call, entry)
         if call is not state.call:
