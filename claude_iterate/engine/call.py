@@ -13,7 +13,8 @@ from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.agent.processes.recording import Recording
 from claude_iterate.agent.protocol.stream import Translator
-from claude_iterate.core.events import AgentExited, AgentStarted, CutStarted, ErrorPrinted, Event, Outcome
+from claude_iterate.core import events
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.breaker import budget
@@ -24,6 +25,7 @@ from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Orders, Supervisor
 from claude_iterate.engine.time_zones import zone
+from claude_iterate.errors import ExpectedError
 
 _LONGEST_ERROR_LINE = 20_000
 _SUSPENDED = 2.5
@@ -52,9 +54,9 @@ class AgentCall:
             root = self._plan.layout.root
             process = ChildProcess(argv, environment, root, prompt, raw, self._supervisor.post)
             self._last_heard = self._last_look = self._recorder.elapsed()
-            self._recorder.record(AgentStarted(process.pid))
+            self._recorder.record(events.AgentStarted(process.pid))
             code = self._supervisor.attend(process, Orders(self._hear, self._verdict, self._cutting))
-            self._recorder.record(AgentExited(code))
+            self._recorder.record(events.AgentExited(code))
 
     def _command(self, system: str, file: Path | None, session: str | None) -> discovery.Command:
         plan = self._plan
@@ -69,10 +71,10 @@ class AgentCall:
         self._last_heard = self._recorder.elapsed()
         if stream == "stdout":
             translate = self._translator.translate
-            events: list[Event] = [event for line in lines for event in translate(line)]
+            printed: list[events.Event] = [event for line in lines for event in translate(line)]
         else:
-            events = [ErrorPrinted(line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace")) for line in lines]
-        self._recorder.record_printed(events)
+            printed = [events.ErrorPrinted(line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace")) for line in lines]
+        self._recorder.record_printed(printed)
 
     def _verdict(self, now: float) -> Wait | Cut:
         if now - self._last_look > _SUSPENDED:
@@ -84,7 +86,7 @@ class AgentCall:
 
     def _cutting(self, verdict: Cut, now: float) -> None:
         call = self._recorder.state.call
-        self._recorder.record(CutStarted(verdict.cause, busy_with(call, now) if call else "", verdict.after))
+        self._recorder.record(events.CutStarted(verdict.cause, busy_with(call, now) if call else "", verdict.after))
 
 
 def evidence(call: Call | None, *, wrote_report: bool, now: float, patterns: tuple[str, ...]) -> Evidence:
@@ -108,7 +110,7 @@ def evidence(call: Call | None, *, wrote_report: bool, now: float, patterns: tup
     )
 
 
-def outcome_of_call(plan: Plan, recorder: Recorder, *, wrote_report: bool) -> Outcome:
+def outcome_of_call(plan: Plan, recorder: Recorder, *, wrote_report: bool) -> events.Outcome:
     """The class of the call that just ended."""
     call, patterns = recorder.state.call, plan.settings.limits.patterns
     return classify(evidence(call, wrote_report=wrote_report, now=recorder.wall(), patterns=patterns))
@@ -120,3 +122,29 @@ def _raw(path: str) -> contextlib.AbstractContextManager[BinaryIO | None]:
         return Recording(path)
     except OSError:
         return contextlib.nullcontext()
+
+
+def make_one_off_call(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> None:
+    """A call that is not an iteration, such as writing or grading the instructions: from `ErrandStarted` to
+    `ErrandFinished`. The command that asked for it judges the result."""
+    began = recorder.elapsed()
+    failure: events.Outcome | None = None
+    try:
+        texts = plan.texts(0, "")
+        prompt = texts.user.encode("utf-8", "replace")
+        recorder.record(events.ErrandStarted(plan.purpose, len(prompt)))
+        AgentCall(plan, recorder, supervisor).make(texts.system, prompt, plan.purpose)
+    except ExpectedError as problem:
+        failure = events.Outcome(Kind.CONFIG, problem.message, problem.hint)
+    result = recorder.state.result
+    recorder.record(
+        events.ErrandFinished(
+            plan.purpose,
+            # A tool that was denied on the way is not a failure if the result is there: the command looks.
+            failure or outcome_of_call(plan, recorder, wrote_report=True),
+            result.text,
+            recorder.elapsed() - began,
+            result.cost_usd,
+            tokens=result.tokens,
+        )
+    )

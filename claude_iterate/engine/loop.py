@@ -17,11 +17,11 @@ from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verify, Wait
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine.call import make_one_off_call
 from claude_iterate.engine.dispatch import Audience, Dispatcher
 from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
-from claude_iterate.engine.one_off_call import make_one_off_call
 from claude_iterate.engine.plan import Plan, chance
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from operator import add
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 
 class Tokens(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -17,12 +19,7 @@ class Tokens(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def __add__(self, other: Tokens) -> Tokens:
         """Sum over processes."""
-        return Tokens(
-            self.input + other.input,
-            self.output + other.output,
-            self.cache_read + other.cache_read,
-            self.cache_creation + other.cache_creation,
-        )
+        return Tokens(*map(add, astuple(self), astuple(other)))
 
 
 class Denial(msgspec.Struct, frozen=True, omit_defaults=True):

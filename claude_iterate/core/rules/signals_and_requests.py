@@ -14,14 +14,14 @@ Asked = Callable[[RunState, Requested], Event | None]
 def signal_came(state: RunState, name: str) -> StopRequested:
     """Ctrl-C: stop after the iteration under way; at once if there is none, because checks and reviews can be
     repeated. A second Ctrl-C, or any other signal: at once."""
-    return StopRequested(name, now=state.stop is not None or name != "SIGINT" or not _iterating(state))
+    return StopRequested(name, now=state.stop is not None or name != "SIGINT" or not state.iteration)
 
 
 def stop_was_said(state: RunState, request: Requested) -> Event | None:
     """`stop`: after the iteration under way; at once with `--now`, or if there is none."""
     if request.verb != Verb.STOP:
         return None
-    return StopRequested(request.by, now=request.now or not _iterating(state))
+    return StopRequested(request.by, now=request.now or not state.iteration)
 
 
 def wait_is_cut_short(state: RunState, request: Requested) -> Event | None:
@@ -45,7 +45,3 @@ REQUEST_RULES: tuple[Asked, ...] = (stop_was_said, wait_is_cut_short, question_i
 def effect_of(state: RunState, request: Requested) -> Event | None:
     """What a request makes happen beyond its step in the fold: what the first rule that fits says."""
     return next((event for rule in REQUEST_RULES if (event := rule(state, request)) is not None), None)
-
-
-def _iterating(state: RunState) -> bool:
-    return state.call is not None and state.call.number > 0

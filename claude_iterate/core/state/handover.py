@@ -19,7 +19,6 @@ def handed_on(state: RunState) -> Carried:
 
 def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
     """What a run takes over from this one, which was killed. The iteration under way is done again, with its number."""
-    working = state.call is not None and state.call.number > 0
     # A claim that failed has been judged, and a user who says `run` wants another try: the findings go with it.
     failed = state.proof is not None and not state.proof.passed
     claim = state.last_status if state.last_status and state.last_status.complete else None
@@ -34,8 +33,8 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         elapsed=state.elapsed_before + elapsed,
         findings=state.findings,
         # An iteration under way comes after the proof of the claim before it: that one has been judged.
-        last_status=None if working or failed else claim,
-        proof=None if working or failed else state.proof,
+        last_status=None if state.iteration or failed else claim,
+        proof=None if state.iteration or failed else state.proof,
         last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
         windows=dict(state.waiting.windows),
         calls=state.waiting.calls,

@@ -23,7 +23,7 @@ def requested(state: RunState, event: Requested) -> RunState:
             return state._replace(requests=now._replace(paused=False))
         case Verb.GO:
             return state._replace(requests=now._replace(approved=state.iterations + 1))
-        case Verb.SKIP | Verb.REBOOT if state.call is not None and state.call.number:
+        case Verb.SKIP | Verb.REBOOT if state.iteration:
             return state._replace(requests=now._replace(cut=Cause(event.verb)), last_ended=_LONG_AGO)
         case Verb.SKIP | Verb.RETRY if state.call is None and not claim_is_open(state):
             # Between iterations there is nothing to cut; the pause between them is over.
@@ -61,7 +61,7 @@ def answer(verb: Verb, state: RunState, now: bool = False, attended: bool = Fals
         return "The next iteration begins when the question at its terminal is answered."
     match verb:
         case Verb.STOP:
-            return "It stops after this iteration." if _iteration(state) and not now else "It stops now."
+            return "It stops after this iteration." if state.iteration and not now else "It stops now."
         case Verb.PAUSE:
             return _pause(state)
         case Verb.RESUME:
@@ -78,14 +78,9 @@ def answer(verb: Verb, state: RunState, now: bool = False, attended: bool = Fals
             assert_never(verb)
 
 
-def _iteration(state: RunState) -> int:
-    """The number of the iteration under way; 0 when there is none."""
-    return state.call.number if state.call is not None else 0
-
-
 def _verifying(state: RunState) -> bool:
     """A review is under way, or a check, which is not a call of Claude."""
-    return not _iteration(state) and state.wait is None and (state.call is not None or claim_is_open(state))
+    return not state.iteration and state.wait is None and (state.call is not None or claim_is_open(state))
 
 
 def _between(state: RunState) -> bool:
@@ -117,7 +112,7 @@ def _resume(state: RunState) -> str:
 
 def _skip(state: RunState) -> str:
     held = " The run stays paused." if state.paused else ""
-    if number := _iteration(state):
+    if number := state.iteration:
         return f"Iteration {number} is ended now.{held}"
     if _verifying(state):
         return _NOTHING_TO_SKIP
@@ -127,7 +122,7 @@ def _skip(state: RunState) -> str:
 
 
 def _reboot(state: RunState) -> str:
-    if number := _iteration(state):
+    if number := state.iteration:
         return f"Iteration {number} is ended now and done again with fresh context."
     return "The next iteration begins with fresh context."
 

@@ -115,6 +115,11 @@ class RunState(NamedTuple):
         return self.requests.stop
 
     @property
+    def iteration(self) -> int:
+        """The number of the iteration under way; 0 when there is none."""
+        return self.call.number if self.call is not None else 0
+
+    @property
     def result(self) -> events.ResultReported:
         """What Claude said at the end of the call under way; an empty one as long as it has not."""
         return self.call.result if self.call and self.call.result else events.ResultReported()
@@ -137,7 +142,7 @@ class RunState(NamedTuple):
     @property
     def total_iterations(self) -> int:
         """Over all runs of the workspace; one that is under way counts."""
-        return self.carried.iterations + self.iterations + (1 if self.call and self.call.number else 0)
+        return self.carried.iterations + self.iterations + (1 if self.iteration else 0)
 
     @property
     def reason(self) -> Reason | None:
