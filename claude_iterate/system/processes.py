@@ -79,10 +79,10 @@ def children() -> set[int] | None:
 
 
 def with_environment(variable: str, value: str) -> Iterator[int]:
-    """Processes that started with `variable=value` in their environment, ourselves excluded."""
+    """Living processes that started with `variable=value` in their environment, ourselves excluded."""
     marker = f"{variable}={value}".encode()
     for pid, environment in _environments():
-        if pid != os.getpid() and marker in environment:
+        if pid != os.getpid() and marker in environment and is_alive(pid):
             yield pid
 
 

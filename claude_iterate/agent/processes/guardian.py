@@ -103,7 +103,7 @@ def end_run(run: str, known: Sequence[str] = ()) -> None:
 
 def _living(run: str, remembered: Iterable[tuple[str, ...]]) -> set[int]:
     """Living processes of the run: with its id, remembered (unless the pid is another process now), or below these."""
-    found = {pid for pid in processes.with_environment(RUN_VARIABLE, run) if processes.is_alive(pid)}
+    found = set(processes.with_environment(RUN_VARIABLE, run))
     for pid, identity in remembered:
         if pid.isdigit() and processes.is_alive(int(pid)) and processes.start_identity(int(pid)) == identity:
             found.add(int(pid))

@@ -21,7 +21,7 @@ _SURVIVORS: set[int] = set()
 
 def leftovers(run: str) -> list[int]:
     """Living processes with this run's id in their environment."""
-    return [pid for pid in processes.with_environment(RUN_VARIABLE, run) if processes.is_alive(pid)]
+    return list(processes.with_environment(RUN_VARIABLE, run))
 
 
 def adopted(known: Iterable[int]) -> set[int] | None:

@@ -47,12 +47,11 @@ class LineFramer:
 
     def _release(self, last: bytes) -> bytes:
         """The line that was held, completed by `last`."""
-        if self._size + len(last) > self._longest and not self._skipping:
-            line = b"".join([*self._parts, last])[: self._kept]
-        elif self._skipping:
+        if self._skipping:
             line = self._parts[0]
         else:
             line = b"".join([*self._parts, last]) if self._parts else last
+            line = line if len(line) <= self._longest else line[: self._kept]
         self._parts = []
         self._size = 0
         self._skipping = False

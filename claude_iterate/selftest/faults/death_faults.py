@@ -22,7 +22,7 @@ FAULTS = {
             expectations.numbers(1, 2, 3),
             expectations.costs(0.03),
             expectations.called(4),
-            expectations.process_is_gone("left"),
+            expectations.process_is_gone,
         ),
     ),
     "killed-with-a-mess": Fault(
@@ -38,7 +38,7 @@ FAULTS = {
         _LEFTOVERS,
         ([{"ignore": ["SIGINT", "SIGTERM"]}, INIT, *_AT_WORK, HANG], done()),
         intervention=interventions.killed("Said"),
-        checks=(expectations.process_is_gone("left"),),
+        checks=(expectations.process_is_gone,),
     ),
     "killed-while-waiting": Fault(
         "kill -9 while the run waits for a limit, then `run` again",
@@ -123,7 +123,7 @@ FAULTS = {
         _LEFTOVERS,
         ([INIT, *_AT_WORK, HANG], done()),
         intervention=interventions.killed("Said", guardian=True),
-        checks=(expectations.process_is_gone("left"),),
+        checks=(expectations.process_is_gone,),
         impossible=interventions.cannot_list_children,
     ),
 }

@@ -29,7 +29,7 @@ def _cut(what: str, reason: str, code: int, *signals: Signals) -> Fault:
         ([INIT, said("a last word"), LEFT, READY, HANG],),
         Expected(reason, code, ("interrupted",)),
         intervention=interventions.signalled(*signals),
-        checks=(expectations.process_is_gone("left"), expectations.logs("a last word", "Reason: ")),
+        checks=(expectations.process_is_gone, expectations.logs("a last word", "Reason: ")),
     )
 
 

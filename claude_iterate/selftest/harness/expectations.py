@@ -152,11 +152,10 @@ def _too_large(what: str, size: int, most: int) -> str:
     return "" if size < most else f"{what}: {size} bytes, more than {most}"
 
 
-def process_is_gone(file: str) -> Check:
-    """The process whose id is in this file of the workspace is not alive."""
-    return lambda project, _done: (
-        f"the process in {file} is alive" if processes.is_alive(int((project.workspace / file).read_text())) else ""
-    )
+def process_is_gone(project: FaultProject, _done: Done) -> str:
+    """The process whose id is in the file `left` of the workspace is not alive."""
+    alive = processes.is_alive(int((project.workspace / "left").read_text()))
+    return "the process in left is alive" if alive else ""
 
 
 def no_run_is_left(project: FaultProject, _done: Done) -> str:

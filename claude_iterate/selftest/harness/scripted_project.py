@@ -194,8 +194,7 @@ class ScriptedProject:
     def processes(self) -> list[int]:
         """Every living process of this project except the commands that were started here."""
         ours = {process.pid for process in self.started if process.poll() is None}
-        found = set(processes.with_environment(_MARK, str(self.state))) - ours
-        return [pid for pid in found if processes.is_alive(pid)]
+        return [pid for pid in processes.with_environment(_MARK, str(self.state)) if pid not in ours]
 
     def gone(self) -> None:
         """Every process ends within 10 seconds."""
