@@ -8,8 +8,8 @@ from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.options import dry_run_option, json_option, layer_from_options, name_argument, output_level
 from claude_iterate.core.reports import validation
-from claude_iterate.workspace.files import atomic, versions
-from claude_iterate.workspace.files.versions import Snapshot
+from claude_iterate.workspace.files import atomic, foreign
+from claude_iterate.workspace.files.foreign import Snapshot
 from claude_iterate.workspace.layout import Layout
 
 _REPORT = "validation-report.md"
@@ -39,7 +39,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
 
     layout = invocation.project.layout(name)
     path = layout.folder / _REPORT
-    before = versions.look(path)
+    before = foreign.snapshot(path)
     options = Options(
         flags=layer_from_options({"output": output_level(verbose, quiet)}),
         dry_run=dry_run,
@@ -67,7 +67,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
 def _judged(layout: Layout, before: Snapshot, said: str) -> tuple[str | None, validation.Validation]:
     """The report of this call and its verdict. Claude's answer may stand in for a file that it did not write."""
     path = layout.folder / _REPORT
-    after = versions.look(path)
+    after = foreign.snapshot(path)
     if after.data is not None and after.is_newer_than(before):
         report = after.data.decode("utf-8", "replace")
     elif validation.holds_verdict(said):

@@ -105,11 +105,8 @@ class RequestFolder:
 
     def _names(self) -> list[str]:
         """The names in the folder, sorted; none when it is a link."""
-        if not foreign.is_folder(self._folder):
-            return []
         try:
-            with os.scandir(self._folder) as entries:
-                return sorted(entry.name for entry in entries)
+            return sorted(os.listdir(self._folder)) if foreign.is_folder(self._folder) else []  # noqa: PTH208
         except OSError:
             return []
 
