@@ -30,7 +30,7 @@ from claude_iterate.engine.supervision import Orphans, Supervisor
 from claude_iterate.engine.verification import Proof
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
-from claude_iterate.workspace.running.status_watch import StatusWatch
+from claude_iterate.workspace.running.status_file import StatusWatch
 
 _ANSWER = 0.1
 """While a question is open, the answer is looked for this often, and everything else goes on as ever."""

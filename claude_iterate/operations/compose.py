@@ -19,8 +19,8 @@ from claude_iterate.operations.launch import launch
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import text_source
 from claude_iterate.operations.user import User
-from claude_iterate.workspace.files import atomic, versions
-from claude_iterate.workspace.files.versions import Snapshot
+from claude_iterate.workspace.files import atomic, foreign
+from claude_iterate.workspace.files.foreign import Snapshot
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
@@ -63,7 +63,7 @@ def compose(project: Project, layout: Layout, options: Options, goal: str | None
         else:
             done = launch(project, layout, dataclasses.replace(options, prompt_values={"goal": goal}), user)
             code, said = done.exit_code, done.said
-        after = versions.look(layout.instructions)
+        after = foreign.snapshot(layout.instructions)
     return Composed(code, before, after, said)
 
 
@@ -116,17 +116,17 @@ def _backup(layout: Layout, dry_run: bool) -> Iterator[Snapshot]:
     When nothing changed, the older backup is restored. A dry run, or a call that leaves no usable text, changes
     nothing.
     """
-    before = versions.look(layout.instructions)
+    before = foreign.snapshot(layout.instructions)
     backup = layout.folder / "INSTRUCTIONS.md.bak"
     if before.data is None:
         yield before
         return
-    older = versions.look(backup).data
+    older = foreign.snapshot(backup).data
     atomic.write_bytes(backup, before.data)
     try:
         yield before
     finally:
-        after = versions.look(layout.instructions).data
+        after = foreign.snapshot(layout.instructions).data
         if after != before.data and (dry_run or after is None or not _is_usable(after)):
             atomic.write_bytes(layout.instructions, before.data)
             after = before.data

@@ -19,27 +19,22 @@ def tree_of(root: Path, without: Path, scratch: Path) -> str:
     objects = _ask(root, "rev-parse", "--git-path", "objects")
     if not objects:
         return ""
+    elsewhere = {
+        "GIT_INDEX_FILE": f"{scratch}/index",
+        "GIT_OBJECT_DIRECTORY": f"{scratch}/objects",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": _known_objects(root / objects),
+    }
+    left_out = f":(exclude,top,literal){without.relative_to(root)}" if without.is_relative_to(root) else "."
     try:
         (scratch / "objects").mkdir(parents=True, exist_ok=True)
-        return _written_tree(root, without, scratch, root / objects)
+        _ask(root, "read-tree", "HEAD", **elsewhere)
+        # These objects are not kept, so compressing them would be a waste of time.
+        added = _ask(root, "-c", "core.looseCompression=0", "add", "--all", ".", left_out, **elsewhere)
+        return (_ask(root, "write-tree", **elsewhere) or "") if added is not None else ""
     except OSError:
         return ""
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _written_tree(root: Path, without: Path, scratch: Path, objects: Path) -> str:
-    elsewhere = {
-        "GIT_INDEX_FILE": f"{scratch}/index",
-        "GIT_OBJECT_DIRECTORY": f"{scratch}/objects",
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": _known_objects(objects),
-    }
-    _ask(root, "read-tree", "HEAD", **elsewhere)
-    left_out = f":(exclude,top,literal){without.relative_to(root)}" if without.is_relative_to(root) else "."
-    # These objects are not kept, so compressing them would be a waste of time.
-    if _ask(root, "-c", "core.looseCompression=0", "add", "--all", ".", left_out, **elsewhere) is None:
-        return ""
-    return _ask(root, "write-tree", **elsewhere) or ""
 
 
 def _known_objects(repository: Path) -> str:

@@ -48,13 +48,11 @@ def ending(finished: RunFinished, state: RunState) -> list[str]:
 
 def totals(finished: RunFinished, state: RunState) -> list[str]:
     """The figures of the run and where its log is."""
-    iterations = (
-        f"Iterations: {finished.iterations} · " if state.started is None or state.started.purpose == "run" else ""
-    )
-    figures = f"{iterations}Time: {duration(finished.duration)}"
+    counts = state.started is None or state.started.purpose == "run"
+    iterations = f"Iterations: {finished.iterations} · " if counts else ""
     dry_run = state.started is not None and state.started.dry_run
     cost = "nothing (dry run)" if dry_run else money(finished.cost_usd)
-    return [f"{figures} · Cost: {cost}", *log_place(state)]
+    return [f"{iterations}Time: {duration(finished.duration)} · Cost: {cost}", *log_place(state)]
 
 
 def log_place(state: RunState) -> list[str]:
@@ -67,7 +65,6 @@ def _name(state: RunState) -> str:
 
 
 def _report(summary: str, state: RunState) -> list[str]:
-    """The last report of Claude."""
     status = state.status
     summary = summary or (status.summary if status is not None and status.summary else "")
     block = [f"  {one_line(summary)}"] if summary else []

@@ -20,9 +20,6 @@ from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.run_summary import Progress, TokenCounts, counts, progress
 
-UNFINISHED = Kind.UNFINISHED
-"""The outcome of a call that has none yet, or never will."""
-
 
 class Row(msgspec.Struct, frozen=True, rename="camel"):
     """One call of Claude for an iteration."""
@@ -43,7 +40,8 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     progress: Progress | None = None
     worked: bool | None = None
     complete: bool | None = None
-    outcome: str = UNFINISHED
+    outcome: str = Kind.UNFINISHED
+    """unfinished: the call has none yet, or never will."""
     message: str = ""
     done_again: bool = False
     """The iteration is done again, so this row does not count as one."""
@@ -126,7 +124,7 @@ def total(runs: Iterable[RunHistory]) -> Total:
     """What they took together."""
     runs = list(runs)
     rows = [row for told in runs for row in told.iterations]
-    counted = [row for row in rows if not row.done_again and row.outcome != UNFINISHED]
+    counted = [row for row in rows if not row.done_again and row.outcome != Kind.UNFINISHED]
     other = sum(told.other_cost_usd for told in runs)
     return Total(
         iterations=len(counted),

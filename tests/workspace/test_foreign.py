@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace.files import foreign, versions
+from claude_iterate.workspace.files import foreign
 
 
 def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_snapshot_neither_hangs_nor_swells(tmp_path: Path) -> None:
     with (tmp_path / "large").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(WorkspaceProblem, match="not a regular file"):
-        versions.look(tmp_path / "pipe")
+        foreign.snapshot(tmp_path / "pipe")
     with pytest.raises(WorkspaceProblem, match="larger than"):
-        versions.look(tmp_path / "large")
-    assert versions.look(tmp_path / "none").data is None
+        foreign.snapshot(tmp_path / "large")
+    assert foreign.snapshot(tmp_path / "none").data is None

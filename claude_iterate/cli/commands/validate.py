@@ -7,8 +7,8 @@ from pathlib import Path
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.reports import validation
-from claude_iterate.workspace.files import atomic, versions
-from claude_iterate.workspace.files.versions import Snapshot
+from claude_iterate.workspace.files import atomic, foreign
+from claude_iterate.workspace.files.foreign import Snapshot
 
 _MEANING = {
     validation.READY: "Claude can work from these instructions.",
@@ -33,7 +33,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
 
     layout = invocation.project.layout(name)
     path = layout.folder / "validation-report.md"
-    before = versions.look(path)
+    before = foreign.snapshot(path)
     asked = Options(
         flags=options.layer_from_options({"output": options.output_level(verbose, quiet)}),
         dry_run=dry_run,
@@ -58,7 +58,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
 
 def _judged(path: Path, before: Snapshot, said: str) -> tuple[str | None, validation.Validation]:
     """The report of this call and its verdict. Claude's answer may stand in for a file that it did not write."""
-    after = versions.look(path)
+    after = foreign.snapshot(path)
     if after.data is not None and after.is_newer_than(before):
         report = after.data.decode("utf-8", "replace")
     elif validation.holds_verdict(said):

@@ -87,22 +87,19 @@ class Console:
 
     def _show(self, entry: events.Entry, before: RunState) -> None:
         event = entry.event
+        gap = [""] if self._level == "verbose" else []  # verbose output is long: iterations stand apart
         if isinstance(event, events.IterationStarted):
             notes = f" (with {counted(event.notes, 'note')})" if event.notes else ""
-            self._say([*self._gap(), f"Running iteration {event.number}...{notes}"], BOLD)
+            self._say([*gap, f"Running iteration {event.number}...{notes}"], BOLD)
         elif isinstance(event, events.IterationFinished):
             mode = self._state.started.mode if self._state.started is not None else ""
-            self._say([*self._gap(), *run_lines.iteration_finished(event, mode)])
+            self._say([*gap, *run_lines.iteration_finished(event, mode)])
         elif isinstance(event, events.RunStarted):
             self._say(run_lines.started(event, entry.at))
         elif (block := event_lines.lines(entry, before, self._state, self._attended)) is not None:
             self._say(block)
         elif self._level == "verbose":
             self._block(entry)
-
-    def _gap(self) -> list[str]:
-        """Verbose output is long: iterations stand apart."""
-        return [""] if self._level == "verbose" else []
 
     def _block(self, entry: events.Entry) -> None:
         event = entry.event

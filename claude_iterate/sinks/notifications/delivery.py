@@ -62,9 +62,8 @@ class Delivery:
         """Post the notice. `pause` waits before another try; when it says False, there is none."""
         for number in range(1, tries + 1):
             answer = self._try(notice)
-            if answer.retry_in is None or number == tries:
-                break
-            if not pause(max(answer.retry_in, FIRST_PAUSE * 2 ** (number - 1))):
+            again = answer.retry_in if number < tries else None
+            if again is None or not pause(max(again, FIRST_PAUSE * 2 ** (number - 1))):
                 break
         return answer
 

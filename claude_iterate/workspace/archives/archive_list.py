@@ -51,12 +51,9 @@ class Archive:
     @property
     def size(self) -> int | None:
         """Bytes on the disk of a compressed one; a folder would have to be walked."""
-        if self.is_folder:
-            return None
-        try:
-            return self.path.stat().st_size
-        except OSError:
-            return None
+        with contextlib.suppress(OSError):
+            return None if self.is_folder else self.path.stat().st_size
+        return None
 
     @property
     def moment(self) -> datetime:
@@ -126,7 +123,6 @@ def _is_archive(entry: os.DirEntry[str]) -> bool:
 
 
 def _modified(path: Path) -> float:
-    try:
+    with contextlib.suppress(OSError):
         return path.lstat().st_mtime
-    except OSError:
-        return 0.0
+    return 0.0

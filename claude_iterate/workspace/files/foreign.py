@@ -12,6 +12,8 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
+from claude_iterate.errors import WorkspaceProblem
+
 MOST = 1 << 20
 """More than any report, list or status needs."""
 NOT_A_FOLDER = "a link or a file, not a folder"
@@ -33,6 +35,17 @@ class Found(NamedTuple):
     data: bytes
     whole: bool
     fingerprint: Fingerprint
+
+
+class Snapshot(NamedTuple):
+    """The content, None when there is no file, and the fingerprint, which shows a rewrite with the same text too."""
+
+    data: bytes | None
+    fingerprint: Fingerprint | None = None
+
+    def is_newer_than(self, before: Snapshot) -> bool:
+        """True when the file is there and was written since."""
+        return self.data is not None and self.fingerprint != before.fingerprint
 
 
 def read(path: Path, most: int = MOST) -> bytes | None:
@@ -63,6 +76,22 @@ def look(path: Path, most: int = MOST) -> Found:
         os.close(handle)
     seen = Fingerprint(about.st_ino, about.st_mtime_ns, about.st_size, data)
     return Found(data[:most], len(data) <= most, seen)
+
+
+def snapshot(path: Path) -> Snapshot:
+    """The file now, to see afterwards whether it was written since: an old file proves nothing. One that is there and
+    cannot be read, or that is far too large, is a WorkspaceProblem."""
+    try:
+        found = look(path)
+    except FileNotFoundError:
+        return Snapshot(None)
+    except OSError as error:
+        raise WorkspaceProblem(
+            f"{path} cannot be read: {error.strerror}.", "Move it away, or check its permissions."
+        ) from None
+    if not found.whole:
+        raise WorkspaceProblem(f"{path} is larger than {MOST >> 20} MiB.", "Move it away, or shorten it.")
+    return Snapshot(found.data, found.fingerprint)
 
 
 def is_folder(path: Path) -> bool | None:

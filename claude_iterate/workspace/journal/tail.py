@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,10 +65,6 @@ def latest(path: Path, size: int = _LATEST) -> list[Entry]:
 def _documents(data: bytes) -> list[dict[str, Any]]:
     found = []
     for line in data.split(b"\n"):
-        try:
-            row = msgspec.json.decode(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(row, dict):
-            found.append(row)
+        with contextlib.suppress(ValueError, RecursionError):
+            found.append(msgspec.json.decode(line, type=dict[str, Any]))
     return found

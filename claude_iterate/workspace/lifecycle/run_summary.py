@@ -122,7 +122,7 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         advice=finished.advice if finished else "",
         last_error=f"{failed.kind}: {failed.message}" if failed and failed.message else "",
         paused=state.paused and not finished,
-        waiting=_waiting(state),
+        waiting=Waiting(state.wait.why, formats.moment(state.wait.until)) if state.wait and not finished else None,
         progress=progress(state.status),
         claims=state.claim.judged,
         proven=state.proof.passed if state.proof is not None else None,
@@ -156,12 +156,6 @@ def _activity(state: RunState) -> str:
     if state.paused:
         return "paused"
     return "between" if state.iterations else "starting"
-
-
-def _waiting(state: RunState) -> Waiting | None:
-    if state.wait is None or state.finished is not None:
-        return None
-    return Waiting(state.wait.why, formats.moment(state.wait.until))
 
 
 def _moment(at: float) -> str | None:

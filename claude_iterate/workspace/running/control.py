@@ -91,7 +91,11 @@ class RequestFolder:
             # A name that begins with a dot is an unfinished request, or an answer.
             if name in self._ignored or name.startswith("."):
                 continue
-            found = self._accept(self._folder / name, reply) if _REQUEST.fullmatch(name) else self._ignore(name)
+            if _REQUEST.fullmatch(name):
+                found = self._accept(self._folder / name, reply)
+            else:
+                self._ignored.add(name)  # reported once
+                found = "it is not a request, and stays where it is"
             if isinstance(found, Request):
                 yield found
             else:
@@ -105,18 +109,10 @@ class RequestFolder:
 
     def _names(self) -> list[str]:
         """The names in the folder, sorted; none when it is a link."""
-        if not foreign.is_folder(self._folder):
-            return []
         try:
-            with os.scandir(self._folder) as entries:
-                return sorted(entry.name for entry in entries)
+            return sorted(os.listdir(self._folder)) if foreign.is_folder(self._folder) else []  # noqa: PTH208
         except OSError:
             return []
-
-    def _ignore(self, name: str) -> str:
-        """A file that is not ours stays, and is reported once."""
-        self._ignored.add(name)
-        return "it is not a request, and stays where it is"
 
     def _accept(self, path: Path, reply: Callable[[Request], str]) -> Request | str:
         """The request, answered and removed; or why it is not one."""

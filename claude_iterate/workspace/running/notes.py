@@ -61,7 +61,8 @@ def pending(layout: Layout) -> list[Note]:
     if trouble(layout):
         return []
     try:
-        names = sorted(entry.name for entry in os.scandir(layout.notes) if _is_note(entry))
+        plain = (entry.name for entry in os.scandir(layout.notes) if entry.is_file(follow_symlinks=False))
+        names = sorted(name for name in plain if name.endswith(".md") and not name.startswith("."))
     except OSError:
         return []
     found: list[Note] = []
@@ -84,10 +85,6 @@ def delivered(layout: Layout, names: Iterable[str]) -> None:
             foreign.make_folder(layout.notes)
             foreign.make_folder(layout.notes / _DELIVERED)
             (layout.notes / name).rename(layout.notes / _DELIVERED / name)
-
-
-def _is_note(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith(".md") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
 
 
 def _text(path: Path) -> str:

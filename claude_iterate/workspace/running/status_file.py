@@ -1,15 +1,20 @@
-"""Reads `.status.json`, with a fingerprint by which the caller sees whether Claude wrote it in this iteration.
+"""Reads `.status.json`, with a fingerprint by which the caller sees whether Claude wrote it in this iteration, and
+notices when it may have changed.
 
-Only the fingerprint counts for that, never what the report says of itself.
+Only the fingerprint counts for that, never what the report says of itself. The folder is watched, not the file: a file
+that does not exist yet, or is replaced, cannot be watched.
 """
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from claude_iterate.core.reports import status
 from claude_iterate.core.reports.status import LARGEST, Reading
+from claude_iterate.system.processes import LINUX
 from claude_iterate.workspace.files import foreign
 
 
@@ -30,3 +35,55 @@ def look(path: Path) -> Seen:
     except OSError as error:
         return Seen(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
     return Seen(status.parse(found.data), found.fingerprint)
+
+
+class StatusWatch:
+    """Calls `touched` (from its own thread) whenever the file may have changed, `failed` once if watching fails."""
+
+    def __init__(self, path: Path, touched: Callable[[], None], failed: Callable[[str], None]) -> None:
+        self._path = path
+        self._touched = touched
+        self._failed = failed
+        self._observer: Any = None
+        self._closed = threading.Event()
+        # Importing watchdog takes longer than starting Claude; the first iteration must not wait for it.
+        self._thread = threading.Thread(target=self._start, daemon=True, name="status-watch")
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._closed.set()
+        self._thread.join(timeout=5)
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join(timeout=2)
+
+    def _start(self) -> None:
+        try:
+            self._observe()
+        except Exception as error:  # noqa: BLE001 - entry of a thread: watchdog's backends raise what they like
+            self._failed(str(error) or type(error).__name__)
+
+    def _observe(self) -> None:
+        from watchdog import events
+        from watchdog.observers import Observer
+
+        wanted = str(self._path)
+        touched = self._touched
+
+        class Listener(events.FileSystemEventHandler):
+            def on_any_event(self, event: events.FileSystemEvent) -> None:
+                if wanted in {event.src_path, event.dest_path}:
+                    touched()
+
+        # On Linux the end of a write is a separate event. Watching only that one avoids an event for every block of
+        # the log, which is in the same folder.
+        kinds: list[type[events.FileSystemEvent]] = [events.FileCreatedEvent, events.FileMovedEvent]
+        kinds.append(events.FileClosedEvent if LINUX else events.FileModifiedEvent)
+        observer = Observer()
+        observer.schedule(Listener(), str(self._path.parent), recursive=False, event_filter=kinds)
+        observer.start()
+        self._observer = observer
+        # A change between the run's first read and now was not noticed.
+        if not self._closed.is_set():
+            touched()

@@ -7,7 +7,7 @@ nothing is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,11 @@ def is_set(path: Path, key: str) -> bool:
 
 
 def value_in(path: Path, key: str) -> Any:
-    """The value that the file sets, as plain lists and dicts; None when it does not. The last spelling counts."""
+    """The value that the file sets; None when it does not. The last spelling counts."""
     found = None
     for part in _parts(path):
         for group, name in _places(part, key):
-            found = _plain(group[name])
+            found = group[name]
     return found
 
 
@@ -46,22 +46,18 @@ def drop(path: Path, setting: Setting) -> None:
 
 def _rewrite(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
     if path.name == ".metadata.json":
-        _rewrite_metadata(path, setting, change)
+        about = metadata.read(path)
+        about.document["config"] = about.own_settings
+        # The original kept these settings beside `config`; the new value must be the only one.
+        _drop(about.document, setting.key)
+        change(about.document["config"], "snake")
+        metadata.write(path, about)
     elif path.suffix == ".json":
         document = settings_reader.read_document(path)
         change(document, "camel")
         atomic.write_json(path, document)
     else:
         _rewrite_toml(path, setting, change)
-
-
-def _rewrite_metadata(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
-    about = metadata.read(path)
-    about.document["config"] = about.own_settings
-    # The original kept these settings beside `config`; the new value must be the only one.
-    _drop(about.document, setting.key)
-    change(about.document["config"], "snake")
-    metadata.write(path, about)
 
 
 def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
@@ -149,7 +145,3 @@ def _spelled(setting: Setting, style: str) -> str:
     if setting.original:
         return setting.original[0]
     return re.sub(r"_([a-z])", lambda match: match.group(1).upper(), setting.key)
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, list | tuple) else dict(value) if isinstance(value, Mapping) else value

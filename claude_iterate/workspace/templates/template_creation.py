@@ -87,7 +87,7 @@ def _described(key: str, value: Any, kept: Any) -> str:
 
 
 def _looks(known: Redactor, value: Any) -> bool:
-    text = json.dumps(list(value) if isinstance(value, tuple) else value, default=str)
+    text = json.dumps(value, default=str)
     return known.clean(text) != text
 
 

@@ -64,10 +64,8 @@ class Template:
         own = config_table(self.document, path, "Correct it in that file.")
         if "config" not in self.document:
             # The original kept two settings beside the rest, and wrote its defaults there, which set nothing.
-            two: dict[str, Any] = {
-                key: self.document[key] for key in ("maxIterations", "delay") if key in self.document
-            }
-            own = Metadata(two).settings
+            two = {"maxIterations", "delay"}
+            own = Metadata({key: value for key, value in self.document.items() if key in two}).settings
         return layer_from_document("template", str(path), own)
 
     def instructions(self) -> bytes:
