@@ -69,9 +69,7 @@ class Recorder:
         """Record a batch: one look for secrets, one time, one write. A flood must not cost a write per line."""
         self._write(events)
         while self._troubles:
-            found: list[Event] = [*self._troubles]
-            self._troubles.clear()
-            self._write(found)
+            self._write([self._troubles.pop(0)])  # one by one: another thread may add one at any moment
 
     def _write(self, events: list[Event]) -> None:
         at, elapsed = round(time.time(), 3), round(time.monotonic() - self._began, 4)

@@ -11,11 +11,13 @@ from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import ONE_OFF
 from claude_iterate.core.secrets.redact import redactor_for
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.loop import Engine
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.operations import permissions, run_checks, run_folders
+from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import plan_run
 from claude_iterate.operations.sinks_for_run import sinks_for_run
@@ -46,11 +48,9 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
     settings = run_checks.settings_checked(project, layout, options, user)
     version = discovery.version(settings.claude, project.environ, project.root)
     chosen = run_checks.missing_permissions(project, layout, settings, options, user)
-    if chosen is not None:
-        settings = permissions.with_permissions(settings, chosen)
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
-        if chosen is not None and options.purpose not in ONE_OFF:
-            user.note(permissions.save(layout, chosen))
+        if chosen is not None:
+            settings = _with_answer(project, layout, options, user, chosen)
         run_folders.tidy_up(layout, options.dry_run)
         run = run_folders.new_run_id(layout)
         held.record(run)
@@ -69,6 +69,18 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
     assert state.finished is not None
     detailed = options.detailed or settings.exit_codes == "detailed"
     return Performed(run, state, exit_code(state.finished.reason, detailed))
+
+
+def _with_answer(project: Project, layout: Layout, options: Options, user: User, chosen: Permissions) -> Settings:
+    """The settings with the permissions that were missing. Read again, because the lock was free while the question was
+    open: what another command set meanwhile wins."""
+    settings = run_checks.settings_checked(project, layout, options, user)
+    if permissions.are_decided(settings, project):
+        user.note("The permissions were set by another command meanwhile; your answer was not saved.")
+        return settings
+    if options.purpose not in ONE_OFF:
+        user.note(permissions.save(layout, chosen))
+    return permissions.with_permissions(settings, chosen)
 
 
 def _run(plan: Plan, options: Options, warnings: list[Warned], user: User) -> RunState:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Entry
+from claude_iterate.core.events import AgentStarted, Entry, StreamEvent
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold, fold_from
 from claude_iterate.text.tool_calls import headline
@@ -18,6 +18,9 @@ from claude_iterate.workspace.journal.tail import latest
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
 from claude_iterate.workspace.running import run_lock
+
+_HEARD = (AgentStarted, *get_args(StreamEvent))
+"""Events that Claude causes."""
 
 
 class Now(msgspec.Struct, frozen=True, rename="camel"):
@@ -30,7 +33,7 @@ class Now(msgspec.Struct, frozen=True, rename="camel"):
     """The tool that Claude called last and that has not answered, in a few words."""
     tool_duration: float | None
     silence: float
-    """Time since the last event."""
+    """Time since Claude was last heard."""
 
 
 class RunView(RunSummary, frozen=True, kw_only=True, rename="camel"):
@@ -118,8 +121,10 @@ def log_of(layout: Layout, run: str | None = None) -> Path | None:
 
 
 def _now(view: RunView, state: RunState, recent: list[Entry], at: float) -> Now:
-    silence = max(0.0, at - recent[-1].at) if recent else 0.0
-    elapsed = (recent[-1].elapsed if recent else 0.0) + silence
+    last = recent[-1] if recent else Entry(0, at, 0.0, AgentStarted(0))
+    elapsed = last.elapsed + max(0.0, at - last.at)
+    # Our own entries, such as a request, are not signs of life of Claude.
+    silence = max(0.0, at - next((entry.at for entry in reversed(recent) if isinstance(entry.event, _HEARD)), last.at))
     open_tools = state.call.open_tools if state.call is not None else ()
     tool, since = open_tools[-1] if open_tools else (None, elapsed)
     took = round(elapsed - since, 3) if tool is not None else None

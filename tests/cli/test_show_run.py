@@ -15,6 +15,7 @@ from claude_iterate.core.events import (
     Entry,
     Event,
     IterationStarted,
+    Requested,
     ResultReported,
     RunFinished,
     RunStarted,
@@ -24,6 +25,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
+from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
@@ -57,6 +59,16 @@ def test_a_live_run_is_told_from_its_journal(typed: Any, project: Project) -> No
     assert (live["now"]["iteration"], live["now"]["tool"]) == (3, "Bash pytest -q")
     assert live["now"]["toolDuration"] >= live["now"]["silence"] > 80
     assert live["duration"] >= 99
+
+
+def test_a_request_is_not_a_sign_of_life_of_claude(typed: Any, project: Project) -> None:
+    """The silence is Claude's, whatever the user asks for meanwhile."""
+    layout = project.create("w")
+    events = (IterationStarted(1), ToolCalled("t", "Bash", {"command": "make"}), Requested(Verb.PAUSE))
+    journal(layout, *events, running=True, began=time.time() - 100)
+    with run_lock.hold(layout.lock, "w", RUN):
+        now = typed("show", "w", "--json").document["runningRun"]["now"]
+    assert now["silence"] >= now["toolDuration"] - 0.1
 
 
 def test_a_tool_before_a_long_answer_is_still_seen(typed: Any, project: Project) -> None:

@@ -126,6 +126,36 @@ def test_an_open_question_blocks_no_other_command(loop: Any) -> None:
     assert saved(loop) == {"delay": 0.0, "claude": {"permission_mode": "acceptEdits"}}
 
 
+def test_what_was_set_while_the_question_was_open_counts(loop: Any) -> None:
+    """The run obeys it, and permissions that were set meanwhile are not overwritten by the answer."""
+    prepared(loop)
+    loop.script([{"init": {}}, {"status": {"complete": False}}, {"result": {}}])
+    screen = Terminal(loop, "run", "my-task")
+    screen.await_text("Your choice")
+    assert loop.call("config", "-w", "my-task", "max_iterations", "2").code == 0
+    assert loop.call("config", "-w", "my-task", "claude.permission_mode", "plan").code == 0
+    screen.type("1\n")
+    assert screen.finish() == 0
+    screen.close()
+    assert loop.events("RunFinished")[-1]["iterations"] == 2
+    assert saved(loop)["claude"] == {"permission_mode": "plan"}
+    argv = loop.record(1)["argv"]
+    assert argv[argv.index("--permission-mode") + 1] == "plan"
+
+
+def test_a_workspace_that_was_removed_while_the_question_was_open(loop: Any) -> None:
+    """The message says that it is gone, and nothing is made in its place."""
+    prepared(loop)
+    screen = Terminal(loop, "run", "my-task")
+    screen.await_text("Your choice")
+    assert loop.call("clean", "my-task", "--force").code == 0
+    screen.type("1\n")
+    screen.await_text("is gone")
+    assert screen.finish() == 1
+    screen.close()
+    assert not loop.workspace.exists()
+
+
 def test_nothing_is_asked_for_a_workspace_that_is_running(loop: Any) -> None:
     """The user is not asked in vain: the answer would be lost."""
     prepared(loop)

@@ -24,7 +24,7 @@ CAPACITY = 256
 """Notices that wait. When there are more, the oldest is left out: later ones say more."""
 IN_ORDER = 2.0
 """Seconds at the end of a run for what is left, in order."""
-LAST = 3.0
+LAST = 1.5
 """Seconds after that for the last notice alone, past all others."""
 
 

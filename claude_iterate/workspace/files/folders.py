@@ -42,6 +42,8 @@ def reason(error: OSError, folder: Path) -> tuple[str, str]:
     if that is why."""
     if error.errno in {errno.ENOTDIR, errno.EEXIST} and (found := _in_the_way(Path(error.filename or folder))):
         return f"{found} is {NOT_A_FOLDER}", f"Move it away: mv {shlex.quote(str(found))} {shlex.quote(f'{found}.old')}"
+    if error.errno == errno.ENOENT and not folder.exists():
+        return f"{folder} is gone", "Another command may have removed it. See what there is: claude-iterate list"
     return error.strerror or str(error), advice(error, f" of {folder}")
 
 
