@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
@@ -60,7 +61,7 @@ def journal(layout: Layout, finished: bool = True, mode: str = "iterative", host
     events = [
         RunStarted(RUN, "w", mode, 50, NOBODY, host, "0", ("claude",)),
         IterationStarted(1),
-        IterationFinished(1, Outcome("ok"), cost_usd=0.25),
+        IterationFinished(1, Outcome(Kind.OK), cost_usd=0.25),
         *([RunFinished("completed")] if finished else []),
     ]
     writer = JournalWriter(layout.journal(RUN), pytest.fail)

@@ -23,6 +23,7 @@ from claude_iterate.core.events import (
     SessionOpened,
     Tokens,
 )
+from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
@@ -127,7 +128,9 @@ def test_a_cost_that_is_not_known_is_not_called_nothing(typed: Any, layout: Layo
 
 def test_all_runs_add_up_to_what_show_tells(typed: Any, layout: Layout) -> None:
     """Reviews and setup cost money too; a dry run does not."""
-    write(layout, FIRST, started(FIRST, purpose="setup"), ErrandFinished("setup", Outcome("ok"), cost_usd=0.25))
+    write(
+        layout, FIRST, started(FIRST, purpose="setup"), ErrandFinished(Purpose.SETUP, Outcome(Kind.OK), cost_usd=0.25)
+    )
     carried = Carried(0, 0.25, 1)
     write(layout, SECOND, started(SECOND, dry_run=True, carried=carried), IterationStarted(1), done(1, cost=9.0))
     review = ReviewFinished("verified", cost_usd=1.0)
@@ -150,7 +153,7 @@ def test_nothing_yet_is_said_kindly(typed: Any, layout: Layout) -> None:
     """Exit 0 and what to do; in JSON an empty list. A torn journal, or one of a one-off call alone, is the same."""
     layout.journal(FIRST).parent.mkdir(parents=True)
     layout.journal(FIRST).write_text('{"seq":1,"at":1')
-    write(layout, SECOND, started(SECOND, purpose="setup"), ErrandFinished("setup", Outcome("ok")))
+    write(layout, SECOND, started(SECOND, purpose="setup"), ErrandFinished(Purpose.SETUP, Outcome(Kind.OK)))
     answer = typed("history", "w")
     assert (answer.code, answer.out) == (0, "")
     assert "claude-iterate run w" in answer.err

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished, Tokens, WaitStarted
+from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.documents import FORMS
 from claude_iterate.workspace.lifecycle.project import Project
@@ -64,14 +65,14 @@ LOOKS = {
 def test_what_is_looked_at_fits_the_schema(typed: Any, project: Project, command: str) -> None:
     """Of a run that is over, one that waits, and a workspace that has none or is damaged."""
     status = Status(complete=False, completed=1, total=2)
-    done = IterationFinished(1, Outcome("ok"), status, cost_usd=0.1, tokens=Tokens(1, 2, 3, 4))
+    done = IterationFinished(1, Outcome(Kind.OK), status, cost_usd=0.1, tokens=Tokens(1, 2, 3, 4))
     layout = project.create("w", instructions=b"do it", settings={"delay": 0.0})
     layout.status.write_text('{"complete": false, "progress": {"completed": 3, "total": 2}, "summary": 5}')
     project.create("damaged")
     project.layout("damaged").metadata.write_text("{")
     if command in {"list", "show", "history", "logs --list"}:
         assert fits(typed(*LOOKS[command], "--json").document, command)
-    journal(layout, IterationStarted(1), done, WaitStarted("usage_limit", 1e12), running=True)
+    journal(layout, IterationStarted(1), done, WaitStarted(Why.USAGE_LIMIT, 1e12), running=True)
     with run_lock.hold(layout.lock, "w", RUN):
         assert fits(typed(*LOOKS[command], "--json").document, command)
     layout.journal(RUN).unlink()

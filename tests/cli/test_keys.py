@@ -12,6 +12,7 @@ import pytest
 
 from claude_iterate.cli.terminal.keys import Keys
 from claude_iterate.core.events import Requested
+from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.state.run_state import Requests, RunState
 from claude_iterate.system import terminals
 
@@ -55,7 +56,7 @@ def test_a_key_is_a_request_and_anything_else_is_none(terminal: tuple[int, int],
 
 def test_p_resumes_what_is_paused(terminal: tuple[int, int]) -> None:
     """One key for both."""
-    assert pressed(terminal, b"p", RunState(requests=Requests(paused=True))) == [Requested("resume", "key")]
+    assert pressed(terminal, b"p", RunState(requests=Requests(paused=True))) == [Requested(Verb.RESUME, "key")]
 
 
 def test_the_terminal_is_restored_even_after_a_crash(terminal: tuple[int, int]) -> None:

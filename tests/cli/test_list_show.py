@@ -23,6 +23,7 @@ from claude_iterate.core.events import (
     RunStarted,
     WaitStarted,
 )
+from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
@@ -48,7 +49,7 @@ ORIGINAL = {
 
 def record(project: Project, layout: Layout, running: bool) -> None:
     end = () if running else (RunFinished("agent_failed", "exit code 3", "Look at the log."),)
-    failed = IterationFinished(1, Outcome("crash", "it fell over"), cost_usd=0.25)
+    failed = IterationFinished(1, Outcome(Kind.CRASH, "it fell over"), cost_usd=0.25)
     journal(layout, IterationStarted(1), failed, *end, running=running)
 
 
@@ -71,7 +72,7 @@ def test_the_sum_of_money_counts_every_purpose(typed: Any, project: Project) -> 
     assert "$0.75 in all" in typed("show", "task").out
     killed = [ReviewStarted("quick"), ResultReported(cost_usd=1.0)]
     assert later("30000000-b", *killed, purpose="verify", carried=Carried(1, 0.75, 2)) == 1.75
-    dry = [IterationStarted(1), IterationFinished(1, Outcome("ok"), cost_usd=9.0), RunFinished("completed")]
+    dry = [IterationStarted(1), IterationFinished(1, Outcome(Kind.OK), cost_usd=9.0), RunFinished("completed")]
     assert later("30000000-c", *dry, purpose="run", dry_run=True, carried=Carried(1, 1.75, 3)) == 1.75
 
 
@@ -136,7 +137,7 @@ def test_the_state_says_how_the_last_run_left_it(typed: Any, project: Project, e
 def test_a_workspace_that_is_held_up_says_so(typed: Any, project: Project) -> None:
     """Paused, or waiting and until when in local time; the old word is `running`."""
     until = 1_767_225_600.0 + 3600
-    for name, event in (("pausing", Requested("pause")), ("limited", WaitStarted("usage_limit", until))):
+    for name, event in (("pausing", Requested(Verb.PAUSE)), ("limited", WaitStarted(Why.USAGE_LIMIT, until))):
         layout = project.create(name)
         journal(layout, event, running=True)
     with (

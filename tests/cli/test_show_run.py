@@ -25,7 +25,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from claude_iterate.core.events.vocabulary import Verb
+from claude_iterate.core.events.vocabulary import Purpose, Verb
 from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
@@ -83,7 +83,7 @@ def test_a_tool_before_a_long_answer_is_still_seen(typed: Any, project: Project)
 
 def verified(run: str, passed: bool, **more: Any) -> list[Event]:
     return [
-        RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",), purpose="verify", **more),
+        RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",), purpose=Purpose.VERIFY, **more),
         VerificationStarted(1, 1),
         CheckFinished("make check", 0 if passed else 2, 1.5, "the end of it"),
         VerificationFinished(1, passed, "", "0123456789abcdef"),

@@ -89,14 +89,14 @@ def iteration(number: int, kind: str = "ok", status: Status | None = None, **mor
 DENIED = (Denial("Bash", "npm test"),)
 CLAIM = Status(True)
 RED, GREEN = VerificationFinished(1, False, "tests fail"), VerificationFinished(1, True)
-LIMITED = ReviewFinished("unheld", outcome=Outcome("usage_limit", "m", resets_at=1000.0))
+LIMITED = ReviewFinished("unheld", outcome=Outcome(Kind.USAGE_LIMIT, "m", resets_at=1000.0))
 STORIES: dict[str, list[Event]] = {
     "failures": [*iteration(1, "crash"), *iteration(2, "idle")],
     "idle": [*iteration(1, status=Status(False, worked=False)), *iteration(2, status=Status(False, worked=False))],
     "denials": [*iteration(1, "denied", denials=DENIED), *iteration(2, "denied", denials=DENIED)],
-    "retries": [*iteration(1, "transient"), WaitStarted("transient", 505.0), WaitEnded("transient")],
+    "retries": [*iteration(1, "transient"), WaitStarted(Why.TRANSIENT, 505.0), WaitEnded(Why.TRANSIENT)],
     "limit": iteration(1, "usage_limit"),
-    "waiting": [*iteration(1, "usage_limit"), WaitStarted("usage_limit", 1060.0)],
+    "waiting": [*iteration(1, "usage_limit"), WaitStarted(Why.USAGE_LIMIT, 1060.0)],
     "claim": [*iteration(1, status=CLAIM), VerificationStarted(1)],
     "red": [*iteration(1, status=CLAIM), VerificationStarted(1), RED],
     "green": [*iteration(1, status=CLAIM), VerificationStarted(1), GREEN],
@@ -106,7 +106,7 @@ STORIES: dict[str, list[Event]] = {
         VerificationStarted(1),
         ReviewStarted("quick"),
         LIMITED,
-        WaitStarted("usage_limit", 1060.0),
+        WaitStarted(Why.USAGE_LIMIT, 1060.0),
     ],
     "money": iteration(1, cost_usd=0.5, tokens=Tokens(1, 2, 3, 4), session="s", context=0.5),
     "calls": [IterationStarted(1), AgentStarted(7), *iteration(1)[1:]],
@@ -168,12 +168,12 @@ def test_what_is_taken_over_is_what_was_left(story: str) -> None:
 @pytest.mark.parametrize(
     ("story", "verdict"),
     [
-        ("limit", WaitStarted("usage_limit", 1060.0, "m", "", 1)),
+        ("limit", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
         ("waiting", Wait(460.0)),
         ("claim", Verify(1)),
         ("red", Begin(2)),
         ("green", Finish("completed")),
-        ("review", WaitStarted("usage_limit", 1060.0, "m", "", 1)),
+        ("review", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
         ("review waits", Wait(460.0)),
         ("denials", Begin(3)),
     ],
@@ -192,13 +192,13 @@ def test_what_was_decided_is_not_decided_again_without_a_try() -> None:
 
 def test_a_wait_that_was_planned_with_another_clock_is_bounded() -> None:
     """No wait lasts longer than `limits.max_wait`, whoever began it."""
-    state = resumed(state_of(*iteration(1, "usage_limit"), WaitStarted("usage_limit", 30 * 86400.0)))
+    state = resumed(state_of(*iteration(1, "usage_limit"), WaitStarted(Why.USAGE_LIMIT, 30 * 86400.0)))
     assert decide(state, facts(0.0, wall=600.0, max_wait=3600.0)) == Wait(3600.0)
 
 
 def test_whoever_wants_no_more_iterations_does_not_wait_for_one() -> None:
     """`run -m 1` after a kill in the wait before iteration 2."""
-    state = resumed(state_of(*iteration(1), *iteration(2, "usage_limit"), WaitStarted("usage_limit", 9000.0)))
+    state = resumed(state_of(*iteration(1), *iteration(2, "usage_limit"), WaitStarted(Why.USAGE_LIMIT, 9000.0)))
     verdict = decide(state, facts(0.0, wall=600.0, max_iterations=1))
     assert isinstance(verdict, Finish)
     assert verdict.reason == "max_iterations"

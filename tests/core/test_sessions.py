@@ -19,6 +19,7 @@ from claude_iterate.core.events import (
     RunStarted,
     Tokens,
 )
+from claude_iterate.core.events.vocabulary import Kind, Verb
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.between import decide
@@ -77,8 +78,8 @@ def test_failures_end_a_session_and_limits_do_not() -> None:
 
 def test_reboot_ends_a_session_in_mid_call_and_between_calls() -> None:
     """Even if the call that was to be cut ended well before the cut."""
-    assert after(finished(), Requested("reboot")).session.id == ""
-    state = after(IterationStarted(1), Requested("reboot"), finished())
+    assert after(finished(), Requested(Verb.REBOOT)).session.id == ""
+    state = after(IterationStarted(1), Requested(Verb.REBOOT), finished())
     assert (state.session.id, state.session.context) == ("", None)
 
 
@@ -128,7 +129,7 @@ def test_a_bad_request_is_tried_once_with_a_fresh_session() -> None:
 
 def test_the_same_iteration_is_done_again_at_once() -> None:
     """No wait, no pause, no failure, the same number, and it is told what the first attempt was told."""
-    crashed = IterationFinished(1, Outcome("crash", "it fell over"), session=ID)
+    crashed = IterationFinished(1, Outcome(Kind.CRASH, "it fell over"), session=ID)
     state = after(STARTED, IterationStarted(1), crashed, IterationStarted(2, resumes=ID), finished("session"))
     assert (state.iterations, state.streaks.failures, state.streaks.retries, state.findings) == (
         1,
@@ -141,7 +142,7 @@ def test_the_same_iteration_is_done_again_at_once() -> None:
 
 def test_the_session_and_the_tokens_survive_a_crash() -> None:
     """A killed run hands them on, with what the call under way had told; through the journal's form."""
-    done = IterationFinished(1, Outcome("ok"), cost_usd=1.0, tokens=Tokens(1, 2, 3, 4), session=ID, context=0.5)
+    done = IterationFinished(1, Outcome(Kind.OK), cost_usd=1.0, tokens=Tokens(1, 2, 3, 4), session=ID, context=0.5)
     result = ResultReported("success", cost_usd=0.5, tokens=Tokens(10, 20, 30, 40))
     state = after(STARTED, IterationStarted(1), done, IterationStarted(2, resumes=ID), result)
     handed = msgspec.json.encode(

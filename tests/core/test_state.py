@@ -33,6 +33,7 @@ from claude_iterate.core.events import (
     WaitStarted,
     Warned,
 )
+from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.state.handover import handed_on
 from claude_iterate.core.state.run_state import RunState
@@ -120,7 +121,7 @@ def test_totals_reach_over_runs() -> None:
 def test_a_result_before_our_cut_stands() -> None:
     """What Claude prints when we end it does not unsay its result."""
     good, bad = ResultReported("success", cost_usd=1.0), ResultReported("error", True, cost_usd=1.2)
-    state = after(IterationStarted(1), good, CutStarted("lingering"), bad)
+    state = after(IterationStarted(1), good, CutStarted(Cause.LINGERING), bad)
     assert state.call is not None
     assert state.call.result == ResultReported("success", cost_usd=1.2)
 

@@ -16,6 +16,7 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from claude_iterate.core.events.vocabulary import Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.requests import answer
@@ -28,7 +29,7 @@ from tests.sinks.conftest import BEGAN, Fed
 BETWEEN = RunState()
 ITERATION = RunState(call=Call(3, 0.0))
 REVIEW = RunState(call=Call(0, 0.0))
-WAITING = RunState(waiting=Waiting(wait=WaitStarted("usage_limit", 9.0)))
+WAITING = RunState(waiting=Waiting(wait=WaitStarted(Why.USAGE_LIMIT, 9.0)))
 CHECK = RunState(last_status=Status(complete=True))
 REFUTED = RunState(last_status=Status(complete=True), claim=Claim(proof=VerificationFinished(1, False)))
 PAUSED = RunState(requests=Requests(paused=True))
@@ -71,14 +72,14 @@ PAUSING = RunState(requests=Requests(paused=True), call=Call(3, 0.0))
 def test_the_answer_fits_the_state(verb: str, state: RunState, words: str) -> None:
     """One line each."""
     assert words in answer(verb, state)
-    assert answer("stop", state, now=True) == "It stops now."
+    assert answer(Verb.STOP, state, now=True) == "It stops now."
 
 
 def test_what_other_events_tell_is_not_told_twice() -> None:
     """A stop has a line of its own, an answer none."""
-    assert requested(Requested("stop"), ITERATION) == requested(Requested("go", "answer"), BETWEEN) == []
-    assert requested(Requested("skip"), ITERATION) == ["Iteration 3 is ended now."]
-    assert requested(Requested("skip", "answer"), BETWEEN) == []
+    assert requested(Requested(Verb.STOP), ITERATION) == requested(Requested(Verb.GO, "answer"), BETWEEN) == []
+    assert requested(Requested(Verb.SKIP), ITERATION) == ["Iteration 3 is ended now."]
+    assert requested(Requested(Verb.SKIP, "answer"), BETWEEN) == []
 
 
 @pytest.mark.parametrize("verb", ["skip", "retry"])
@@ -98,8 +99,8 @@ def test_the_log_and_the_console_say_the_same(entry: Any, started: Any, tmp_path
     log = Fed(TextLog(path, pytest.fail, attended=attended))
     verbs = ("retry", "resume", "pause", "pause", "resume", "skip", "reboot", "stop", "go")
     requests = [Requested(verb) for verb in verbs]
-    wait = WaitStarted("usage_limit", BEGAN + 300, "resets soon")
-    situations = [*requests, wait, *requests, Requested("pause"), WaitEnded("usage_limit", "retry"), *requests]
+    wait = WaitStarted(Why.USAGE_LIMIT, BEGAN + 300, "resets soon")
+    situations = [*requests, wait, *requests, Requested(Verb.PAUSE), WaitEnded(Why.USAGE_LIMIT, "retry"), *requests]
     for event in [*situations, StopRequested("key"), *[IterationStarted(1), *requests, StopRequested("SIGINT")]]:
         for sink in (console, log):
             sink(entry(event))

@@ -22,6 +22,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
+from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.writer import JournalWriter
@@ -46,7 +47,7 @@ def layout(project: Project) -> Layout:
 
 def done(number: int, complete: bool = False) -> list[Event]:
     status = Status(complete=complete)
-    return [IterationStarted(number), IterationFinished(number, Outcome("ok"), status, cost_usd=0.5)]
+    return [IterationStarted(number), IterationFinished(number, Outcome(Kind.OK), status, cost_usd=0.5)]
 
 
 def played(
@@ -66,7 +67,7 @@ def played(
 
 
 def verified(passed: bool = False, findings: str = "", cost: float = 0.125) -> list[Event]:
-    errand = [ErrandStarted("verify"), ErrandFinished("verify", Outcome("ok"), cost_usd=cost)]
+    errand = [ErrandStarted(Purpose.VERIFY), ErrandFinished(Purpose.VERIFY, Outcome(Kind.OK), cost_usd=cost)]
     return [*errand, VerificationStarted(1), VerificationFinished(1, passed, findings), RunFinished("completed")]
 
 
@@ -121,7 +122,7 @@ def test_a_claim_does_not_outlive_the_instructions_it_was_made_for(project: Proj
     played(
         layout,
         ErrandStarted(purpose),
-        ErrandFinished(purpose, Outcome("ok")),
+        ErrandFinished(purpose, Outcome(Kind.OK)),
         RunFinished("completed"),
         purpose=purpose,
     )

@@ -27,6 +27,7 @@ from claude_iterate.core.events import (
     Said,
     Warned,
 )
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal import writer as journal_writer
 from claude_iterate.workspace.journal.reserve import SIZE, Reserve
@@ -161,7 +162,7 @@ def kinds(path: Path) -> list[str]:
     return [type(entry.event).__name__ for entry in reader.read(path)]
 
 
-FINISHED = IterationFinished(1, Outcome("ok"))
+FINISHED = IterationFinished(1, Outcome(Kind.OK))
 
 
 def test_the_end_of_an_iteration_is_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
