@@ -36,11 +36,11 @@ def pressed(terminal: tuple[int, int], text: bytes, state: RunState) -> list[Req
 @pytest.mark.parametrize(
     ("text", "verbs"),
     [
-        (b"p", ["pause"]),
-        (b"pp", ["pause", "resume"]),
-        (b"s", ["stop"]),
-        (b"nr", ["skip", "retry"]),
-        (b"P", ["pause"]),
+        (b"p", [Verb.PAUSE]),
+        (b"pp", [Verb.PAUSE, Verb.RESUME]),
+        (b"s", [Verb.STOP]),
+        (b"nr", [Verb.SKIP, Verb.RETRY]),
+        (b"P", [Verb.PAUSE]),
         (b"?", []),
         (b"stop it, please", []),
         (b"\x1b[A", []),
@@ -49,7 +49,9 @@ def pressed(terminal: tuple[int, int], text: bytes, state: RunState) -> list[Req
         (b"\n", []),
     ],
 )
-def test_a_key_is_a_request_and_anything_else_is_none(terminal: tuple[int, int], text: bytes, verbs: list[str]) -> None:
+def test_a_key_is_a_request_and_anything_else_is_none(
+    terminal: tuple[int, int], text: bytes, verbs: list[Verb]
+) -> None:
     """A pasted text or an arrow key steers nothing."""
     assert pressed(terminal, text, RunState()) == [Requested(verb, "key") for verb in verbs]
 

@@ -131,7 +131,7 @@ DENIED = (Denial("Bash", "npm test"), Denial("Write", "/x"))
 
 
 def denied(number: int, status: Status | None = None, denials: tuple[Denial, ...] = DENIED) -> list[Event]:
-    kind = "ok" if status else "denied"
+    kind = Kind.OK if status else Kind.DENIED
     return [IterationStarted(number), IterationFinished(number, Outcome(kind), status, denials=denials)]
 
 
@@ -142,7 +142,11 @@ def verdict_after(*events: Event, known: Facts | None = None) -> Verdict:
 def test_the_same_denial_twice_ends_the_run_with_the_rules() -> None:
     """In whatever order the tools came, and whatever limit came in between."""
     other = (DENIED[1], DENIED[0])
-    limit = [IterationStarted(2), IterationFinished(2, Outcome(Kind.USAGE_LIMIT)), WaitEnded(Why.USAGE_LIMIT)]
+    limit: list[Event] = [
+        IterationStarted(2),
+        IterationFinished(2, Outcome(Kind.USAGE_LIMIT)),
+        WaitEnded(Why.USAGE_LIMIT),
+    ]
     verdict = verdict_after(*denied(1), *limit, *denied(2, denials=other))
     rules = "Bash(npm:*), Write"
     assert verdict == Finish("agent_failed", f"not allowed: {rules}", "Allow it: --allow 'Bash(npm:*)' --allow Write")
@@ -230,7 +234,7 @@ def test_a_paused_run_does_not_prove_anything() -> None:
 def test_an_iteration_that_is_done_again_is_not_idle_twice() -> None:
     """Only what counts as an iteration can be an idle one."""
     idle = Status(False, worked=False)
-    state = fold(Entry(0, 0.0, 0.0, IterationFinished(1, Outcome(kind), idle)) for kind in ("usage_limit", "ok"))
+    state = fold(Entry(0, 0.0, 0.0, IterationFinished(1, Outcome(kind), idle)) for kind in (Kind.USAGE_LIMIT, Kind.OK))
     assert (state.iterations, state.streaks.idle_iterations) == (1, 1)
 
 

@@ -38,53 +38,56 @@ def after(*events: Event) -> RunState:
     return fold(Entry(number, 0.0, float(number), event) for number, event in enumerate(events, 1))
 
 
-def ended(number: int, kind: str) -> IterationFinished:
+def ended(number: int, kind: Kind) -> IterationFinished:
     return IterationFinished(number, Outcome(kind))
 
 
-@pytest.mark.parametrize(("verb", "kind"), [("skip", "skipped"), ("reboot", "rebooted")])
-def test_an_iteration_is_cut_at_once_and_says_why(verb: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("verb", "cause", "kind"),
+    [(Verb.SKIP, Cause.SKIP, Kind.SKIPPED), (Verb.REBOOT, Cause.REBOOT, Kind.REBOOTED)],
+)
+def test_an_iteration_is_cut_at_once_and_says_why(verb: Verb, cause: Cause, kind: Kind) -> None:
     """The cause of the cut decides the outcome, whatever Claude says while it is ended."""
-    assert decide_running(after(IterationStarted(1), Requested(verb)), facts(0)) == Cut(verb)
-    assert classify(Evidence(cut=CutStarted(verb), exit_code=-2)) == Outcome(kind)
+    assert decide_running(after(IterationStarted(1), Requested(verb)), facts(0)) == Cut(cause)
+    assert classify(Evidence(cut=CutStarted(cause), exit_code=-2)) == Outcome(kind)
 
 
 def test_a_skipped_iteration_counts_and_a_rebooted_one_is_done_again() -> None:
     """Both go on without the pause between iterations, and without a wait."""
     known = facts(5, delay=3600)
-    skipped = after(IterationStarted(1), Requested(Verb.SKIP), ended(1, "skipped"))
+    skipped = after(IterationStarted(1), Requested(Verb.SKIP), ended(1, Kind.SKIPPED))
     assert decide(skipped, known) == Begin(2)
-    rebooted = after(IterationStarted(1), Requested(Verb.REBOOT), ended(1, "rebooted"))
+    rebooted = after(IterationStarted(1), Requested(Verb.REBOOT), ended(1, Kind.REBOOTED))
     assert decide(rebooted, known) == Begin(1)
     assert (rebooted.iterations, rebooted.streaks.retries, rebooted.session.id) == (0, 1, "")
 
 
 def test_a_cut_is_meant_for_one_iteration_only() -> None:
     """The next one, and a review in between, are left alone."""
-    state = after(IterationStarted(1), Requested(Verb.SKIP), ended(1, "skipped"), ReviewStarted("quick"))
+    state = after(IterationStarted(1), Requested(Verb.SKIP), ended(1, Kind.SKIPPED), ReviewStarted("quick"))
     assert isinstance(decide_running(state, facts(0)), Wait)
 
 
-@pytest.mark.parametrize("verb", ["skip", "reboot"])
-def test_a_review_is_no_iteration(verb: str) -> None:
+@pytest.mark.parametrize("verb", [Verb.SKIP, Verb.REBOOT])
+def test_a_review_is_no_iteration(verb: Verb) -> None:
     """It is not cut, and neither is what comes after it."""
     assert isinstance(decide_running(after(ReviewStarted("quick"), Requested(verb)), facts(0)), Wait)
 
 
-@pytest.mark.parametrize("verb", ["skip", "retry"])
-def test_the_delay_can_be_ended(verb: str) -> None:
+@pytest.mark.parametrize("verb", [Verb.SKIP, Verb.RETRY])
+def test_the_delay_can_be_ended(verb: Verb) -> None:
     """Between iterations `skip` and `retry` mean: now."""
-    state = after(IterationStarted(1), ended(1, "ok"))
+    state = after(IterationStarted(1), ended(1, Kind.OK))
     assert isinstance(decide(state, facts(4, delay=3600)), Wait)
-    asked = after(IterationStarted(1), ended(1, "ok"), Requested(verb))
+    asked = after(IterationStarted(1), ended(1, Kind.OK), Requested(verb))
     assert decide(asked, facts(4, delay=3600)) == Begin(2)
 
 
-@pytest.mark.parametrize("verb", ["skip", "reboot", "retry"])
-def test_nothing_but_resume_ends_a_pause(verb: str) -> None:
+@pytest.mark.parametrize("verb", [Verb.SKIP, Verb.REBOOT, Verb.RETRY])
+def test_nothing_but_resume_ends_a_pause(verb: Verb) -> None:
     """A paused run that is told something else stays paused."""
     assert decide(after(Requested(Verb.PAUSE), Requested(verb)), facts(0)) == Wait(float("inf"))
-    assert decide(after(Requested(Verb.PAUSE), Requested(verb), Requested("resume")), facts(0)) == Begin(1)
+    assert decide(after(Requested(Verb.PAUSE), Requested(verb), Requested(Verb.RESUME)), facts(0)) == Begin(1)
 
 
 def test_a_pause_lets_a_wait_end_and_then_holds() -> None:
@@ -120,8 +123,8 @@ def test_the_first_stop_names_the_reason() -> None:
     assert decide_running(urgent, facts(0)) == Cut(Cause.STOPPED)
 
 
-@pytest.mark.parametrize("verb", ["skip", "retry"])
-def test_what_is_said_during_a_check_changes_nothing(verb: str) -> None:
+@pytest.mark.parametrize("verb", [Verb.SKIP, Verb.RETRY])
+def test_what_is_said_during_a_check_changes_nothing(verb: Verb) -> None:
     """A check is no call of Claude and no delay: the delay after it is still kept."""
     claimed = IterationFinished(1, Outcome(Kind.OK), Status(complete=True))
     refuted = VerificationFinished(1, False)
@@ -135,19 +138,19 @@ def test_consent_is_asked_for_each_iteration_and_not_for_its_repetition() -> Non
     known = facts(9, attended=True)
     assert decide(after(), known) == Ask(1)
     assert decide(after(Requested(Verb.GO, "answer")), known) == Begin(1)
-    again = after(Requested(Verb.GO, "answer"), IterationStarted(1), Requested(Verb.REBOOT), ended(1, "rebooted"))
+    again = after(Requested(Verb.GO, "answer"), IterationStarted(1), Requested(Verb.REBOOT), ended(1, Kind.REBOOTED))
     assert decide(again, known) == Begin(1)
-    assert decide(after(Requested(Verb.GO, "answer"), IterationStarted(1), ended(1, "ok")), known) == Ask(2)
+    assert decide(after(Requested(Verb.GO, "answer"), IterationStarted(1), ended(1, Kind.OK)), known) == Ask(2)
 
 
 def test_what_was_found_wrong_is_not_forgotten_over_a_skip() -> None:
     """The next iteration still has to deal with it."""
-    state = after(IterationStarted(1), ended(1, "crash"))
+    state = after(IterationStarted(1), ended(1, Kind.CRASH))
     assert state.findings == ""
     told = after(
         IterationFinished(1, Outcome(Kind.CRASH, "boom")),
         IterationStarted(2),
         Requested(Verb.SKIP),
-        ended(2, "skipped"),
+        ended(2, Kind.SKIPPED),
     )
     assert told.findings == "boom"

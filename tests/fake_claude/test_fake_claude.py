@@ -219,6 +219,7 @@ def test_sigint_ends_with_a_result_and_exit_code_0(fake: FakeClaude) -> None:
     """Interrupted in mid-work: result/error_during_execution, exit code 0."""
     fake.script([{"init": {}}, {"hang": True}])
     with fake.start() as process:
+        assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         rest = [json.loads(line) for line in process.stdout]
@@ -230,6 +231,7 @@ def test_sigterm_ends_at_once_without_a_result(fake: FakeClaude) -> None:
     """SIGTERM: exit code 143 and not another word."""
     fake.script([{"init": {}}, {"hang": True}])
     with fake.start() as process:
+        assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGTERM)
         assert process.stdout.read() == b""

@@ -169,6 +169,7 @@ def test_handshake_and_ignored_signals(fake: FakeClaude) -> None:
     go = fake.folder / "go"
     fake.script([{"ignore": ["SIGTERM", "SIGINT"]}, {"init": {}}, {"wait_for": str(go)}, {"raw": "went"}])
     with fake.start() as process:
+        assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGINT)
@@ -205,6 +206,7 @@ def test_grandchild_outlives_the_call(fake: FakeClaude) -> None:
     child = {"seconds": 300, "own_session": True, "hold_stdout": True, "pidfile": "pid"}
     fake.script([{"grandchild": child}], [{"grandchild": {"pidfile": "pid-2", "clear_environment": True}}])
     with fake.start() as process:
+        assert process.stdout is not None
         assert process.wait(30) == 0
         pid = int((fake.workspace / "pid").read_text())
         try:
@@ -226,6 +228,7 @@ def test_a_reader_that_goes_away_does_not_stop_it(fake: FakeClaude) -> None:
     """Like the real one it goes on when its stdout is closed at the other end."""
     fake.script([{"init": {}}, {"wait_for": "closed"}, {"say": "x"}, {"work": True}])
     process = fake.start()
+    assert process.stdout is not None
     process.stdout.readline()
     process.stdout.close()
     (fake.workspace / "closed").touch()
