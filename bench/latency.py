@@ -51,8 +51,10 @@ def _percentiles(delays: list[float]) -> tuple[float, float]:
 
 def _delays(project: ScriptedProject, command: tuple[str, ...], count: int, stream: str) -> list[float]:
     """Milliseconds for each line, in order."""
-    pipes = {name: subprocess.PIPE if name == stream else subprocess.DEVNULL for name in ("stdout", "stderr")}
-    process = subprocess.Popen(command, cwd=project.root, env=project.env, stdin=subprocess.DEVNULL, **pipes)
+    out, err = (subprocess.PIPE if name == stream else subprocess.DEVNULL for name in ("stdout", "stderr"))
+    process = subprocess.Popen(
+        command, cwd=project.root, env=project.env, stdin=subprocess.DEVNULL, stdout=out, stderr=err
+    )
     pipe = getattr(process, stream)
     delays: list[float] = []
     rest = b""

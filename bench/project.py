@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, NAME, ScriptedProject
 
-__all__ = ["COMMAND_LINE", "NAME", "Bench", "call", "timed"]
+__all__ = ["COMMAND_LINE", "NAME", "Bench", "ScriptedProject", "call", "timed"]
 
 
 class Bench:

@@ -41,6 +41,7 @@ from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.time_zones import zone
 from claude_iterate.errors import ExpectedError, SettingsProblem
 from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.fanout import Sink
 from claude_iterate.sinks.log.text_log import TextLog
 from claude_iterate.sinks.notifications.notices import notices
 from claude_iterate.workspace import metadata
@@ -100,7 +101,7 @@ class _Keeper:
         self.path.unlink(missing_ok=True)
         self.log.unlink(missing_ok=True)
         self._journal = JournalWriter(self.path, _raise)
-        self._sinks = [
+        self._sinks: list[Sink] = [
             TextLog(self.log, _raise),
             Console(io.StringIO(), io.StringIO(), "verbose", True),
             Console(io.StringIO(), io.StringIO(), "progress", False),
@@ -169,7 +170,7 @@ def stream(chance: Random, folder: Path) -> None:
 
 def kept_journal(chance: Random, folder: Path) -> None:
     """A damaged journal: what can be read is folded, and a run can continue from it."""
-    entries = [STARTED, IterationStarted(1), IterationFinished(1, classify(Evidence()))]
+    entries: list[Event] = [STARTED, IterationStarted(1), IterationFinished(1, classify(Evidence()))]
     keeper = _Keeper(folder)
     for event in entries:
         keeper.recorder.record(event)

@@ -26,7 +26,7 @@ TARGETS = {
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the bench starts shell scripts")
-def test_the_bench_measures_everything_and_judges_against_its_targets():
+def test_the_bench_measures_everything_and_judges_against_its_targets() -> None:
     """`bench/run --quick --json` prints one document whose rows have a figure, and a verdict where a target is."""
     done = subprocess.run(
         [ROOT / "bench" / "run", "--quick", "--json"],

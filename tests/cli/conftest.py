@@ -69,7 +69,9 @@ def claude(environ: dict[str, str], tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def typed(folder: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: Any) -> Type:
+def typed(
+    folder: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Type:
     """Type a command line, within this process."""
     for name in list(os.environ):
         if not name.startswith(("PYTEST", "PYTHON", "COV")):

@@ -8,16 +8,16 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from claude_iterate.workspace.lifecycle.project import Project
+from tests.cli.conftest import Type
 
 pty = pytest.importorskip("pty")
 
 
-def test_first_steps(called: Any, folder: Path) -> None:
+def test_first_steps(called: Type, folder: Path) -> None:
     """init, setup, list, show, logs, reset, clean: the newcomer's path, with JSON that parses everywhere."""
     assert called("init", "w", "--json").document["name"] == "w"
     assert called("setup", "w", "--json", stdin=b"# Task\n- [ ] one\n").document["made"] is False
@@ -31,7 +31,7 @@ def test_first_steps(called: Any, folder: Path) -> None:
     assert called("list", "--json").document["workspaces"] == []
 
 
-def test_demo_runs_to_completion(called: Any, environ: dict[str, str]) -> None:
+def test_demo_runs_to_completion(called: Type, environ: dict[str, str]) -> None:
     """One command, no login: a real run, and the commands it names work."""
     answer = called("demo", CLAUDE_ITERATE_MAX_ITERATIONS="1", CLAUDE_ITERATE_PATHS__WORKSPACES_DIR="/nowhere")
     assert answer.code == 0, answer.err
@@ -116,7 +116,7 @@ def test_colour_only_where_it_is_welcome(
         assert "\x1b[" not in on_terminal(folder, environ | {variable: value}, "", "show", "w")[1]
 
 
-def test_unknown_keys_survive_a_run(called: Any, project: Project) -> None:
+def test_unknown_keys_survive_a_run(called: Type, project: Project) -> None:
     """Metadata of another version is not thrown away."""
     layout = project.create("w", instructions=b"- [ ] one\n")
     layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | {"mine": {"a": 1}}))

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from claude_iterate.core.events import Event, IterationFinished, Outcome, RunFinished, Said, StatusChanged, ToolCalled
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.secrets.patterns import MASK, is_secret_name
 from claude_iterate.core.secrets.redact import WORDS, Redactor, redactor_for
@@ -134,10 +135,10 @@ def test_words_that_decide_are_never_masked() -> None:
     """An event means the same after cleaning, whatever the environment holds."""
     redactor = Redactor({"A_KEY": "usage_limit", "B_KEY": "max_iterations", "C_KEY": "five_hour", "D_KEY": "id-12345"})
     finished = IterationFinished(
-        1, Outcome("usage_limit", "a usage_limit", resets_at=1.0, window="five_hour"), session="id-12345"
+        1, Outcome(Kind.USAGE_LIMIT, "a usage_limit", resets_at=1.0, window="five_hour"), session="id-12345"
     )
     assert redactor.clean_event(finished) == IterationFinished(
-        1, Outcome("usage_limit", f"a {MASK}", resets_at=1.0, window="five_hour"), session="id-12345"
+        1, Outcome(Kind.USAGE_LIMIT, f"a {MASK}", resets_at=1.0, window="five_hour"), session="id-12345"
     )
     assert redactor.clean_event(RunFinished("max_iterations", "max_iterations")) == RunFinished("max_iterations", MASK)
     report = StatusChanged(Status(False, summary="id-12345", blockers=("id-12345",)), Change(items=1))

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
-WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
-def outcomes(loop: Any) -> list[str]:
+def outcomes(loop: Loop) -> list[str]:
     return [event["outcome"]["kind"] for event in loop.events("IterationFinished")]
 
 
-def test_a_task_that_never_ends_is_named(loop: Any) -> None:
+def test_a_task_that_never_ends_is_named(loop: Loop) -> None:
     """A result was given, and a background command goes on in silence: what it is, and for how long."""
     loop.make()
     loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "0.5"
@@ -26,7 +26,7 @@ def test_a_task_that_never_ends_is_named(loop: Any) -> None:
     assert "nothing was heard for 0.5s (task `npm run dev` has been running for" in done.err
 
 
-def test_an_api_that_swallows_everything_is_nobodys_failure(loop: Any) -> None:
+def test_an_api_that_swallows_everything_is_nobodys_failure(loop: Loop) -> None:
     """Claude Code tries again and again, and is cut off: the API's trouble, so the iteration is done again."""
     loop.make()
     loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "0.5"
@@ -41,10 +41,11 @@ def test_an_api_that_swallows_everything_is_nobodys_failure(loop: Any) -> None:
     assert outcomes(loop) == ["transient", "idle"]
 
 
-def test_one_good_iteration_forgives_the_crashes_before(loop: Any) -> None:
+def test_one_good_iteration_forgives_the_crashes_before(loop: Loop) -> None:
     """Only failures in a row count."""
     loop.make()
-    crash, good = [{"exit": 1}], [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
+    crash = [{"exit": 1}]
+    good: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
     loop.script(crash, crash, good, crash, crash, WORK)
     assert loop.run().code == 0
 
@@ -60,7 +61,7 @@ def test_one_good_iteration_forgives_the_crashes_before(loop: Any) -> None:
         {"event": {"type": "user", "message": {"content": "a plain string"}}},
     ],
 )
-def test_noise_does_not_hurt(loop: Any, noise: dict[str, Any]) -> None:
+def test_noise_does_not_hurt(loop: Loop, noise: dict[str, Any]) -> None:
     """Junk, broken bytes, giant lines, a flood on stderr, unknown events: the report still counts."""
     loop.make()
     loop.script([{"init": {}}, noise, *WORK[1:]])

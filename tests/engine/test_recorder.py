@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from claude_iterate.core.events import Entry, Said, Warned
-from claude_iterate.core.secrets.redact import MASK, Redactor
+from claude_iterate.core.secrets.patterns import MASK
+from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.workspace.journal.writer import JournalWriter

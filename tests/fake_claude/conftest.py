@@ -77,13 +77,13 @@ class FakeClaude:
         process.stdin = None
         return process
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Any:
         return json.loads((self.workspace / ".status.json").read_text())
 
     def todo(self) -> str:
         return (self.workspace / "TODO.md").read_text()
 
-    def record(self, number: int) -> dict[str, Any]:
+    def record(self, number: int) -> Any:
         return json.loads((self.state / f"call-{number:04d}.json").read_text())
 
 

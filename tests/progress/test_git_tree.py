@@ -20,7 +20,7 @@ def said(root: Path, *words: str) -> str:
 @pytest.fixture(params=["plain", 'od:d "name\\'])
 def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A repository with a commit; git's list of object folders has a notation of its own for odd paths."""
-    folder = tmp_path / request.param
+    folder = tmp_path / str(request.param)
     folder.mkdir()
     said(folder, "init", "-q")
     (folder / "a").write_text("one\n")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.events import Entry, IterationStarted, Said
+from claude_iterate.core.events import Entry, Event, IterationStarted, Said
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.journal.writer import JournalWriter
 
@@ -21,8 +21,7 @@ class Disk:
         for name in ("fsync", "fdatasync"):
             if hasattr(os, name):
                 monkeypatch.setattr(os, name, self._noting_sync(getattr(os, name)))
-        replace = os.replace
-        monkeypatch.setattr(os, "replace", lambda old, new: (self._note("replace", new), replace(old, new)))
+        monkeypatch.setattr(os, "replace", self._noting_replace(os.replace))
 
     def _noting_sync(self, real: Any) -> Any:
         def sync(handle: int) -> None:
@@ -30,6 +29,13 @@ class Disk:
             real(handle)
 
         return sync
+
+    def _noting_replace(self, real: Any) -> Any:
+        def replace(old: Any, new: Any) -> None:
+            self._note("replace", new)
+            real(old, new)
+
+        return replace
 
     def _note(self, what: str, path: Any) -> None:
         size = os.path.getsize(path) if what == "sync" and os.path.isfile(path) else 0
@@ -60,7 +66,8 @@ def test_the_journal_is_synced_after_a_milestone_and_only_then(tmp_path: Path, d
     """Whole, as often as something of weight was written; what Claude says is not worth the time."""
     path = tmp_path / "r" / "events.ndjson"
     writer = JournalWriter(path, pytest.fail)
-    for number, event in enumerate((IterationStarted(1), Said("a"), Said("b"), IterationStarted(2)), 1):
+    events: list[Event] = [IterationStarted(1), Said("a"), Said("b"), IterationStarted(2)]
+    for number, event in enumerate(events, 1):
         writer.append(Entry(number, 0, 0, event))
         writer.write_out()
         writer.sync()
