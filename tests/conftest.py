@@ -1,7 +1,8 @@
-"""The fixture `receiver`: a real receiver of notifications."""
+"""The fixture `receiver`: a real receiver of notifications; what is skipped where a program is missing."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 
 import hypothesis
@@ -16,6 +17,12 @@ def pytest_configure() -> None:
     signals.restore_signals_for_children()
     hypothesis.settings.register_profile("any machine", deadline=None)  # how long an example takes is not a property
     hypothesis.settings.load_profile("any machine")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Here and not in a fixture, so that all that is skipped is one line of the summary."""
+    if item.get_closest_marker("needs_git") and shutil.which("git") is None:
+        pytest.skip("there is no git: install it (on Debian and Ubuntu: apt install git)")
 
 
 @pytest.fixture

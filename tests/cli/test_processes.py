@@ -131,7 +131,7 @@ def powerless() -> list[str]:
     if os.geteuid() != 0:
         return []
     if shutil.which("setpriv") is None:
-        pytest.skip("root may write anywhere")
+        pytest.skip("root may write anywhere: run the tests as a normal user, or install setpriv")
     return ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
 
 

@@ -25,7 +25,7 @@ def disk(loop: Loop) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", runs], check=False, stderr=subprocess.DEVNULL
     )
     if mount.returncode:
-        pytest.skip("may not mount")
+        pytest.skip("only root may mount a small disk: run the tests as root, for example in a container")
     try:
         yield runs
     finally:

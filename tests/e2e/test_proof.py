@@ -203,6 +203,7 @@ def test_a_bad_depth_is_refused(loop: Loop) -> None:
     assert (done.code, "quick, standard, deep" in done.err) == (2, True)
 
 
+@pytest.mark.needs_git
 def test_the_evidence_names_what_was_proven(loop: Loop) -> None:
     """In a git repository the tree's id is kept, without touching the index."""
 
@@ -274,6 +275,7 @@ def test_a_missing_login_during_a_review_ends_the_run(loop: Loop) -> None:
     assert (done.code, loop.events("RunFinished")[0]["reason"]) == (1, "agent_failed")
 
 
+@pytest.mark.needs_git
 def test_a_review_that_changes_the_project_proves_nothing(loop: Loop) -> None:
     """What the checks saw must be what is proven."""
 
@@ -417,6 +419,7 @@ exec {git} "$@"
 """
 
 
+@pytest.mark.needs_git
 def test_a_large_project_holds_nobody_up(loop: Loop) -> None:
     """While git looks through it, requests are answered, and after a stop no review begins."""
     loop.make()
