@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -46,7 +47,8 @@ def measure(bench: Bench) -> list[Row]:
         for count in (many, 1):
             for tool, runs in zip(bench.tools, tools, strict=True):
                 runs[count].append(run(bench, tool, program, count))
-            bare[count].append(spent(lambda count=count: subprocess.run([shell, str(count)], env=env, check=True)))
+            command = [shell, str(count)]
+            bare[count].append(spent(partial(subprocess.run, command, env=env, check=True)))
     ratios = [[mine.wall / other.wall for mine, other in zip(runs[many], bare[many], strict=True)] for runs in tools]
     starts = [median(each.wall for each in runs[1]) for runs in tools]
     wholes = [median(each.wall for each in runs[many]) for runs in tools]

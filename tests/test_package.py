@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.package_path import PACKAGES
+
 ROOT = Path(__file__).parents[1]
 SOURCES = ("claude_iterate", "templates", "tests", "docs", "scripts", "pyproject.toml", "README.md", "LICENSE")
 HEAVY = ("httpx", "jinja2", "rich", "watchdog", "tomlkit", "msgspec")
@@ -87,6 +89,6 @@ def test_help_imports_nothing_heavy() -> None:
         "assert main(['--help']) == 0\n"
         f"print('imported:', [name for name in {HEAVY!r} if name in sys.modules])\n"
     )
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PACKAGES)}
     answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=30, check=True)
     assert answer.stdout.decode().endswith("imported: []\n")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from claude_iterate.errors import ExpectedError
 from claude_iterate.prompts import Prompts, shipped_folder
+from tests.package_path import PACKAGES
 
 MODES = ["loop", "iterative"]
 ABSENT = ["previous_status", "failures", "notes", "agents_text"]
@@ -254,5 +255,4 @@ def test_the_verdicts_are_spelled_as_they_are_parsed(mode: str) -> None:
 def test_importing_prompts_does_not_import_jinja() -> None:
     """Start-up must not pay for a template engine that most commands never use."""
     code = "import sys, claude_iterate.prompts; sys.exit('jinja2' in sys.modules)"
-    root = Path(__file__).parents[1]
-    assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=PACKAGES, check=False).returncode == 0

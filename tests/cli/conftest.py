@@ -14,8 +14,7 @@ import pytest
 
 from claude_iterate.cli.boundary import main
 from claude_iterate.workspace.lifecycle.project import Project
-
-SOURCE = Path(__file__).parents[2]
+from tests.package_path import PACKAGES
 
 
 class Answer(NamedTuple):
@@ -96,7 +95,7 @@ def called(folder: Path, environ: dict[str, str]) -> Type:
         done = subprocess.run(
             [sys.executable, "-m", "claude_iterate", *words],
             cwd=folder,
-            env=environ | {"PYTHONPATH": str(SOURCE)} | more,
+            env=environ | {"PYTHONPATH": str(PACKAGES)} | more,
             input=stdin,
             capture_output=True,
             timeout=60,

@@ -14,6 +14,7 @@ import pytest
 from claude_iterate.cli import boundary, invocation
 from claude_iterate.cli.application import COMMANDS
 from tests.cli.conftest import Type
+from tests.package_path import PACKAGES
 
 HEAVY = ("httpx", "jinja2", "rich", "watchdog", "tomlkit", "msgspec", "asyncio")
 
@@ -24,10 +25,9 @@ def test_help_imports_no_command(environ: dict[str, str], folder: Path) -> None:
         "import sys, json\nfrom claude_iterate.cli.boundary import main\n"
         "code = main(['--help'])\nprint(json.dumps([code, list(sys.modules)]), file=sys.stderr)"
     )
-    source = str(Path(__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-c", script],
-        env=environ | {"PYTHONPATH": source},
+        env=environ | {"PYTHONPATH": str(PACKAGES)},
         cwd=folder,
         capture_output=True,
         check=True,
@@ -147,10 +147,9 @@ def test_reader_that_leaves_is_no_error(environ: dict[str, str], folder: Path) -
     """`claude-iterate ... | head` prints nothing on stderr."""
     read, write = os.pipe()
     os.close(read)
-    source = str(Path(__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-m", "claude_iterate", "config", "--keys"],
-        env=environ | {"PYTHONPATH": source},
+        env=environ | {"PYTHONPATH": str(PACKAGES)},
         cwd=folder,
         stdout=write,
         stderr=subprocess.PIPE,
@@ -171,11 +170,10 @@ def test_poor_terminal_gets_plain_signs(called: Type) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_full_disk_is_no_bug(environ: dict[str, str], folder: Path) -> None:
     """When the answer cannot be written, that is said in one line, with exit 1."""
-    source = str(Path(__file__).parents[2])
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "claude_iterate", "list", "--json"],
-            env=environ | {"PYTHONPATH": source},
+            env=environ | {"PYTHONPATH": str(PACKAGES)},
             cwd=folder,
             stdout=full,
             stderr=subprocess.PIPE,
@@ -189,12 +187,11 @@ def test_full_disk_is_no_bug(environ: dict[str, str], folder: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_note_that_nobody_can_read_changes_nothing(environ: dict[str, str], folder: Path) -> None:
     """The result is there, so the exit code is that of the command, not Python's own 120."""
-    source = str(Path(__file__).parents[2])
     with Path("/dev/full").open("wb") as full:
         for arguments, code in ((["list", "--json"], 0), (["show", "nobody"], 1), (["--no-such-option"], 2)):
             done = subprocess.run(
                 [sys.executable, "-m", "claude_iterate", *arguments],
-                env=environ | {"PYTHONPATH": source},
+                env=environ | {"PYTHONPATH": str(PACKAGES)},
                 cwd=folder,
                 stdout=subprocess.PIPE,
                 stderr=full,

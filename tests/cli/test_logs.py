@@ -16,6 +16,7 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
 from tests.cli.conftest import Type
+from tests.package_path import PACKAGES
 
 FIRST, SECOND = "20260101-000000-aaaaaa", "20260102-000000-bbbbbb"
 
@@ -97,7 +98,7 @@ def follow(folder: Path, environ: dict[str, str], *words: str) -> subprocess.Pop
     return subprocess.Popen(
         [sys.executable, "-m", "claude_iterate", "logs", "w", "-f", *words],
         cwd=folder,
-        env=environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        env=environ | {"PYTHONPATH": str(PACKAGES)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -13,6 +13,7 @@ import pytest
 
 from claude_iterate.workspace.lifecycle.project import Project
 from tests.cli.conftest import Type
+from tests.package_path import PACKAGES
 
 pty = pytest.importorskip("pty")
 
@@ -49,7 +50,7 @@ def on_terminal(folder: Path, environ: dict[str, str], typed: str, *words: str) 
     process = subprocess.Popen(
         [sys.executable, "-m", "claude_iterate", *words],
         cwd=folder,
-        env=environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"},
+        env=environ | {"PYTHONPATH": str(PACKAGES), "TERM": "xterm"},
         stdin=screen,
         stdout=screen,
         stderr=screen,
@@ -162,7 +163,7 @@ def test_read_only_workspace_is_told_by_every_command(
             done = subprocess.run(
                 [*powerless(), sys.executable, "-m", "claude_iterate", *words.split()],
                 cwd=folder,
-                env=environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+                env=environ | {"PYTHONPATH": str(PACKAGES)},
                 capture_output=True,
                 text=True,
                 check=False,

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.package_path import PACKAGES
+
 COMMAND = [sys.executable, "-P", "-m", "claude_iterate.fake_claude"]
 STREAM = ["-p", "--output-format", "stream-json", "--verbose"]
 LOOP = "Complete ONE item this iteration."
@@ -28,7 +29,7 @@ class FakeClaude:
         self.workspace.mkdir()
         self.env = {
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": str(PACKAGES),
             "CLAUDE_ITERATE_WORKSPACE": str(self.workspace),
             "CLAUDE_ITERATE_FAKE_PACE": "0",
             "CLAUDE_ITERATE_MOCK_LOG": str(self.log),
