@@ -33,13 +33,13 @@ def sleeper(ignoring: tuple[str, ...] = (), **environment: str) -> Iterator[subp
 
 
 def dies(process: subprocess.Popen[bytes]) -> None:
-    assert process.wait(timeout=15) != 0
+    assert process.wait(timeout=120) != 0
 
 
 def bereaved(guardian: Guardian) -> None:
     """What the guardian sees when the runner is killed: its pipe ends without the last word."""
     os.close(guardian._write_end)
-    guardian._process.wait(timeout=15)
+    guardian._process.wait(timeout=120)
 
 
 def test_what_carries_the_mark_is_ended() -> None:
@@ -98,4 +98,4 @@ def test_it_asks_politely_first(ignoring: tuple[str, ...], ended_by: int) -> Non
     run = f"run-{os.getpid()}-{ended_by}"  # the guardian of another one would be less polite
     with sleeper(ignoring, CLAUDE_ITERATE_RUN=run) as ours:
         bereaved(Guardian(run, os.environ))
-        assert ours.wait(timeout=15) == -ended_by
+        assert ours.wait(timeout=120) == -ended_by

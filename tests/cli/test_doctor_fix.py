@@ -77,7 +77,7 @@ def test_leftover_processes_are_ended(typed: Any, layout: Layout, left: subproce
     assert (told.code, FIX in told.out, left.poll()) == (1, True, None)
     fixed = typed("doctor", "--fix")
     assert (fixed.code, f"of run {RUN}" in fixed.out) == (0, True)
-    assert left.wait(10) != 0
+    assert left.wait(120) != 0
     assert typed("doctor").code == 0
 
 

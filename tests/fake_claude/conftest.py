@@ -51,7 +51,7 @@ class FakeClaude:
             capture_output=True,
             env=self.env,
             cwd=self.folder,
-            timeout=60,
+            timeout=120,
             check=False,
         )
 

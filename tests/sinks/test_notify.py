@@ -191,7 +191,7 @@ def settle(run: Run, receiver: Receiver) -> None:
     receiver.open.set()
     worker = run.notifier._worker
     assert worker is not None
-    worker.join(10)
+    worker.join(120)
     assert not worker.is_alive()
 
 

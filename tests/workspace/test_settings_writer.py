@@ -194,7 +194,7 @@ def test_nobodys_change_is_lost(tmp_path: Path, name: str) -> None:
     for command in commands:
         assert command.stdin is not None
         command.stdin.close()
-    assert [command.wait(60) for command in commands] == [0] * len(words)
+    assert [command.wait(300) for command in commands] == [0] * len(words)
     found = settings_reader.read_document(path)["verification"]["checks"]
     assert sorted(found) == sorted(word + part for word in words for part in "abc")
     assert list(path.parent.iterdir()) == [path]
