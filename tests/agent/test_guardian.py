@@ -17,8 +17,8 @@ from claude_iterate.system import processes
 
 @contextmanager
 def sleeper(ignoring: tuple[str, ...] = (), **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of its own that ignores these signals; with no signal ignored, SIGINT ends it."""
-    code = "import signal, time\n"
+    """A process of its own that ignores these signals; any other one ends it at once, without a last step of Python."""
+    code = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\n"
     code += "".join(f"signal.signal(signal.{name}, signal.SIG_IGN)\n" for name in ignoring)
     code += "print('up', flush=True)\ntime.sleep(300)"
     process = subprocess.Popen([sys.executable, "-I", "-c", code], env=environment, stdout=subprocess.PIPE)

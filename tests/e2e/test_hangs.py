@@ -17,8 +17,8 @@ def outcomes(loop: Any) -> list[str]:
 
 
 def hanging(loop: Any, *events: dict[str, Any]) -> None:
-    """A Claude that prints these events and then hangs. It is a shell script, so that printing them takes no time beside
-    `timeouts.idle`, however busy the machine is."""
+    """A Claude that prints these events and then hangs. It is a shell script: on the busiest machine it has printed them
+    long before `timeouts.idle` is over."""
     program = loop.folder / "claude"
     printed = "".join(f"echo '{json.dumps(event)}'\n" for event in events)
     program.write_text(f"#!/bin/sh\ncase $1 in --version) echo 1; exit;; esac\n{printed}exec sleep 300\n")
@@ -34,7 +34,7 @@ def test_a_task_that_never_ends_is_named(loop: Any) -> None:
     hanging(loop, task, {"type": "result", "subtype": "success", "is_error": False})
     done = loop.run()
     assert outcomes(loop) == ["idle"]
-    assert "nothing was heard for 2s (task `npm run dev` has been running for" in done.err
+    assert "nothing was heard for 2.0s (task `npm run dev` has been running for" in done.err
 
 
 def test_an_api_that_swallows_everything_is_nobodys_failure(loop: Any) -> None:

@@ -104,16 +104,18 @@ def test_a_refused_connection(trip: Trip) -> None:
 
 
 @pytest.mark.parametrize(
-    ("beginning", "answer"),
+    ("beginning", "patience", "answer"),
     [
-        (b"HTTP/1.1 200 OK\r\n", Answer(False, problem="no answer within 0.5 seconds")),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", Answer(True, 200, "a:b\r\n")),
+        (b"HTTP/1.1 200 OK\r\n", 0.5, Answer(False, problem="no answer within 0.5 seconds")),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", 4.0, Answer(True, 200, "a:b\r\n")),
     ],
     ids=["header", "body"],
 )
-def test_a_receiver_that_drips(trip: Trip, monkeypatch: pytest.MonkeyPatch, beginning: bytes, answer: Answer) -> None:
+def test_a_receiver_that_drips(
+    trip: Trip, monkeypatch: pytest.MonkeyPatch, beginning: bytes, patience: float, answer: Answer
+) -> None:
     """A try as a whole is given up, not only each of its reads; a status that was said counts."""
-    monkeypatch.setattr("claude_iterate.sinks.notifications.delivery.TIMEOUT", 0.5)
+    monkeypatch.setattr("claude_iterate.sinks.notifications.delivery.TIMEOUT", patience)
     enough = threading.Event()
 
     def drip(place: socket.socket) -> None:

@@ -186,7 +186,7 @@ def test_nobodys_change_is_lost(tmp_path: Path, name: str) -> None:
         path.write_text("{}")
     words = [f"c{number}" for number in range(8)]
     program = "import sys, pathlib; from claude_iterate.workspace.settings_files import settings_writer as c\n"
-    program += "sys.stdin.read()\n"
+    program += "c._PATIENCE = 300; sys.stdin.read()\n"
     program += "for part in 'abc': c.add(pathlib.Path(sys.argv[1]), 'verification.checks', sys.argv[2] + part)"
     commands = [
         subprocess.Popen([sys.executable, "-c", program, str(path), word], stdin=subprocess.PIPE) for word in words

@@ -24,7 +24,7 @@ from claude_iterate.workspace.layout import Layout
 
 NAME = "my-task"
 PATIENCE = 120.0
-"""Seconds for anything that is waited for: far more than a busy machine needs, less than what a script leaves running."""
+"""Seconds for what is waited for: more than any busy machine needs, less than what a script leaves running lives."""
 COMMAND_LINE = (sys.executable, "-m", "claude_iterate")
 SETTINGS: Mapping[str, Any] = {
     "delay": 0,
