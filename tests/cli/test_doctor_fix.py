@@ -7,11 +7,12 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from freezegun import freeze_time
 
 from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted
 from claude_iterate.workspace.journal.writer import JournalWriter
@@ -35,10 +36,10 @@ def layout(project: Project) -> Layout:
 
 
 @pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> None:
+def later() -> Iterator[None]:
     """Two hours from now."""
-    now = time.time
-    monkeypatch.setattr(time, "time", lambda: now() + 7200)
+    with freeze_time(datetime.now(UTC) + timedelta(hours=2), tick=True, ignore=["_pytest.timing"]):
+        yield
 
 
 @pytest.fixture

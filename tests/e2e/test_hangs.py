@@ -17,7 +17,7 @@ def outcomes(loop: Any) -> list[str]:
 
 
 def hanging(loop: Any, *events: dict[str, Any]) -> None:
-    """A Claude that prints these events and then hangs. It is a shell script: on the busiest machine it has printed them
+    """A Claude that prints these events and then hangs. It is a shell script: on a busy machine it has printed them
     long before `timeouts.idle` is over."""
     program = loop.folder / "claude"
     printed = "".join(f"echo '{json.dumps(event)}'\n" for event in events)

@@ -6,13 +6,14 @@ import base64
 import contextlib
 import socket
 import threading
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
+import httpx
 import pytest
+from freezegun import freeze_time
 
 from claude_iterate.core.settings.declared import NotifySettings
+from claude_iterate.sinks.notifications import delivery
 from claude_iterate.sinks.notifications.delivery import Answer, Delivery
 from claude_iterate.sinks.notifications.notices import Notice
 from tests.recording_receiver import Receiver
@@ -86,12 +87,11 @@ def test_retry_after(trip: Trip, receiver: Receiver, asked: str, pause: float) -
     assert trip.pauses == [pause]
 
 
-def test_retry_after_as_a_date(trip: Trip, receiver: Receiver) -> None:
+@freeze_time("2026-12-31 23:59:39")
+def test_retry_after_as_a_date() -> None:
     """The other form that HTTP allows."""
-    later = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
-    receiver.answers = [(503, {"Retry-After": later})]
-    trip.send(receiver.url)
-    assert 10 < trip.pauses[0] <= 20
+    later = {"Retry-After": "Thu, 31 Dec 2026 23:59:59 GMT"}
+    assert delivery._retry_after(httpx.Response(503, headers=later)) == 20.0
 
 
 def test_a_refused_connection(trip: Trip) -> None:
