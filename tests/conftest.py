@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 
@@ -15,8 +16,15 @@ from tests.recording_receiver import Receiver
 def pytest_configure() -> None:
     """Under `nohup` or in the background, the programs under test must still receive signals."""
     signals.restore_signals_for_children()
-    hypothesis.settings.register_profile("any machine", deadline=None)  # how long an example takes is not a property
+    # How long an example takes is not a property.
+    too_slow = hypothesis.HealthCheck.too_slow
+    hypothesis.settings.register_profile("any machine", deadline=None, suppress_health_check=[too_slow])
     hypothesis.settings.load_profile("any machine")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """The tests that start processes wait half of the time, so a few more than there are processors."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -46,6 +46,13 @@ class Search:
             self.attempt(name, self.counts[name])
             spent[name] += time.monotonic() - began
 
+    def go_through(self, names: list[str], cases: int) -> None:
+        """So many cases for every reader: the same on every machine."""
+        for name in names:
+            for number in range(1, cases + 1):
+                self.counts[name] += 1
+                self.attempt(name, number)
+
     def attempt(self, name: str, number: int) -> None:
         """Play one case."""
         chance = random.Random(f"{self._seed}-{name}-{number}")
@@ -67,6 +74,7 @@ class Search:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tests/fuzz.py", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, metavar="N", help="how long (default: 60)")
+    parser.add_argument("--cases", type=int, metavar="N", help="so many cases for each reader, however long it takes")
     parser.add_argument("--seed", type=int, default=None, metavar="S", help="decides the cases (default: by chance)")
     parser.add_argument("--only", choices=sorted(fuzz_targets.TARGETS), help="one reader alone")
     parser.add_argument("--case", type=int, metavar="N", help="repeat one case of --only")
@@ -77,7 +85,8 @@ def main() -> int:
         if options.case is not None:
             search.attempt(options.only or parser.error("--case needs --only"), options.case)
         else:
-            search.go_on([options.only] if options.only else list(fuzz_targets.TARGETS), options.seconds)
+            names = [options.only] if options.only else list(fuzz_targets.TARGETS)
+            search.go_through(names, options.cases) if options.cases else search.go_on(names, options.seconds)
     for failure in search.failures:
         print(failure)
     print(f"seed {seed}: {', '.join(f'{name} {count}' for name, count in search.counts.items())}")

@@ -10,9 +10,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
 from claude_iterate.selftest.harness import webhook_receiver
-from claude_iterate.selftest.harness.scripted_project import TooSlow
-
-PATIENCE = 30.0
+from claude_iterate.selftest.harness.scripted_project import PATIENCE, TooSlow
 
 
 class Received(NamedTuple):

@@ -168,7 +168,7 @@ def test_transcripts_are_real(page: Path, tmp_path: Path, environment: dict[str,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         printed = answer.stdout.decode("utf-8")

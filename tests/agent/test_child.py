@@ -27,7 +27,7 @@ def test_a_thread_that_fails_tells_the_end(tmp_path: Path) -> None:
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
     argv = [sys.executable, "-c", "import sys, time; print('x', flush=True); time.sleep(60)"]
     process = ChildProcess(argv, os.environ, tmp_path, b"", Spoilt(), said.put)  # type: ignore[arg-type]
-    messages = [said.get(timeout=30) for _ in range(4)]
+    messages = [said.get(timeout=120) for _ in range(4)]
     assert [type(message) for message in messages] == [Printed, StreamEnded, StreamEnded, Exited]
     assert b"unforeseen" in messages[0].lines[0]
     assert messages[-1].code == -9
@@ -50,16 +50,16 @@ def test_a_flood_waits_in_the_pipe(tmp_path: Path) -> None:
     ]
     process = ChildProcess(argv, os.environ, tmp_path, b"", None, said.put)
     try:
-        batches = [said.get(timeout=30) for _ in range(8)]
+        batches = [said.get(timeout=120) for _ in range(8)]
         with pytest.raises(queue.Empty):
             said.get(timeout=0.5)
         batches[0].done()
-        assert isinstance(said.get(timeout=30), Printed)
+        assert isinstance(said.get(timeout=120), Printed)
         assert said.empty()
     finally:
         process.signal(9)
     for batch in batches[1:]:
         batch.done()
-    while not isinstance(message := said.get(timeout=30), Exited):
+    while not isinstance(message := said.get(timeout=120), Exited):
         if isinstance(message, Printed):
             message.done()

@@ -50,7 +50,7 @@ def bench(*flags: str, **variables: str) -> str:
         env=environ | {"PYTHON": sys.executable} | variables,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=500,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -98,7 +98,7 @@ def called(folder: Path, environ: dict[str, str]) -> Type:
             env=environ | {"PYTHONPATH": str(PACKAGES)} | more,
             input=stdin,
             capture_output=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
         return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -124,7 +124,7 @@ def test_following_ends_with_the_run(layout: Layout, folder: Path, environ: dict
                 assert lines(process.stdout).readline() == "first\n"
                 log.write("ond\nlast words")
         assert lines(process.stdout).read() == "second\nlast words"
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
 
 
 def test_following_the_journal(layout: Layout, folder: Path, environ: dict[str, str]) -> None:

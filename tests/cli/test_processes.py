@@ -66,7 +66,7 @@ def on_terminal(folder: Path, environ: dict[str, str], typed: str, *words: str) 
             break
         shown += part
     os.close(keyboard)
-    return process.wait(30), shown.decode()
+    return process.wait(120), shown.decode()
 
 
 def test_clean_asks_on_a_terminal(project: Project, folder: Path, environ: dict[str, str]) -> None:

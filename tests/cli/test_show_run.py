@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from freezegun import freeze_time
 
 from claude_iterate.core.events import (
     CheckFinished,
@@ -34,10 +35,10 @@ from tests.cli.conftest import Type
 from tests.cli.journals import RUN, journal, write
 
 
+@freeze_time("2027-01-01 00:00:40")
 def test_a_live_run_is_told_from_its_journal(typed: Type, project: Project) -> None:
     """What Claude does and for how long, when it was last heard of, time and cost so far."""
     layout = project.create("w")
-    now = time.time()
     events = (
         IterationStarted(3),
         ToolCalled("t1", "Read", {"file_path": "/x"}),
@@ -46,7 +47,7 @@ def test_a_live_run_is_told_from_its_journal(typed: Type, project: Project) -> N
         ToolCalled("t2", "Bash", {"command": "pytest -q"}),
         Said("x"),
     )
-    journal(layout, *events, running=True, began=now - 100)
+    journal(layout, *events, running=True, began=time.time() - 100)
     assert "Now:" not in typed("show", "w").out
     with run_lock.hold(layout.lock, "w", RUN):
         text = typed("show", "w").out
@@ -58,10 +59,10 @@ def test_a_live_run_is_told_from_its_journal(typed: Type, project: Project) -> N
     live = view["runningRun"]
     assert live == view["lastRun"] | {key: live[key] for key in ("now", "duration")}
     assert (live["now"]["iteration"], live["now"]["tool"]) == (3, "Bash pytest -q")
-    assert live["now"]["toolDuration"] >= live["now"]["silence"] > 80
-    assert live["duration"] >= 99
+    assert (live["now"]["toolDuration"], live["now"]["silence"], live["duration"]) == (94.0, 93.0, 99.0)
 
 
+@freeze_time("2027-01-01 00:00:40")
 def test_a_request_is_not_a_sign_of_life_of_claude(typed: Type, project: Project) -> None:
     """The silence is Claude's, whatever the user asks for meanwhile."""
     layout = project.create("w")
@@ -69,7 +70,7 @@ def test_a_request_is_not_a_sign_of_life_of_claude(typed: Type, project: Project
     journal(layout, *events, running=True, began=time.time() - 100)
     with run_lock.hold(layout.lock, "w", RUN):
         now = typed("show", "w", "--json").document["runningRun"]["now"]
-    assert now["silence"] >= now["toolDuration"] - 0.1
+    assert now["silence"] == now["toolDuration"] == 97.0
 
 
 def test_a_tool_before_a_long_answer_is_still_seen(typed: Type, project: Project) -> None:

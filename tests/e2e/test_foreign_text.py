@@ -17,7 +17,7 @@ MASKED = "␛]0;owned␇"
 def seen(loop: Loop, *arguments: str) -> str:
     """All that a command shows on a terminal, once the marked text is there."""
     terminal = Terminal(loop, *arguments)
-    terminal.process.wait(timeout=60)
+    terminal.process.wait(timeout=120)
     terminal.await_text("owned")
     terminal.close()
     return terminal.seen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -15,27 +16,35 @@ def outcomes(loop: Loop) -> list[str]:
     return [event["outcome"]["kind"] for event in loop.events("IterationFinished")]
 
 
+def hanging(loop: Loop, *events: dict[str, Any]) -> None:
+    """A Claude that prints these events and then hangs. It is a shell script: on a busy machine it has printed them
+    long before `timeouts.idle` is over."""
+    program = loop.folder / "claude"
+    printed = "".join(f"echo '{json.dumps(event)}'\n" for event in events)
+    program.write_text(f"#!/bin/sh\ncase $1 in --version) echo 1; exit;; esac\n{printed}exec sleep 300\n")
+    program.chmod(0o755)
+    loop.env |= {"CLAUDE_ITERATE_CLAUDE__COMMAND": str(program), "CLAUDE_ITERATE_TIMEOUTS__IDLE": "2"}
+    loop.env["CLAUDE_ITERATE_STOP__FAILURES"] = "1"
+
+
 def test_a_task_that_never_ends_is_named(loop: Loop) -> None:
     """A result was given, and a background command goes on in silence: what it is, and for how long."""
     loop.make()
-    loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "0.5"
     task = {"type": "system", "subtype": "task_started", "task_id": "t1", "description": "npm run dev"}
-    loop.script([{"init": {}}, {"event": task}, {"result": {}}, {"hang": True}], WORK)
+    hanging(loop, task, {"type": "result", "subtype": "success", "is_error": False})
     done = loop.run()
-    assert done.code == 0
-    assert "nothing was heard for 0.5s (task `npm run dev` has been running for" in done.err
+    assert outcomes(loop) == ["idle"]
+    assert "nothing was heard for 2.0s (task `npm run dev` has been running for" in done.err
 
 
 def test_an_api_that_swallows_everything_is_nobodys_failure(loop: Loop) -> None:
     """Claude Code tries again and again, and is cut off: the API's trouble, so the iteration is done again."""
     loop.make()
-    loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "0.5"
     retry = {"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 10, "error": "timeout"}
-    loop.script(
-        [{"init": {}}, {"event": retry}, {"hang": True}], [{"init": {}}, {"event": retry}, {"say": "x"}, {"hang": True}]
-    )
+    hanging(loop, retry)
     process = loop.start("run", "my-task", "-m", "1")
     until(lambda: loop.events("WaitStarted"))
+    hanging(loop, retry, {"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}]}})
     assert loop.call("retry", "my-task").code == 0
     loop.finish(process)
     assert outcomes(loop) == ["transient", "idle"]

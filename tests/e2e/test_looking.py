@@ -122,6 +122,7 @@ def test_status_changes_are_told_while_claude_works(loop: Loop, in_place: bool) 
 def test_a_burst_of_changes_is_one_update(loop: Loop) -> None:
     """Only the state after the quiet is told; and the last change before the end is never lost."""
     loop.make()
+    loop.env["CLAUDE_ITERATE_NOTIFICATION__STATUS_WATCH__DEBOUNCE_MS"] = "10000"
     writes = [{"status": {"complete": False, "progress": {"completed": n, "total": 9}}} for n in range(8)]
     loop.script([{"init": {}}, *writes, {"result": {}}])
     loop.run("-m", "1")

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any
 
-from tests.e2e.conftest import Loop, until
+from tests.e2e.conftest import PATIENCE, Loop, until
 from tests.e2e.terminal import Terminal
 
 WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
@@ -30,7 +30,7 @@ def on_terminal(loop: Loop, answers: list[str], *arguments: str) -> tuple[int, s
     )
     loop.started.append(process)
     os.close(theirs)
-    seen, deadline = "", time.monotonic() + 60
+    seen, deadline = "", time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         ready, _, _ = select.select([ours], [], [], 0.2)
         if ready:
@@ -45,7 +45,7 @@ def on_terminal(loop: Loop, answers: list[str], *arguments: str) -> tuple[int, s
                 os.write(ours, (answers.pop(0) + "\n").encode())
         elif process.poll() is not None:
             break
-    process.wait(timeout=60)
+    process.wait(timeout=PATIENCE)
     os.close(ours)
     return process.returncode, seen
 

@@ -74,7 +74,7 @@ def test_a_check_that_hangs_or_does_not_exist_is_red(loop: Loop) -> None:
     """In its time, with the reason; nothing of it lives on."""
     loop.make()
     checks(loop, "no-such-program --x", "sleep 300 & sleep 301")
-    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECK_TIMEOUT"] = "0.5"
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECK_TIMEOUT"] = "3"
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
     loop.script(CLAIM)
     assert loop.run().code == 1

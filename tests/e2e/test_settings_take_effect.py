@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.settings.declared import catalogue
-from tests.e2e.conftest import Loop
+from tests.e2e.conftest import Loop, until
 
 ROOT = Path(__file__).parents[2]
 DONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
@@ -73,18 +73,18 @@ def test_allowed_tools_and_the_bound_of_money_reach_claude(loop: Loop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "steps", "cause"),
+    ("setting", "span", "steps", "cause"),
     [
-        ("timeouts__iteration", HANG, "timeout"),
-        ("timeouts__idle", HANG, "idle"),
-        ("timeouts__result_grace", [*DONE, {"hang": {}}], "lingering"),
-        ("limits__max_duration", HANG, "duration"),
+        ("timeouts__iteration", "0.5s", HANG, "timeout"),
+        ("timeouts__idle", "0.5s", HANG, "idle"),
+        ("timeouts__result_grace", "0.5s", [*DONE, {"hang": {}}], "lingering"),
+        ("limits__max_duration", "4s", HANG, "duration"),  # it counts from the start of the run
     ],
 )
-def test_bounds_of_time(loop: Loop, setting: str, steps: Any, cause: str) -> None:
+def test_bounds_of_time(loop: Loop, setting: str, span: str, steps: Any, cause: str) -> None:
     """Each ends Claude for its own reason."""
     loop.make()
-    settle(loop, **{setting: "0.5s"}, stop__failures=1, timeouts__terminate_grace="0.3s")
+    settle(loop, **{setting: span}, stop__failures=1, timeouts__terminate_grace="0.3s")
     loop.script(steps)
     loop.run()
     assert [event["cause"] for event in loop.events("CutStarted")] == [cause]
@@ -92,12 +92,16 @@ def test_bounds_of_time(loop: Loop, setting: str, steps: Any, cause: str) -> Non
 
 @pytest.mark.parametrize(("what", "reason"), [("stop", "reserve"), ("wait", "completed")])
 def test_on_reserve(loop: Loop, what: str, reason: str) -> None:
-    """`wait` waits for the window's reset and continues."""
+    """`wait` waits for the window's reset, an hour away; `retry` ends the wait, and the run continues."""
     loop.make()
     settle(loop, limits__reserve={"five_hour": 20}, limits__on_reserve=what, limits__reset_margin=0)
-    info = {"status": "allowed", "rateLimitType": "five_hour", "utilization": 0.85, "resetsAt": time.time() + 3}
+    info = {"status": "allowed", "rateLimitType": "five_hour", "utilization": 0.85, "resetsAt": time.time() + 3600}
     loop.script([*BUSY[:1], {"event": {"type": "rate_limit_event", "rate_limit_info": info}}, *BUSY[1:]], DONE)
-    loop.run()
+    process = loop.start("run", "my-task")
+    if what == "wait":
+        until(lambda: loop.events("WaitStarted"))
+        assert loop.call("retry", "my-task").code == 0
+    loop.finish(process)
     assert loop.events("RunFinished")[0]["reason"] == reason
     assert [event["why"] for event in loop.events("WaitStarted")] == (["reserve"] if what == "wait" else [])
 

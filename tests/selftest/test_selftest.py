@@ -18,7 +18,7 @@ from claude_iterate.selftest.faults import fault_table
 from claude_iterate.selftest.faults.fault_table import FAULTS
 from claude_iterate.selftest.harness.fault import Fault
 from claude_iterate.selftest.harness.fault_runner import run_fault
-from claude_iterate.selftest.harness.scripted_project import until
+from claude_iterate.selftest.harness.scripted_project import PATIENCE, until
 from claude_iterate.system import processes
 from tests.package_path import PACKAGES
 
@@ -43,7 +43,7 @@ def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Python with these arguments, in an environment of its own."""
     command = [sys.executable, *words]
     return subprocess.run(
-        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=60, check=False
+        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 
@@ -148,6 +148,6 @@ def test_a_signal_ends_it_and_leaves_nothing_behind(number: signal.Signals, code
     (state,) = tmp_path.glob("claude-iterate-selftest-*/ignores-signals/state")
     assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state)))
     process.send_signal(number)
-    assert process.wait(30) == code
+    assert process.wait(PATIENCE) == code
     assert list(processes.with_environment("CLAUDE_ITERATE_FAKE_STATE", str(state))) == []
     assert list(tmp_path.glob("claude-iterate-selftest-*")) == []

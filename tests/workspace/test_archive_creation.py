@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import socket
 import tarfile
 from pathlib import Path
 
 import pytest
+from freezegun import freeze_time
 
 from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace.archives import archive_creation, archive_entries, archive_list
@@ -21,6 +21,7 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path, {"HOME": str(tmp_path / "home")})
 
 
+@freeze_time("2026-02-28 23:59:59")
 def test_everything_is_inside(project: Project, tmp_path: Path) -> None:
     """One top folder, a manifest near the beginning, symlinks as symlinks (defect 39), no lock."""
     layout = project.create("w", instructions=b"do it")
@@ -32,7 +33,7 @@ def test_everything_is_inside(project: Project, tmp_path: Path) -> None:
     layout.lock.touch()
     saved = archive_creation.save(layout, project.archive_folder)
     path = saved.path
-    assert re.fullmatch(r"w-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.tar\.gz", path.name)
+    assert path.name == "w-2026-02-28T23-59-59.tar.gz"
     with tarfile.open(path) as opened:
         members = {member.name: member for member in opened.getmembers()}
         manifest = opened.extractfile("w/.archived.json")
@@ -50,6 +51,7 @@ def test_everything_is_inside(project: Project, tmp_path: Path) -> None:
     assert [entry.name for entry in project.archive_folder.iterdir()] == [path.name]
 
 
+@freeze_time("2026-02-28 23:59:59")
 def test_two_in_one_second_are_two(project: Project) -> None:
     """A second archive never replaces the first."""
     layout = project.create("w")

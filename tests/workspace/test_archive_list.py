@@ -9,6 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from freezegun import freeze_time
 
 from claude_iterate.errors import ArchiveProblem, UsageProblem
 from claude_iterate.workspace.archives import archive_creation, archive_list, restoration
@@ -37,12 +38,13 @@ def test_a_hostile_name_in_the_manifest(project: Project) -> None:
         restoration.target_name(found, "../x")
 
 
+@freeze_time("2025-10-01 08:30:01")
 def test_newest_first(project: Project) -> None:
     """By manifest, else by name; strangers in the folder are not archives."""
     shutil.copytree(ORIGINAL, project.archive_folder / ORIGINAL.name)
-    ours = archive_creation.save(project.create("w"), project.archive_folder).path.name.removesuffix(".tar.gz")
+    archive_creation.save(project.create("w"), project.archive_folder)
     (project.archive_folder / "x-2024-01-02T03-04-05.tar.gz").write_bytes(b"")
     (project.archive_folder / "README.md").write_text("mine")
     (project.archive_folder / ".hidden").mkdir()
     found = [entry.name for entry in archive_list.archives(project.archive_folder)]
-    assert found == [ours, ORIGINAL.name, "x-2024-01-02T03-04-05"]
+    assert found == ["w-2025-10-01T08-30-01", ORIGINAL.name, "x-2024-01-02T03-04-05"]

@@ -129,8 +129,11 @@ def test_leftovers_of_a_workspace_are_found_and_removed(layout: Layout) -> None:
 
 def test_a_file_that_has_just_been_made_may_not_be_locked_yet(layout: Layout) -> None:
     """It is not called stale before its writer had time to lock it."""
-    (layout.folder / ".TODO.md.abcd1234.tmp").touch()
-    assert leftover_files.stale_in_workspace(layout, time.time()) == []
+    path = layout.folder / ".TODO.md.abcd1234.tmp"
+    path.touch()
+    made = path.stat().st_mtime
+    assert leftover_files.stale_in_workspace(layout, made + 0.5) == []
+    assert leftover_files.stale_in_workspace(layout, made + 1.5) == [path]
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:

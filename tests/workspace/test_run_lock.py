@@ -48,8 +48,9 @@ def test_a_second_holder_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
     assert run_lock.holder(path) is None
 
 
-def test_those_who_look_are_not_taken_for_holders(tmp_path: Path) -> None:
+def test_those_who_look_are_not_taken_for_holders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither other readers nor a process that wants the lock, even if its file names a living process."""
+    monkeypatch.setattr(run_lock, "_RETRY_FOR", 60.0)
     path = tmp_path / ".lock"
     path.write_text('{"pid": 1}')
     looking = os.open(path, os.O_RDONLY)

@@ -186,7 +186,7 @@ def test_nobodys_change_is_lost(tmp_path: Path, name: str) -> None:
         path.write_text("{}")
     words = [f"c{number}" for number in range(8)]
     program = "import sys, pathlib; from claude_iterate.workspace.settings_files import settings_writer as c\n"
-    program += "sys.stdin.read()\n"
+    program += "c._PATIENCE = 300; sys.stdin.read()\n"
     program += "for part in 'abc': c.add(pathlib.Path(sys.argv[1]), 'verification.checks', sys.argv[2] + part)"
     commands = [
         subprocess.Popen([sys.executable, "-c", program, str(path), word], stdin=subprocess.PIPE) for word in words
@@ -194,7 +194,7 @@ def test_nobodys_change_is_lost(tmp_path: Path, name: str) -> None:
     for command in commands:
         assert command.stdin is not None
         command.stdin.close()
-    assert [command.wait(60) for command in commands] == [0] * len(words)
+    assert [command.wait(300) for command in commands] == [0] * len(words)
     found = settings_reader.read_document(path)["verification"]["checks"]
     assert sorted(found) == sorted(word + part for word in words for part in "abc")
     assert list(path.parent.iterdir()) == [path]

@@ -18,7 +18,7 @@ from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import control, run_lock
 
-_PATIENCE = 3.0
+_PATIENCE = 10.0
 _POLL = 0.02
 _LOOK = 0.5
 _SAYINGS = {

@@ -8,7 +8,8 @@ from claude_iterate.selftest.harness import expectations
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.script_steps import COMPLETE, HANG, INIT, RESULT, Step, done, more, said, tool_use
 
-IDLE = {"timeouts.idle": "2s"}
+IDLE = {"timeouts.idle": "6s"}
+"""A hundred times what a call needs that does not hang: a busy computer must not make it one that does."""
 AGAIN = Expected(outcomes=("idle", "ok"))
 _VANISHING = """#!/bin/sh
 [ "$1" = --version ] && { echo 1; exit; }
@@ -76,7 +77,7 @@ FAULTS = {
         "One iteration would take the whole night.",
         ([INIT, *_talk(300)], done()),
         Expected(outcomes=("timeout", "ok")),
-        settings={"timeouts.iteration": "3s"},
+        settings={"timeouts.iteration": "6s"},
     ),
     "ignores-signals": Fault(
         "Claude ignores SIGINT and SIGTERM",
@@ -115,6 +116,7 @@ FAULTS = {
         "Claude closes its output and keeps working",
         "The run would treat a working Claude as dead.",
         ([INIT, RESULT, {"close_stdout": True}, {"sleep": 1}, COMPLETE],),
+        settings={"timeouts.result_grace": "60s"},
     ),
     "crash-once": Fault(
         "Claude is killed by a segmentation fault, once",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from claude_iterate.selftest.harness import expectations
+from claude_iterate.selftest.harness import expectations, interventions
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
-from claude_iterate.selftest.harness.script_steps import COMPLETE, UNFINISHED, Step, done, more, silent
+from claude_iterate.selftest.harness.script_steps import COMPLETE, GO, UNFINISHED, Step, done, more, silent
 
 TWICE = Expected(outcomes=("ok", "ok"))
 _CLAIM = json.dumps({"complete": True, "summary": "of last week"})
@@ -114,13 +114,14 @@ FAULTS = {
         "A stray file would stop the run, or make it ignore requests.",
         (
             done(
+                _writes('{"run": "another", "verb": "stop", "now": true}', "control/3.json"),
                 _writes("{", "control/1.json"),
                 _writes("[" * 100_000, "control/2"),
-                _writes('{"run": "another", "verb": "stop", "now": true}', "control/3.json"),
                 _writes("x", "control/folder/x"),
-                {"sleep": 1.5},
+                GO,
             ),
         ),
+        intervention=interventions.awaited("Warned"),
         checks=(expectations.says("Ignored"), expectations.has("StopRequested", 0)),
     ),
     "metadata-torn": Fault(

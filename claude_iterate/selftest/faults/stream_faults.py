@@ -147,8 +147,8 @@ FAULTS = {
         "a result, a background task that continues, a second result",
         "Work in the background would be interrupted and lost.",
         # The second prompt comes a moment after the end of the task: the grace period must begin there.
-        ([INIT, _TASK_BEGINS, _FIRST, {"sleep": 2.5}, _TASK_ENDS, {"sleep": 0.5}, INIT, COMPLETE, _SECOND],),
-        settings={"timeouts.result_grace": "2s"},
+        ([INIT, _TASK_BEGINS, _FIRST, {"sleep": 5.5}, _TASK_ENDS, {"sleep": 0.5}, INIT, COMPLETE, _SECOND],),
+        settings={"timeouts.result_grace": "5s"},
         flags=("-m", "1"),
         checks=(
             expectations.has("CutStarted", 0),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from signal import SIGHUP, SIGINT, SIGTERM, Signals
 
 from claude_iterate.selftest.harness import expectations, interventions, webhook_receiver
-from claude_iterate.selftest.harness.fault import Check, Expected, Fault, FaultProject
+from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.script_steps import GO, HANG, INIT, LEFT, READY, done, more, said
 
 
@@ -15,10 +16,17 @@ def _read_only(project: FaultProject) -> None:
     project.closing.callback(project.workspace.chmod, 0o755)
 
 
-def _notifying(what: str, prepare: Callable[[FaultProject], None], *checks: Check) -> Fault:
+def _notifying(what: str, prepare: Callable[[FaultProject], None], warns: bool = True) -> Fault:
     """A receiver of notifications that fails. The run does not notice, except that it may say so."""
     danger = "A receiver of notifications would delay the run or make it fail."
-    return Fault(what, danger, (more(), done()), Expected(outcomes=("ok", "ok")), checks, prepare=prepare)
+    quiet = Fault(what, danger, (more(), done()), Expected(outcomes=("ok", "ok")), prepare=prepare)
+    if not warns:
+        return quiet
+    # The last call waits for the warning: a short run would be over before the last try.
+    warned = interventions.awaited("Warned")
+    return replace(
+        quiet, calls=(more(), done(GO)), checks=(expectations.says("Notifications to"),), intervention=warned
+    )
 
 
 def _cut(what: str, reason: str, code: int, *signals: Signals) -> Fault:
@@ -69,13 +77,9 @@ FAULTS = {
         checks=(expectations.says("cannot be written"),),
         impossible=interventions.may_write_anywhere,
     ),
-    "webhook-slow": _notifying("a receiver that never answers", webhook_receiver.silent),
-    "webhook-dead": _notifying(
-        "an address where nothing listens", webhook_receiver.dead, expectations.says("Notifications to")
-    ),
-    "webhook-500": _notifying(
-        "a receiver that answers with errors", webhook_receiver.failing, expectations.says("Notifications to")
-    ),
+    "webhook-slow": _notifying("a receiver that never answers", webhook_receiver.silent, warns=False),
+    "webhook-dead": _notifying("an address where nothing listens", webhook_receiver.dead),
+    "webhook-500": _notifying("a receiver that answers with errors", webhook_receiver.failing),
     "two-runs": Fault(
         "a second run in the same workspace",
         "Two runs would overwrite each other's work.",
@@ -86,10 +90,10 @@ FAULTS = {
     "suspended-runner": Fault(
         "the runner is suspended for a while, as by Ctrl-Z",
         "The run would end Claude for a silence that the runner caused.",
-        (done(READY, GO),),
-        settings={"timeouts.idle": "4s"},
-        intervention=interventions.suspended(5.0),
-        checks=(expectations.has("CutStarted", 0),),
+        (done(READY, {"wait_for": "talk"}, said("meanwhile"), {"touch": "talked"}, GO),),
+        settings={"timeouts.idle": "6s"},
+        intervention=interventions.suspended(7.0),
+        checks=(expectations.has("CutStarted", 0), expectations.has("Said", 1, text="meanwhile")),
     ),
     "sigint-once": Fault(
         "Ctrl-C, once",

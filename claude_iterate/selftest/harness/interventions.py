@@ -51,10 +51,13 @@ def signalled(*signals: signal.Signals) -> Intervention:
 
 
 def suspended(seconds: float) -> Intervention:
-    """Suspend the runner, as Ctrl-Z does, for longer than Claude may be silent. Claude continues after the runner."""
+    """Suspend the runner, as Ctrl-Z does, for longer than Claude may be silent. Claude says a word meanwhile, and
+    continues after the runner."""
 
     def act(project: FaultProject, process: subprocess.Popen[bytes]) -> None:
         process.send_signal(signal.SIGSTOP)
+        (project.workspace / "talk").touch()
+        project.until((project.workspace / "talked").exists, "the file `talked`")
         time.sleep(seconds)  # the fault is that time passes
         process.send_signal(signal.SIGCONT)
         project.request("resume")
@@ -121,6 +124,11 @@ def measured(event: str) -> Intervention:
 def requested(verb: str, *words: str, once: str = "") -> Intervention:
     """Send a request from another terminal, once this event is in the journal or as soon as Claude is working."""
     return _during(lambda project, _process: project.request(verb, *words), once)
+
+
+def awaited(event: str) -> Intervention:
+    """Claude continues once this event is in the journal."""
+    return _during(lambda _project, _process: None, event)
 
 
 @_during

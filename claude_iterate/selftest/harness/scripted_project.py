@@ -23,7 +23,8 @@ from claude_iterate.system import processes, signals
 from claude_iterate.workspace.layout import Layout
 
 NAME = "my-task"
-PATIENCE = 60.0
+PATIENCE = 120.0
+"""Seconds for what is waited for: more than any busy machine needs, less than what a script leaves running lives."""
 COMMAND_LINE = (sys.executable, "-m", "claude_iterate")
 SETTINGS: Mapping[str, Any] = {
     "delay": 0,
@@ -197,8 +198,8 @@ class ScriptedProject:
         return [pid for pid in processes.with_environment(_MARK, str(self.state)) if pid not in ours]
 
     def gone(self) -> None:
-        """Every process ends within 10 seconds."""
-        self.until(lambda: not self.processes(), "the end of all processes", 10.0)
+        """Every process ends."""
+        self.until(lambda: not self.processes(), "the end of all processes")
 
     def abandon(self) -> None:
         """From another thread: nothing more is started or waited for. The thread that uses the project closes it."""

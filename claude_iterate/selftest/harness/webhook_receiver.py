@@ -44,7 +44,7 @@ class Receiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
                 status, headers = receiver.take(self, body)
-                receiver.open.wait(60)
+                receiver.open.wait(600)
                 try:
                     self.send_response(status)
                     for name, value in {"Content-Length": str(len(receiver.text)), **headers}.items():

@@ -1,0 +1,31 @@
+"""The id and the log of a run are named after the moment at which it begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from freezegun import freeze_time
+
+from claude_iterate.operations import run_folders
+from claude_iterate.workspace.layout import Layout
+
+
+@freeze_time("2026-12-31 23:59:59")
+def test_log_and_id_are_named_after_the_moment(tmp_path: Path) -> None:
+    """To the second, also at the end of a year."""
+    layout = Layout(tmp_path, tmp_path)
+    assert run_folders.log_path(layout).name == "iterate-20261231-235959.log"
+    assert run_folders.new_run_id(layout).startswith("000001-20261231-235959-")
+
+
+@freeze_time("2026-12-31 23:59:59")
+def test_two_logs_of_one_second_are_two(tmp_path: Path) -> None:
+    """The clock stands still: no log is written over another."""
+    layout = Layout(tmp_path, tmp_path)
+    for _ in range(3):
+        run_folders.log_path(layout).touch()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "iterate-20261231-235959-2.log",
+        "iterate-20261231-235959-3.log",
+        "iterate-20261231-235959.log",
+    ]
