@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import NamedTuple
@@ -39,8 +38,8 @@ def are_decided(settings: Settings, project: Project) -> bool:
 
 def with_permissions(settings: Settings, chosen: Permissions) -> Settings:
     """The settings with these permissions, where none were decided."""
-    claude = dataclasses.replace(settings.claude, permission_mode=chosen.mode, allowed_tools=chosen.tools)
-    return dataclasses.replace(settings, claude=claude)
+    claude = settings.claude.changed(permission_mode=chosen.mode, allowed_tools=chosen.tools)
+    return settings.changed(claude=claude)
 
 
 def save(layout: Layout, chosen: Permissions) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import sys
 from collections.abc import Iterator
 
@@ -29,14 +28,14 @@ class TerminalUser:
     def steers(self, plan: Plan) -> Iterator[Plan]:
         """Only `run` is steered: in attended mode by answers, else by keys while progress is shown."""
         if output.is_terminal(sys.stderr):
-            plan = dataclasses.replace(plan, tick=0.25)  # the live line shows seconds
+            plan = plan.changed(tick=0.25)  # the live line shows seconds
         if plan.purpose != "run" or not on_terminal():
             yield plan
         elif plan.settings.attended:
             question = attended.Question(plan.layout)
-            yield dataclasses.replace(plan, ask=question, listen=question.held)
+            yield plan.changed(ask=question, listen=question.held)
         elif plan.settings.output != "progress":
             yield plan
         else:
             with keys.listening() as listen:
-                yield dataclasses.replace(plan, listen=listen)
+                yield plan.changed(listen=listen)
