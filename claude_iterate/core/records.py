@@ -1,6 +1,6 @@
 """Records: values under names, as a dataclass has them, without its price.
 
-A dataclass writes and compiles code for each class, up to a millisecond at every start. Made for what has few instances.
+A dataclass writes and compiles code for each class, up to a millisecond at every start. For what has few instances.
 """
 
 from __future__ import annotations

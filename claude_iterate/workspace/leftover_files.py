@@ -10,6 +10,7 @@ import os
 import re
 from pathlib import Path
 
+from claude_iterate.core.expressions import expression
 from claude_iterate.system import processes
 from claude_iterate.workspace.files import atomic, foreign
 from claude_iterate.workspace.journal import reader
@@ -21,8 +22,8 @@ UNTOUCHED = 3600.0
 SETTLED = 1.0
 """Seconds after which a new file has its lock, if its writer lives."""
 
-_MADE = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.[a-z0-9_]{8}")
-_DELETED = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.deleted\.(?P<pid>\d+)")
+_MADE = expression(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.[a-z0-9_]{8}")
+_DELETED = expression(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.deleted\.(?P<pid>\d+)")
 _CONTENTS = frozenset({"working", "runs", "TODO.md", "INSTRUCTIONS.md", ".metadata.json", template_files.ABOUT})
 
 

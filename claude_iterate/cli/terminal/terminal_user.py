@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
-from claude_iterate.cli.terminal import attended, keys, questions
 from claude_iterate.engine.plan import Plan
+from claude_iterate.operations.permissions import Permissions
 
 
 class TerminalUser:
@@ -17,12 +17,17 @@ class TerminalUser:
 
     warn = staticmethod(output.warn)
     note = staticmethod(output.note)
-    choose_permissions = staticmethod(questions.choose_permissions)
 
     @property
     def can_answer(self) -> bool:
         """Both the question and the answer need a terminal."""
         return on_terminal()
+
+    def choose_permissions(self) -> Permissions:
+        """Ask how much Claude may do."""
+        from claude_iterate.cli.terminal import questions
+
+        return questions.choose_permissions()
 
     @contextlib.contextmanager
     def steers(self, plan: Plan) -> Iterator[Plan]:
@@ -32,10 +37,14 @@ class TerminalUser:
         if plan.purpose != "run" or not on_terminal():
             yield plan
         elif plan.settings.attended:
+            from claude_iterate.cli.terminal import attended
+
             question = attended.Question(plan.layout)
             yield plan.changed(ask=question, listen=question.held)
         elif plan.settings.output != "progress":
             yield plan
         else:
+            from claude_iterate.cli.terminal import keys
+
             with keys.listening() as listen:
                 yield plan.changed(listen=listen)

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from claude_iterate.core.expressions import expression
+
 
 class Kind(NamedTuple):
     """`take` returns the value as the program uses it, or raises; `form` is list, duration or program where that
@@ -119,7 +121,7 @@ def _amount(value: Any) -> float:
 
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_PART = expression(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 
 
 def _seconds(text: str) -> float:

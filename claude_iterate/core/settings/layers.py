@@ -5,7 +5,6 @@ A layer holds only what it sets, so a project file with one key never touches a 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -101,6 +100,8 @@ def accepted_text(setting: Setting, text: str, where: str) -> Any:
 
 def unknown_key(spelled: str, place: str) -> SettingsProblem:
     """The error for a key that does not exist, with the nearest one that does."""
+    import difflib  # only when something went wrong
+
     names = [name for setting in catalogue().values() for name in (setting.key, *setting.original)]
     names += dict.fromkeys(key.rpartition(".")[0] for key in catalogue() if "." in key)
     close = difflib.get_close_matches(spelled, names, n=1, cutoff=0.6)
