@@ -12,8 +12,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from claude_iterate.core.records import Record
 from claude_iterate.errors import ExpectedError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _EXPRESSION_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionErr
 """What an expression in a template can raise, besides Jinja2's own errors."""
 
 
-class IterationPrompts(NamedTuple):
+class IterationPrompts(Record):
     """The texts of one iteration: what is appended to the system prompt, what goes in on stdin, and the part
     of it that says how to report."""
 

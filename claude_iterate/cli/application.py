@@ -9,17 +9,18 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from claude_iterate import __version__
 from claude_iterate.cli.group import Group
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.core.records import Record
 from claude_iterate.errors import UsageProblem
 
 
-class Row(NamedTuple):
+class Row(Record):
     """One command: the name people type, its module in this package, its line in the help."""
 
     name: str

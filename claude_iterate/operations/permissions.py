@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
 
 from claude_iterate.agent.command.command_line import decides_permissions
+from claude_iterate.core.records import Record
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
@@ -18,7 +18,7 @@ UNDECIDED = (
 )
 
 
-class Permissions(NamedTuple):
+class Permissions(Record):
     """A permission mode, and the tools that are allowed beyond it."""
 
     mode: str

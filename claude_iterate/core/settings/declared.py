@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from claude_iterate.core.records import Record
 from claude_iterate.core.settings.kinds import (
@@ -196,7 +196,7 @@ class Settings(Group):
     paths: PathSettings = PathSettings()
 
 
-class Setting(NamedTuple):
+class Setting(Record):
     """One declared setting, as the tables see it."""
 
     key: str

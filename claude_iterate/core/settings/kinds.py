@@ -9,12 +9,13 @@ import json
 import math
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.records import Record
 
 
-class Kind(NamedTuple):
+class Kind(Record):
     """`take` returns the value as the program uses it, or raises; `form` is list, duration or program where that
     matters to a file or to the documentation."""
 

@@ -15,9 +15,10 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.records import Record
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace.files import atomic, folders, foreign
 from claude_iterate.workspace.layout import Layout
@@ -30,7 +31,7 @@ _LARGEST = 64 * 1024
 _MOST_WARNINGS = 3
 
 
-class Request(NamedTuple):
+class Request(Record):
     """What the user wants the run to do."""
 
     verb: str
