@@ -10,7 +10,6 @@ from claude_iterate.core.records import Record
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.settings_files import settings_writer
 
 UNDECIDED = (
     "Nothing says what Claude may do, so it will be denied every edit and command.",
@@ -44,6 +43,8 @@ def with_permissions(settings: Settings, chosen: Permissions) -> Settings:
 
 def save(layout: Layout, chosen: Permissions) -> str:
     """Make them settings of the workspace; says so. The lock must be held: a run writes the same file."""
+    from claude_iterate.workspace.settings_files import settings_writer
+
     settings_writer.set_value(layout.metadata, "claude.permission_mode", chosen.mode)
     if chosen.tools:
         settings_writer.set_value(layout.metadata, "claude.allowed_tools", list(chosen.tools))
