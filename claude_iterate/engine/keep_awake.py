@@ -6,13 +6,12 @@ Best effort: if no inhibitor is available, nothing happens.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
 
 from claude_iterate.agent.command.environment import RUN_VARIABLE
-from claude_iterate.system import signals
+from claude_iterate.system import programs, signals
 
 _WAYS = (
     ("systemd-inhibit", "--what=idle:sleep", "--who=claude-iterate", "--why=Claude is working"),
@@ -30,7 +29,7 @@ class Awake:
 
     def __init__(self, wanted: bool, environ: Mapping[str, str]) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        way = next((way for way in _WAYS if wanted and shutil.which(way[0], path=environ.get("PATH"))), None)
+        way = next((way for way in _WAYS if wanted and programs.which(way[0], environ.get("PATH"))), None)
         if way is None:
             return
         with contextlib.suppress(OSError, ValueError):

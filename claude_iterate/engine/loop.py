@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import assert_never
@@ -27,7 +26,6 @@ from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.supervision import Orphans, Supervisor
-from claude_iterate.engine.verification import Proof
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace.running.status_file import StatusWatch
@@ -149,6 +147,8 @@ class Engine:
                 IterationRun(self._plan, self._recorder, supervisor, self._reports, number).run()
                 self._audience.flush()
             case Verify(claim):
+                from claude_iterate.engine.verification import Proof
+
                 Proof(self._plan, self._recorder, supervisor, claim).run()
                 self._audience.flush()
             case MakeOneOffCall():
@@ -181,7 +181,7 @@ class Engine:
                 mode=plan.mode.name,
                 max_iterations=plan.max_iterations,
                 pid=os.getpid(),
-                host=socket.gethostname(),
+                host=os.uname().nodename,
                 version=__version__,
                 command=plan.settings.claude.command,
                 log=str(plan.log),

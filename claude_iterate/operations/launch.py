@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from typing import NamedTuple
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import ONE_OFF
+from claude_iterate.core.records import Record
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
@@ -30,7 +30,7 @@ from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
 
 
-class Performed(NamedTuple):
+class Performed(Record):
     """A run that is over."""
 
     run: str

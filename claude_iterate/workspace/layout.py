@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from claude_iterate.core import names
+from claude_iterate.core.records import Record
 
 PROJECT_FILES = (".claude-iterate.toml", ".claude-iterate.json")
 PROJECT_FOLDERS = ("workspaces", "templates", "archive", "hooks")
@@ -47,8 +47,7 @@ class _Place:
         return layout.folder / self._name
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Record):
     """One workspace's paths. All are absolute."""
 
     root: Path

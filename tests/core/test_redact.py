@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, get_args
 
 import msgspec
@@ -126,7 +125,7 @@ def test_what_is_not_plain_is_a_secret(secret: str) -> None:
 
 def test_what_settings_declare_secret_is_masked() -> None:
     """However plain: a variable's name may mislead, a setting of that name does not."""
-    settings = Settings(notify=replace(Settings().notify, secret="swordfishsword", headers={"X-A": "plainplain"}))
+    settings = Settings(notify=Settings().notify.changed(secret="swordfishsword", headers={"X-A": "plainplain"}))
     cleaned = redactor_for({}, settings).clean("swordfishsword and plainplain")
     assert cleaned == f"{MASK} and {MASK}"
 

@@ -120,6 +120,7 @@ class Disk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
         self.room = room
         monkeypatch.setattr(journal_writer, "os", self)
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
         monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_how: NamelessFile(self))
 
     def __getattr__(self, name: str) -> Any:

@@ -6,10 +6,8 @@ So a missing, broken or hanging Claude is noticed before anything is written.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -17,7 +15,7 @@ from typing import IO, NamedTuple
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import signals, temporary_files
+from claude_iterate.system import programs, signals, temporary_files
 
 PATIENCE = 10.0
 _REINSTALL = "Reinstall Claude Code, or set `claude.command`."
@@ -48,7 +46,7 @@ def _program(name: str, environ: Mapping[str, str], root: Path) -> str:
     program = name
     if os.path.sep in program:
         program = str(root / program)
-    found = shutil.which(program, path=environ.get("PATH"))
+    found = programs.which(program, environ.get("PATH"))
     if found is not None:
         return found
     if os.path.sep in program and Path(program).exists():
@@ -65,7 +63,7 @@ def version(claude: ClaudeSettings, environ: Mapping[str, str], root: Path, pati
     command = prepare([*claude.command, "--version"], claude_environment(environ, claude), root)
     program = command.argv[0]
     # Files, not pipes: a child that it leaves behind may hold a pipe open without end.
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with temporary_files.unnamed() as out, temporary_files.unnamed() as err:
         code = _call(command, root, (out, err), patience)
         printed, complained = _words(out), _words(err)
     if code is None:

@@ -14,10 +14,11 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Event
+from claude_iterate.core.expressions import expression
 from claude_iterate.core.secrets.patterns import MASK, SHAPES, is_secret_name
 from claude_iterate.core.settings.declared import Settings
 
-_PLAIN = re.compile(r".{0,7}|[a-z]{0,15}|[A-Z]{0,15}|[A-Z][a-z]{0,14}", re.DOTALL)
+_PLAIN = expression(r".{0,7}|[a-z]{0,15}|[A-Z]{0,15}|[A-Z][a-z]{0,14}", re.DOTALL)
 """Too short or too plain to be a secret: `completed` would be masked in every sentence."""
 
 _SHORTEST = 8
@@ -51,7 +52,7 @@ class Redactor:
         needles = sorted({*SHAPES, *spellings})
         self._needles = tuple(needle.encode("utf-8", "surrogateescape") for needle in needles)
         known = sorted((re.escape(value) for value in spellings), key=len, reverse=True)
-        self._pattern = re.compile("|".join([*known, *SHAPES.values()]))
+        self._pattern = expression("|".join([*known, *SHAPES.values()]))
 
     def suspects(self, data: bytes) -> bool:
         """True when these bytes may hold a secret."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from claude_iterate.core.expressions import expression
 from claude_iterate.system import locks
 
-_TEMPORARY = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
+_TEMPORARY = expression(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
 
 
 @contextlib.contextmanager
@@ -106,8 +105,10 @@ def _locked_file(target: Path) -> IO[bytes]:
     cannot be locked (some network disks), no process takes it for abandoned, and we go on without a lock.
     """
     while True:
-        prefix = f".{target.name}."
-        file = tempfile.NamedTemporaryFile("wb", prefix=prefix, suffix=".tmp", dir=target.parent, delete=False)
+        try:
+            file = _new_file(target)
+        except FileExistsError:
+            continue
         locked = locks.try_lock(file.fileno())
         if locked is None or (locked and os.fstat(file.fileno()).st_nlink):
             return file
@@ -116,10 +117,16 @@ def _locked_file(target: Path) -> IO[bytes]:
             os.unlink(file.name)
 
 
+def _new_file(target: Path) -> IO[bytes]:
+    """A private file beside the target, as `tempfile` would make it, without the price of its import."""
+    path = f"{target.parent}/.{target.name}.{os.urandom(4).hex()}.tmp"
+    return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
 def _mode_for(target: Path) -> int:
     with contextlib.suppress(OSError):
         return target.stat().st_mode & 0o777
-    # mkstemp makes private files; a new file of ours is as open as any other file the user makes.
+    # Ours is private while it is written; a new file of ours is as open as any other file the user makes.
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

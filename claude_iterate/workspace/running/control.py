@@ -12,25 +12,26 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from claude_iterate.core.expressions import expression
+from claude_iterate.core.records import Record
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace.files import atomic, folders, foreign
 from claude_iterate.workspace.layout import Layout
 
 VERBS = ("pause", "resume", "stop", "skip", "reboot", "retry")
 _NAME = rf"[0-9]{{20}}-(?:{'|'.join(VERBS)})-[0-9a-f]{{6}}\.json"
-_REQUEST = re.compile(_NAME)
-_ANSWER = re.compile(rf"\.{_NAME}\.answer")
+_REQUEST = expression(_NAME)
+_ANSWER = expression(rf"\.{_NAME}\.answer")
 _LARGEST = 64 * 1024
 _MOST_WARNINGS = 3
 
 
-class Request(NamedTuple):
+class Request(Record):
     """What the user wants the run to do."""
 
     verb: str
