@@ -30,10 +30,12 @@ _CHUNK = 64 * 1024
 def become_subreaper() -> None:
     """Let orphans of our children become our children, so that we can find them all (Linux)."""
     if LINUX:
-        import ctypes
+        # Not `ctypes`, whose import takes longer than all else that a run prepares: only what is under it.
+        with contextlib.suppress(ImportError, OSError, AttributeError):
+            import _ctypes
 
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
+            _ctypes.call_function(prctl, (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 
 
 class ExitNotice(NamedTuple):
