@@ -69,7 +69,8 @@ class Dispatcher(Record, frozen=False):
         before = self._recorder.state
         while (message := self._inbox.take()) is not None:
             self._deal_with(message)
-        self._look()
+        self._steering.look()
+        self._next_look = self._recorder.elapsed() + LOOK
         return self._recorder.state is not before
 
     def _look(self) -> bool:

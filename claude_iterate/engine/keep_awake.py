@@ -27,9 +27,16 @@ class Awake:
     One that hangs does not. It leads a session of its own, so that whatever it started is found and ended with it.
     """
 
-    def __init__(self, wanted: bool, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
         self._process: subprocess.Popen[bytes] | None = None
-        way = next((way for way in _WAYS if wanted and programs.which(way[0], environ.get("PATH"))), None)
+        self.begun = False
+
+    def begin(self) -> None:
+        """Keep the computer awake from now on."""
+        self.begun = True
+        environ = self._environ
+        way = next((way for way in _WAYS if programs.which(way[0], environ.get("PATH"))), None)
         if way is None:
             return
         with contextlib.suppress(OSError, ValueError):

@@ -44,16 +44,16 @@ class StatusReports:
     def look_if_due(self, now: float) -> None:
         """Look when the file has been quiet for long enough."""
         if now >= self.due:
-            self._look()
+            self.look()
 
     def iteration_begins(self) -> None:
         """Remember how the file is now: only what differs from it is a report of this iteration."""
-        self._before = self._look()
+        self._before = self.look()
 
     def iteration_ends(self, last_message: str) -> Reading | None:
         """The report of this iteration: the file if the agent wrote it, else a block in its last message, else the
         boxes of TODO.md. The last change of the file is recorded without waiting for quiet."""
-        seen = self._look()
+        seen = self.look()
         fresh = seen.fingerprint is None or seen.fingerprint != self._before.fingerprint
         written = seen.reading if fresh else None
         if written is not None and written.status is not None:
@@ -65,7 +65,8 @@ class StatusReports:
         boxes = fallbacks.from_boxes(_text(self._todo))
         return Reading(boxes, problems) if boxes is not None or problems else None
 
-    def _look(self) -> Seen:
+    def look(self) -> Seen:
+        """Read the file now, and record what is new in it."""
         self.due = float("inf")
         seen = status_file.look(self._path)
         written = seen.fingerprint != self._last.fingerprint

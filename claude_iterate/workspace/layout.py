@@ -38,13 +38,18 @@ def _holds_project(folder: Path) -> bool:
 
 
 class _Place:
-    """A path in a workspace."""
+    """A path in a workspace, made once."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
+    def __set_name__(self, _owner: type[Layout], attribute: str) -> None:
+        self._attribute = attribute
+
     def __get__(self, layout: Layout, _owner: type[Layout]) -> Path:
-        return layout.folder / self._name
+        # What stands in the instance comes before this descriptor from now on.
+        path = vars(layout)[self._attribute] = layout.folder / self._name
+        return path
 
 
 class Layout(Record):

@@ -117,6 +117,6 @@ def read(path: Path) -> Metadata:
     return Metadata(document, path)
 
 
-def write(path: Path, metadata: Metadata) -> None:
-    """Replace the file atomically."""
-    atomic.write_json(path, metadata.document)
+def write(path: Path, metadata: Metadata, derived: bool = False) -> None:
+    """Replace the file atomically; `derived` as in `atomic.replacing`."""
+    atomic.write_json(path, metadata.document, derived)

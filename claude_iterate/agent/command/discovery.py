@@ -6,6 +6,7 @@ So a missing, broken or hanging Claude is noticed before anything is written.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import IO, NamedTuple
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import programs, signals, temporary_files
+from claude_iterate.system import processes, programs, signals, temporary_files
 
 PATIENCE = 10.0
 _REINSTALL = "Reinstall Claude Code, or set `claude.command`."
@@ -92,7 +93,11 @@ def _call(command: Command, root: Path, files: tuple[IO[bytes], IO[bytes]], pati
         said = getattr(error, "strerror", None) or str(error)
         raise AgentProblem(f"{command.argv[0]} cannot be started: {said}.", _REINSTALL) from None
     try:
-        return process.wait(timeout=patience)
+        # `wait` with a time limit sleeps up to 50 ms past the end; the notice does not.
+        with processes.exit_notice(process.pid) as notice:
+            if notice.handle is not None and select.select([notice.handle], [], [], patience)[0]:
+                return process.wait()
+        return process.wait(timeout=0 if notice.handle is not None else patience)
     except subprocess.TimeoutExpired:
         return None
     finally:

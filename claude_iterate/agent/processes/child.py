@@ -24,6 +24,8 @@ from claude_iterate.system import processes, signals
 CHUNK = 256 * 1024
 _BATCHES_IN_FLIGHT = 8
 _PIECE = 64 * 1024
+_LOOK_MS = 500
+"""After the exit, while a pipe is held: only a regular look notices that the process was abandoned."""
 
 
 class Printed(NamedTuple):
@@ -69,6 +71,7 @@ class ChildProcess:
         self._label = label
         self._raw = raw
         self._abandoned = False
+        self._ends: list[Message] = []
         self._credit = threading.Semaphore(_BATCHES_IN_FLIGHT)
         self._process = self._start(argv, environment, folder)
         self.pid = self._process.pid
@@ -115,9 +118,9 @@ class ChildProcess:
             signals.send(self.pid, signal.SIGKILL, group=True)
         why = f"claude-iterate cannot read the output of {self._label}: {error!r}"
         self._post(Printed(self.pid, "stderr", [why.encode()], lambda: None))
-        for name in ("stdout", "stderr"):
-            self._post(StreamEnded(self.pid, name))
-        self._post(Exited(self.pid, self._process.returncode))
+        self._ends += [StreamEnded(self.pid, name) for name in ("stdout", "stderr")]
+        self._ends.append(Exited(self.pid, self._process.returncode))
+        self._report_ends()
 
     def _attend(self) -> None:
         """Feed, drain and await the exit, in one thread."""
@@ -138,7 +141,7 @@ class ChildProcess:
                 poll.register(notice.handle, select.POLLIN)
             running = True
             while (streams or running) and not self._abandoned:
-                ready = [handle for handle, _ in poll.poll(notice.check_every_ms)]
+                ready = [handle for handle, _ in poll.poll(notice.check_every_ms if running else _LOOK_MS)]
                 for handle in ready:
                     if handle in streams and not self._drain(handle, *streams[handle]):
                         poll.unregister(handle)
@@ -147,8 +150,11 @@ class ChildProcess:
                     self._feed(poll, stdin)
                 if running and (not ready or notice.handle in ready or notice.handle is None):
                     running = self._is_running(poll, notice.handle)
+                if not running:
+                    self._report_ends()
         for name, pipe, framer in streams.values():
             self._end_stream(name, pipe, framer)
+        self._report_ends()
         with contextlib.suppress(OSError):
             stdin.close()
 
@@ -172,7 +178,7 @@ class ChildProcess:
             return True
         if handle is not None:
             poll.unregister(handle)
-        self._post(Exited(self.pid, code))
+        self._ends.append(Exited(self.pid, code))
         return False
 
     def _drain(self, handle: int, name: str, pipe: IO[bytes], framer: LineFramer) -> bool:
@@ -190,7 +196,13 @@ class ChildProcess:
         if rest:
             self._hand_over(name, rest)
         pipe.close()
-        self._post(StreamEnded(self.pid, name))
+        self._ends.append(StreamEnded(self.pid, name))
+
+    def _report_ends(self) -> None:
+        """Post the ends at once, after the exit: before it they mean nothing, and each would wake the engine."""
+        for end in self._ends:
+            self._post(end)
+        self._ends.clear()
 
     def _hand_over(self, name: str, lines: list[bytes]) -> None:
         """Post lines, but never more than the engine can hold: a flood waits in the pipe, not in our memory.

@@ -20,10 +20,11 @@ _TEMPORARY = expression(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
 
 
 @contextlib.contextmanager
-def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
+def replacing(path: Path, private: bool = False, derived: bool = False) -> Iterator[IO[bytes]]:
     """Yields a file to write, whose `name` is temporary. Afterwards it replaces `path`; after an error nothing is left.
 
-    A symlink is followed. The mode of an existing file is kept, unless the file is to be private.
+    A symlink is followed. The mode of an existing file is kept, unless the file is to be private. After a loss of power
+    a file that is `derived` may be the old one, whole: what is new in it can be had from elsewhere.
     """
     target = Path(os.path.realpath(path))
     remove_abandoned(target.parent, target.name)
@@ -42,23 +43,24 @@ def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
         if isinstance(error, OSError) and error.filename in {None, file.name}:
             error.filename = str(target)  # a full disk names no file, and the temporary name means nothing to users
         raise
-    sync_folder(target.parent)
+    if not derived:
+        sync_folder(target.parent)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, derived: bool = False) -> None:
     """Replace the file."""
-    with replacing(path) as file:
+    with replacing(path, derived=derived) as file:
         file.write(data)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, derived: bool = False) -> None:
     """Replace the file with text in UTF-8."""
-    write_bytes(path, text.encode("utf-8", "backslashreplace"))
+    write_bytes(path, text.encode("utf-8", "backslashreplace"), derived)
 
 
-def write_json(path: Path, document: Any) -> None:
+def write_json(path: Path, document: Any, derived: bool = False) -> None:
     """Replace the file with indented JSON."""
-    write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n", derived)
 
 
 def abandoned(folder: Path, *targets: str) -> list[Path]:
