@@ -11,8 +11,8 @@ class Recorder:
     def __init__(self, name, journal):
         self.name, self.journal = name, journal
 
-    def __call__(self, entry, state):
-        self.journal.append((self.name, entry.event.text))
+    def __call__(self, batch):
+        self.journal += [(self.name, entry.event.text) for entry, _ in batch]
 
     def tick(self, now):
         self.journal.append((self.name, "tick"))
@@ -25,7 +25,7 @@ class Recorder:
 
 
 class Broken(Recorder):
-    def __call__(self, entry, state):
+    def __call__(self, batch):
         raise RuntimeError("entry")
 
     def close(self):
@@ -42,8 +42,8 @@ def test_every_sink_gets_every_entry_in_order(entry):
     """Each entry goes to each sink, in the order of the sinks."""
     journal = []
     fanout = Fanout([Recorder("a", journal), Recorder("b", journal)], lambda *_: None)
-    fanout(entry(Said("1")), RunState())
-    fanout(entry(Said("2")), RunState())
+    fanout([(entry(Said("1")), RunState())])
+    fanout([(entry(Said("2")), RunState())])
     assert journal == [("a", "1"), ("b", "1"), ("a", "2"), ("b", "2")]
 
 
@@ -55,7 +55,7 @@ def test_a_broken_sink_is_left_out_and_said_once(entry):
         lambda name, error: failures.append((name, str(error))),
     )
     for text in "123":
-        fanout(entry(Said(text)), RunState())
+        fanout([(entry(Said(text)), RunState())])
     fanout.flush()
     assert failures == [("Broken", "entry")]
     assert journal == [(name, text) for text in ("1", "2", "3", "flush") for name in "ab"]
@@ -68,7 +68,7 @@ def test_all_are_closed_in_reverse_order(entry):
         [Recorder("a", journal), Broken("x", journal), Recorder("b", journal)],
         lambda name, error: failures.append(str(error)),
     )
-    fanout(entry(Said("1")), RunState())
+    fanout([(entry(Said("1")), RunState())])
     fanout.close()
     fanout.close()
     assert [line for line in journal if line[1] == "close"] == [("b", "close"), ("x", "close"), ("a", "close")]
@@ -87,7 +87,7 @@ def test_the_failure_may_itself_be_an_entry(entry):
     journal = []
 
     def warn(name, error):
-        fanout(entry(Said(f"{name} failed")), RunState())
+        fanout([(entry(Said(f"{name} failed")), RunState())])
         raise ValueError("no one hears this")
 
     fanout = Fanout([BrokenTick("t", journal), Recorder("a", journal)], warn)

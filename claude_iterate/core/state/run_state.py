@@ -6,7 +6,7 @@ because mypy checks the names in their `_replace`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -148,3 +148,7 @@ class RunState(NamedTuple):
     def reason(self) -> Reason | None:
         """Why the run ended, once it has."""
         return self.finished.reason if self.finished else None
+
+
+Batch = Sequence[tuple[events.Entry, RunState]]
+"""Entries that were recorded together, in order, each with the state of the run after it."""
