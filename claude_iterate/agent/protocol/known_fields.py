@@ -3,6 +3,7 @@ most of a long line is a file that it carries twice, or lists that are not shown
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypedDict
 
 import msgspec
@@ -73,12 +74,13 @@ class _Line(TypedDict, total=False):
     permission_denials: Any
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+_decode: Callable[[bytes], Any] = msgspec.json.Decoder(_Line).decode
 
 
 def known_fields(line: bytes) -> dict[str, Any]:
     """The line with these fields alone; empty when it is no such line, or has an unusual shape."""
     try:
-        return _decode(line)  # type: ignore[return-value] - a TypedDict is a dict
+        found: dict[str, Any] = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
+    return found

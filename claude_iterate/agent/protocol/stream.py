@@ -147,8 +147,10 @@ def _request_size(document: dict[str, Any]) -> int:
     usage = message.get("usage") if isinstance(message, dict) else None
     if not isinstance(usage, dict):
         return 0
-    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return sum(max(0, whole(usage.get(name))) for name in names)
+    size = 0
+    for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"):
+        size += max(0, whole(usage.get(name)))
+    return size
 
 
 def _limit(document: dict[str, Any]) -> list[StreamEvent]:
