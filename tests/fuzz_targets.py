@@ -18,7 +18,6 @@ from zoneinfo import ZoneInfo
 from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import (
-    Entry,
     Event,
     IterationFinished,
     IterationStarted,
@@ -34,7 +33,7 @@ from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
 from claude_iterate.core.state.handover import resumption
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.run_state import Batch
 from claude_iterate.core.state.steps import fold
 from claude_iterate.engine.call import evidence
 from claude_iterate.engine.recorder import Recorder
@@ -111,11 +110,12 @@ class _Keeper:
         redactor = Redactor({"A_TOKEN": "swordfish-swordfish"})
         self.recorder = Recorder(self._journal, self._show, redactor, troubles)
 
-    def _show(self, entry: Entry, state: RunState) -> None:
-        self.count += 1
+    def _show(self, batch: Batch) -> None:
+        self.count += len(batch)
         for sink in self._sinks:
-            sink(entry, state)
-        notices(entry, state)
+            sink(batch)
+        for entry, state in batch:
+            notices(entry, state)
 
     def close(self) -> None:
         for sink in self._sinks:
