@@ -52,7 +52,7 @@ def main() -> int:
     options = parser.parse_args()
     unknown = sorted(set(options.only) - set(MEASUREMENTS))
     if unknown:
-        parser.error(f"no such measurement: {', '.join(unknown)}")
+        parser.error(f"no such measurement: {', '.join(unknown)}; there are {', '.join(MEASUREMENTS)}")
     rows: list[Row] = []
     # On the disk of TMPDIR: a tmpfs makes every fsync free and (a) look better than it is.
     with tempfile.TemporaryDirectory(prefix="claude-iterate-bench-") as folder:
