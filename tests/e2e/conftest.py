@@ -41,15 +41,16 @@ class Loop(ScriptedProject):
     def processes(self) -> list[int]:
         """Every living process with our state folder in its environment, except the commands that were started here."""
         mark = f"CLAUDE_ITERATE_FAKE_STATE={self.state}".encode()
-        return self._living(lambda process: mark in (process / "environ").read_bytes().split(b"\0"))
+        return self._living(lambda process: mark in (process / "environ").read_bytes())
 
     def _living(self, is_ours: Callable[[Path], bool]) -> list[int]:
         started = {process.pid for process in self.started}
         found = []
         for path in Path("/proc").glob("[0-9]*"):
             try:
-                living = (path / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-                if living and is_ours(path) and int(path.name) not in started:
+                if int(path.name) in started or not is_ours(path):
+                    continue
+                if (path / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
                     found.append(int(path.name))
             except (OSError, IndexError):
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from typing import Any
 from tests.e2e.conftest import PATIENCE, Loop, until
 from tests.e2e.terminal import Terminal
 
+QUESTION = re.compile(r"(Your choice|Commands, separated)[^\n]*[\])]: $")
+"""At the end of all that was shown, because a terminal hands over text in any pieces."""
 WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
@@ -41,7 +44,7 @@ def on_terminal(loop: Loop, answers: list[str], *arguments: str) -> tuple[int, s
             if not part:
                 break
             seen += part
-            if answers and part.rstrip(" ").endswith(":"):
+            if answers and QUESTION.search(seen):
                 os.write(ours, (answers.pop(0) + "\n").encode())
         elif process.poll() is not None:
             break

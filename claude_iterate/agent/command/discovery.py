@@ -18,7 +18,7 @@ from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
 from claude_iterate.system import processes, programs, signals, temporary_files
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 _REINSTALL = "Reinstall Claude Code, or set `claude.command`."
 
 

@@ -33,7 +33,7 @@ SETTINGS: Mapping[str, Any] = {
 }
 _MARK = "CLAUDE_ITERATE_FAKE_STATE"
 _PACKAGES = Path(__file__).parents[3]
-_INTERVAL = 0.01
+_SHORTEST, _LONGEST = 0.01, 0.05
 
 
 class Done(NamedTuple):
@@ -55,11 +55,12 @@ def until(
     abandoned: Callable[[], bool] = bool,
 ) -> Any:
     """Wait until another process has done something, and return its value."""
-    deadline = time.monotonic() + patience
+    deadline, pause = time.monotonic() + patience, _SHORTEST
     while not (value := holds()):
         if time.monotonic() > deadline or abandoned():
             raise TooSlow(f"{what} did not come within {patience:.0f} s")
-        time.sleep(_INTERVAL)
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST)  # looking costs time that others need
     return value
 
 
