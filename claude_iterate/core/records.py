@@ -14,11 +14,13 @@ class Record:
 
     _defaults: ClassVar[dict[str, Any]] = {}
     _names: ClassVar[dict[str, None]] = {}
+    __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, frozen: bool = True) -> None:
         own = cls.__dict__
         names = [name for name, kind in cls.__annotations__.items() if not kind.startswith("ClassVar")]
         cls._names = cls._names | dict.fromkeys(names)
+        cls.__match_args__ = tuple(cls._names)  # type: ignore[misc]
         cls._defaults = cls._defaults | {name: cls._default(own[name]) for name in names if name in own}
         if not frozen:
             cls.__setattr__ = object.__setattr__  # type: ignore[assignment, method-assign]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.processes import leftover_processes
@@ -89,6 +90,8 @@ def _run(plan: Plan, options: Options, warnings: list[Warned], user: User) -> Ru
     writer = JournalWriter(plan.layout.journal(plan.run), lambda text: troubles.append(Warned(text)))
     audience = sinks_for_run(plan, options, troubles)
     recorder = Recorder(writer, audience, redactor_for(plan.environ, plan.settings), troubles)
+    gc.freeze()  # what is there by now stays to the end
+    gc.set_threshold(10_000)
     try:
         return Engine(plan, recorder, audience, warnings).run(
             lambda state, running: summary.record_run(plan.layout, state, plan.run, running)
