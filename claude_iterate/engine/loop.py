@@ -206,12 +206,12 @@ class Engine:
     def _watch_status(self) -> None:
         """Begin to watch the report once a call has lasted as long as the quiet that a change is reported after: after
         a shorter one it is read anyway, and a watcher costs more than many such calls. What changed before the watcher
-        was there is reported when it begins, so no change comes late."""
+        was there counts from its change, so it does not come late."""
         call, watch = self._state.call, self._plan.settings.notification.status_watch
         if self._status_watch is not None or not watch.enabled:
             return
         if call is not None and self._recorder.elapsed() - call.started > watch.debounce_ms / 1000:
-            self._reports.look()
+            self._reports.touched(self._recorder.elapsed())
             post, cannot = self._inbox.post, "Status changes cannot be watched"
             self._status_watch = StatusWatch(
                 self._plan.layout.status,

@@ -33,27 +33,36 @@ class StatusReports:
         self._before = self._last
         self.due = float("inf")
         self._first_touch = 0.0
+        self._changed: float | None = None
 
     def touched(self, now: float) -> None:
-        """Every touch restarts the wait for quiet; but one that never comes is not waited for."""
+        """The file may have changed. Every change restarts the wait for quiet; but one that never comes is not waited
+        for."""
+        changed = status_file.changed_at(self._path)
+        if changed == self._changed:
+            return
+        self._changed = changed
         quiet = self._settings.debounce_ms / 1000
+        # The quiet counts from the change, however late it is noticed.
+        age = self._recorder.wall() - changed if changed is not None else 0.0
+        since = now - min(max(age, 0.0), quiet)
         if self.due == float("inf"):
-            self._first_touch = now
-        self.due = min(now + quiet, self._first_touch + _PATIENCE * quiet)
+            self._first_touch = since
+        self.due = min(since + quiet, self._first_touch + _PATIENCE * quiet)
 
     def look_if_due(self, now: float) -> None:
         """Look when the file has been quiet for long enough."""
         if now >= self.due:
-            self.look()
+            self._look()
 
     def iteration_begins(self) -> None:
         """Remember how the file is now: only what differs from it is a report of this iteration."""
-        self._before = self.look()
+        self._before = self._look()
 
     def iteration_ends(self, last_message: str) -> Reading | None:
         """The report of this iteration: the file if the agent wrote it, else a block in its last message, else the
         boxes of TODO.md. The last change of the file is recorded without waiting for quiet."""
-        seen = self.look()
+        seen = self._look()
         fresh = seen.fingerprint is None or seen.fingerprint != self._before.fingerprint
         written = seen.reading if fresh else None
         if written is not None and written.status is not None:
@@ -65,8 +74,7 @@ class StatusReports:
         boxes = fallbacks.from_boxes(_text(self._todo))
         return Reading(boxes, problems) if boxes is not None or problems else None
 
-    def look(self) -> Seen:
-        """Read the file now, and record what is new in it."""
+    def _look(self) -> Seen:
         self.due = float("inf")
         seen = status_file.look(self._path)
         written = seen.fingerprint != self._last.fingerprint

@@ -38,6 +38,14 @@ def look(path: Path) -> Seen:
     return Seen(status.parse(found.data), found.fingerprint)
 
 
+def changed_at(path: Path) -> float | None:
+    """When the file was changed or put there, in epoch seconds; None where there is none. It cannot be set by hand."""
+    try:
+        return path.stat().st_ctime
+    except OSError:
+        return None
+
+
 class StatusWatch:
     """Calls `touched` (from its own thread) whenever the file may have changed, `failed` once if watching fails."""
 
