@@ -24,6 +24,7 @@ _OPTIONS = (
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
 )
 _POLL = 0.01
+_BROKEN = 70
 
 
 class Edit(NamedTuple):
@@ -34,13 +35,15 @@ class Edit(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What is changed, the tests that should notice, and how long they may take."""
+    """What is changed, the tests that should notice, and how long they may take. A `control` changes nothing: no test
+    may notice it."""
 
     name: object
     edit: Edit
     files: tuple[str, ...]
     wanted: Callable[[pytest.Item], bool]
     patience: float
+    control: bool = False
 
 
 class Coverage:
@@ -66,10 +69,10 @@ class Coverage:
         self._test = ""
         return result
 
-    def _enter(self, frame: FrameType, event: str, argument: Any) -> Any:
+    def _enter(self, frame: FrameType, _event: str, _argument: Any) -> Any:
         return self._step if frame.f_code.co_filename in self._names else None
 
-    def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
+    def _step(self, frame: FrameType, _event: str, _argument: Any) -> Any:
         self.lines[self._names[frame.f_code.co_filename], frame.f_lineno].add(self._test)
         return self._step
 
@@ -104,7 +107,7 @@ def forked(copy: Path, work: Callable[[], int]) -> int:
     pid = os.fork()
     if pid:
         return pid
-    code = 70
+    code = _BROKEN
     try:
         os.setsid()
         os.chdir(copy)
@@ -144,6 +147,8 @@ class Slot:
         self._pid = forked(self.copy, lambda: self._work(job))
 
     def _work(self, job: Job) -> int:
+        if not job.files:
+            return int(pytest.ExitCode.NO_TESTS_COLLECTED)
         sys.dont_write_bytecode = True
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         return tested(self.copy, job.files, Selection(job.wanted))
@@ -162,7 +167,10 @@ class Slot:
         self.job = None
         if not pid:
             return "timeout"
-        return {0: "survived", 5: "no test"}.get(os.waitstatus_to_exitcode(status), "killed")
+        code = os.waitstatus_to_exitcode(status)
+        if code == _BROKEN:
+            raise SystemExit("Error: the tests could not be started.")
+        return {0: "survived", 5: "no test"}.get(code, "killed")
 
 
 def run_all(jobs: Iterable[Job], copies: list[Path], report: Callable[[Job, str], None]) -> None:

@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from scripts.mutant_runs import Coverage, Edit, Job, copy_of, forked, run_all, tested
@@ -111,6 +110,10 @@ def main(arguments: list[str] | None = None) -> int:
         copies = [first, *(copy_of(first, Path(folder, str(number))) for number in range(1, given.jobs))]
 
         def report(job: Job, result: str) -> None:
+            if job.control:
+                if result != "survived":
+                    sys.exit("Error: the tests fail without any change.")
+                return
             counts[result] += 1
             if result in {"survived", "no test"}:
                 survivors.append(str(job.name))
@@ -118,7 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         run_all(jobs, copies, report)
     caught = counts["killed"] + counts["timeout"]
-    print(f"{len(survivors)} of {len(jobs)} survived, {caught} were caught ({time.monotonic() - began:.0f} s).")
+    print(f"{len(survivors)} of {counts.total()} survived, {caught} were caught ({time.monotonic() - began:.0f} s).")
     return 1 if survivors else 0
 
 

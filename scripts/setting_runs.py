@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from scripts.mutant_runs import Edit, Job
 
 DECLARED = "claude_iterate/core/settings/declared.py"
 _TAKEN = "values.get(key, value)"
-_PATIENCE = 300.0
+_PATIENCE = 600.0
 
 
 def marked_settings(tests: Path) -> dict[str, set[Path]]:
@@ -40,18 +41,22 @@ def declared_settings(root: Path) -> list[str]:
 
 
 def setting_jobs(root: Path, only: list[str] | None) -> list[Job]:
-    """One job for each setting: its value is always the default."""
+    """One job for each setting, whose value is then always the default; before them one that changes nothing."""
     source, marked = (root / DECLARED).read_text(), marked_settings(root / "tests")
     if source.count(_TAKEN) != 1:
         raise SystemExit(f"Error: `{_TAKEN}` is not in {DECLARED} any more.\n  Change scripts/setting_runs.py.")
-    return [_job(key, source, marked.get(key, set()), root) for key in only or declared_settings(root)]
+    keys = only or declared_settings(root)
+
+    def job(name: str, text: str, keys: list[str], control: bool = False) -> Job:
+        files = sorted({str(path.relative_to(root)) for key in keys for path in marked.get(key, ())})
+        return Job(name, Edit(DECLARED, text.encode()), tuple(files), _marked_for(keys), _PATIENCE, control)
+
+    def fixed(key: str) -> str:
+        return source.replace(_TAKEN, f"(value if key == {key!r} else {_TAKEN})")
+
+    known = [key for key in keys if key in marked]
+    return [job("no change", source, known, True), *(job(f"{key} has no effect", fixed(key), [key]) for key in keys)]
 
 
-def _job(key: str, source: str, files: set[Path], root: Path) -> Job:
-    edit = Edit(DECLARED, source.replace(_TAKEN, f"(value if key == {key!r} else {_TAKEN})").encode())
-    names = tuple(sorted(str(path.relative_to(root)) for path in files)) or ("tests/test_house.py",)
-
-    def wanted(item: pytest.Item) -> bool:
-        return any(key in mark.args for mark in item.iter_markers("setting"))
-
-    return Job(f"setting {key} without effect", edit, names, wanted, _PATIENCE)
+def _marked_for(keys: list[str]) -> Callable[[pytest.Item], bool]:
+    return lambda item: any(key in mark.args for mark in item.iter_markers("setting") for key in keys)

@@ -98,6 +98,7 @@ def test_when_it_is_killed_its_own_helper_is_no_leftover(loop: Any, inhibitor: P
     loop.gone()
 
 
+@pytest.mark.setting("keep_awake")
 @pytest.mark.parametrize("setting", ["CLAUDE_ITERATE_KEEP_AWAKE", "--dry-run"])
 def test_it_is_not_wanted_always(loop: Any, inhibitor: Path, setting: str) -> None:
     """Off by setting; never for a dry run."""

@@ -69,8 +69,9 @@ PAUSING = RunState(requests=Requests(paused=True), call=Call(3, 0.0))
     ],
 )
 def test_the_answer_fits_the_state(verb: str, state: RunState, words: str) -> None:
-    """One line each."""
+    """One line each, and the log and the console have the same one."""
     assert words in answer(verb, state)
+    assert verb == "stop" or requested(Requested(verb), state) == [answer(verb, state)]
     assert answer("stop", state, now=True) == "It stops now."
 
 
