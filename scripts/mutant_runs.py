@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -77,12 +78,20 @@ class Coverage:
         return self._step
 
     def tests_of(self, module: str, first: int, last: int) -> set[str]:
-        """The tests that run one of these lines. What runs when a file is imported counts for every test that uses the
-        module; a line that no test runs has none."""
+        """The tests that run one of these lines; a line that no test runs has none. What runs when a file is imported
+        counts for every test that uses the module, or one that imports it."""
         found = set().union(*(self.lines.get((module, line), set()) for line in range(first, last + 1)))
         if "" in found:
-            found |= {test for (name, _), tests in self.lines.items() if name == module for test in tests}
+            found |= self._users(module)
         return found - {""}
+
+    def _users(self, module: str) -> set[str]:
+        """The tests that run any line of this module, or of one that imports it."""
+        dotted = module.removesuffix(".py").replace("/", ".")
+        room, _, stem = dotted.rpartition(".")
+        imports = re.compile(rf"from {re.escape(dotted)} import|from {re.escape(room)} import .*\b{stem}\b")
+        users = {name for path, name in self._names.items() if name == module or imports.search(Path(path).read_text())}
+        return {test for (name, _), tests in self.lines.items() if name in users for test in tests}
 
 
 class Selection:
@@ -161,8 +170,7 @@ class Slot:
         if not pid and not late:
             return None
         if not pid:
-            os.killpg(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
+            self.end()
         (self.copy / self.job.edit.path).write_bytes(self._original)
         self.job = None
         if not pid:
@@ -172,19 +180,29 @@ class Slot:
             raise SystemExit("Error: the tests could not be started.")
         return {0: "survived", 5: "no test"}.get(code, "killed")
 
+    def end(self) -> None:
+        """End the tests, however far they are."""
+        os.killpg(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+
 
 def run_all(jobs: Iterable[Job], copies: list[Path], report: Callable[[Job, str], None]) -> None:
     """Run the jobs, one in each copy at a time."""
     waiting, slots = iter(jobs), [Slot(copy) for copy in copies]
-    for slot in slots:
-        if job := next(waiting, None):
-            slot.start(job)
-    while any(slot.job for slot in slots):
+    try:
         for slot in slots:
-            job = slot.job
-            if job is None or (result := slot.result()) is None:
-                continue
-            report(job, result)
-            if following := next(waiting, None):
-                slot.start(following)
-        time.sleep(_POLL)
+            if job := next(waiting, None):
+                slot.start(job)
+        while any(slot.job for slot in slots):
+            for slot in slots:
+                job = slot.job
+                if job is None or (result := slot.result()) is None:
+                    continue
+                report(job, result)
+                if following := next(waiting, None):
+                    slot.start(following)
+            time.sleep(_POLL)
+    finally:
+        for slot in slots:
+            if slot.job is not None:
+                slot.end()
