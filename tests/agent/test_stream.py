@@ -244,3 +244,22 @@ def test_any_json_is_survived(document: object) -> None:
     """Whatever types stand where others were expected; and what comes out can be shown."""
     for event in Translator().translate(json.dumps(document).encode()):
         claude_blocks.lines(event, CONSOLE)
+
+
+def test_the_context_is_as_full_as_the_last_request_was_large() -> None:
+    """Cached tokens count, sub-agents and small helper models do not."""
+    usage = {
+        "input_tokens": 100,
+        "cache_read_input_tokens": 300,
+        "cache_creation_input_tokens": 200,
+        "output_tokens": 9,
+    }
+    translator = Translator()
+    for parent in (None, "toolu_1"):
+        used = usage if parent is None else {"input_tokens": 999}
+        line = {"type": "assistant", "parent_tool_use_id": parent, "message": {"content": "hi", "usage": used}}
+        translator.translate(json.dumps(line).encode())
+    models = {"large": {"contextWindow": 1000}, "small": {"contextWindow": 700}}
+    (result,) = translator.translate(json.dumps({"type": "result", "modelUsage": models}).encode())
+    assert isinstance(result, ResultReported)
+    assert result.context == 0.6

@@ -80,7 +80,7 @@ def test_the_bench_measures_everything_and_judges_against_its_targets(letter: st
 
 def test_a_measurement_that_is_not_there_is_refused() -> None:
     """The answer names all that there are, so that none is missing above."""
-    command = [ROOT / "bench" / "run", "--only", "a,x"]
+    command = [str(ROOT / "bench" / "run"), "--only", "a,x"]
     environ = os.environ | {"PYTHON": sys.executable}
     done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 2

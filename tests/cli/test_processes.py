@@ -105,6 +105,7 @@ def test_setup_without_saving_makes_nothing(folder: Path, environ: dict[str, str
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.setting("colors")
 @pytest.mark.parametrize("without", [["--no-color"], []])
 def test_colour_only_where_it_is_welcome(
     project: Project, folder: Path, environ: dict[str, str], without: list[str]

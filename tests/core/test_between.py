@@ -40,6 +40,7 @@ def test_a_fresh_run_begins_with_iteration_1() -> None:
     assert decide(RunState(), facts(0.0, delay=60)) == Begin(1)
 
 
+@pytest.mark.setting("stagnation_threshold", "limits.max_cost_usd", "limits.on_usage_limit", "limits.max_duration")
 @pytest.mark.parametrize(
     ("state", "known", "reason"),
     [
@@ -75,6 +76,7 @@ def test_completion_beats_every_other_reason() -> None:
     assert decide(state, facts(99, max_iterations=1, max_duration=1)) == Finish("completed", "")
 
 
+@pytest.mark.setting("stop.failures", "stagnation_threshold")
 @pytest.mark.parametrize(
     ("state", "known"),
     [
@@ -90,13 +92,15 @@ def test_0_means_never(state: RunState, known: Facts) -> None:
     assert isinstance(decide(state, known), Begin)
 
 
+@pytest.mark.setting("delay")
 def test_the_pause_is_counted_from_the_end_of_the_last_iteration() -> None:
     """A wait until then, and not a moment longer."""
     state = RunState(iterations=1, last_ended=10.0)
-    assert decide(state, facts(11.0, delay=2)) == Wait(12.0)
-    assert decide(state, facts(12.0, delay=2)) == Begin(2)
+    assert decide(state, facts(12.5, delay=3)) == Wait(13.0)
+    assert decide(state, facts(13.0, delay=3)) == Begin(2)
 
 
+@pytest.mark.setting("timeouts.idle", "timeouts.iteration")
 def test_while_claude_works_the_earliest_limit_is_awaited() -> None:
     """Silence, length and lingering each name their moment."""
     state = RunState(call=Call(1, started=0.0))
@@ -105,6 +109,7 @@ def test_while_claude_works_the_earliest_limit_is_awaited() -> None:
     assert decide_running(state, facts(9, idle=5, iteration=9, last_heard=8)) == Cut(Cause.TIMEOUT, 9)
 
 
+@pytest.mark.setting("timeouts.result_grace")
 def test_lingering_is_counted_from_the_result_and_only_without_open_tasks() -> None:
     """An open background task holds the grace back."""
     lingering = Call(1, 0.0, result=ResultReported(), result_at=3.0)

@@ -99,6 +99,7 @@ def test_a_proof_is_broken_off_by_a_stop_or_the_end_of_time() -> None:
     assert decide_proof(after(StopRequested("SIGINT")), facts(0)) is not None
 
 
+@pytest.mark.setting("verification.check_timeout")
 def test_a_check_is_bounded_by_its_own_time_and_by_that_of_the_run() -> None:
     """The earlier one counts; a stop ends it at once."""
     assert decide_check(NOTHING, facts(2, check_began=1, check_timeout=5)) == Wait(6)

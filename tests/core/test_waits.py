@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from claude_iterate.core.events import (
     AgentStarted,
     Carried,
@@ -73,6 +75,7 @@ def test_a_wait_that_goes_on_heeds_the_settings_of_today() -> None:
     assert "Thu 01 Jan 00:17 UTC" in verdict.advice
 
 
+@pytest.mark.setting("limits.reset_margin")
 def test_a_reset_that_has_passed_is_not_asked_for_at_once() -> None:
     """Enforcement lags: growing pauses, even without a margin."""
     state = after(finished(LIMIT))
@@ -110,6 +113,7 @@ def test_work_that_is_done_before_the_limit_is_done() -> None:
     assert state.iterations == 1
 
 
+@pytest.mark.setting("limits.max_wait")
 def test_all_waits_in_a_row_are_bounded_together() -> None:
     """The second wait is cut to what is left; then the run ends. Work and down-time between them are no waiting."""
     state = after(
@@ -213,6 +217,7 @@ def test_a_killed_run_hands_on_its_whole_standing() -> None:
     assert verdict.reason == "duration"
 
 
+@pytest.mark.setting("limits.calls_per_hour")
 def test_a_pace_is_kept() -> None:
     """No more calls within any hour than are allowed, of reviews either; whoever says `retry` begins a new count."""
     calls = [Entry(number, at, 0.0, AgentStarted(number)) for number, at in enumerate((1000.0, 2000.0, 3000.0), 1)]

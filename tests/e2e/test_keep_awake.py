@@ -97,6 +97,7 @@ def test_when_it_is_killed_its_own_helper_is_no_leftover(loop: Loop, inhibitor: 
     loop.gone()
 
 
+@pytest.mark.setting("keep_awake")
 @pytest.mark.parametrize(
     ("flags", "setting", "wanted"), [((), "true", True), ((), "false", False), (("--dry-run",), "true", False)]
 )

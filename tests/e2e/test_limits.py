@@ -143,6 +143,7 @@ def test_a_reserve_ends_the_run_before_the_window_is_used_up(prompt_loop: Loop) 
     assert "15% of the five_hour window is left; limits.reserve keeps 20%" in done.err
 
 
+@pytest.mark.setting("limits.patterns")
 def test_a_user_can_teach_it_new_words(prompt_loop: Loop) -> None:
     """`limits.patterns`."""
     loop = prompt_loop

@@ -61,6 +61,7 @@ def test_claims_run_out(loop: Loop) -> None:
     assert "exit code 3" in loop.call("show", "my-task").out
 
 
+@pytest.mark.setting("verification.resume_on_fail", "verification.checks")
 def test_without_resuming_one_failed_claim_is_the_end(loop: Loop) -> None:
     """`resume_on_fail = false`."""
     loop.make()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.core.secrets.redact import Redactor
-from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.declared import Settings, build
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.workspace.layout import Layout
@@ -19,7 +19,7 @@ QUIET = Settings().notification.status_watch.debounce_ms / 1000
 
 @pytest.fixture
 def reports(tmp_path: Path) -> StatusReports:
-    recorder = Recorder(Nobody(), lambda entry, state: None, Redactor({}), [])
+    recorder = Recorder(Nobody(), lambda batch: None, Redactor({}), [])
     return StatusReports(Layout(tmp_path, tmp_path), Settings().notification.status_watch, recorder)
 
 
@@ -52,3 +52,18 @@ def test_no_report_is_no_change(reports: StatusReports) -> None:
     """Nothing is due while there is nothing to look at."""
     reports.touched(100.0)
     assert reports.due == float("inf")
+
+
+@pytest.mark.setting("notification.status_watch.debounce_ms")
+@pytest.mark.parametrize(("quiet", "least", "most"), [(0, 100.0, 100.0), (3_600_000, 2000.0, 3700.0)])
+def test_a_report_is_read_when_it_was_quiet_for_as_long_as_is_set(
+    tmp_path: Path, quiet: int, least: float, most: float
+) -> None:
+    """Here at once, or an hour after it was written."""
+    recorder = Recorder(Nobody(), lambda batch: None, Redactor({}), [])
+    settings = build({"notification.status_watch.debounce_ms": quiet}).notification.status_watch
+    (tmp_path / ".status.json").write_text("{}")
+    reports = StatusReports(Layout(tmp_path, tmp_path), settings, recorder)
+    (tmp_path / ".status.json").write_text('{"complete": false}')
+    reports.touched(100.0)
+    assert least <= reports.due <= most

@@ -70,8 +70,9 @@ PAUSING = RunState(requests=Requests(paused=True), call=Call(3, 0.0))
     ],
 )
 def test_the_answer_fits_the_state(verb: Verb, state: RunState, words: str) -> None:
-    """One line each."""
+    """One line each, and the log and the console have the same one."""
     assert words in answer(verb, state)
+    assert verb == Verb.STOP or requested(Requested(verb), state) == [answer(verb, state)]
     assert answer(Verb.STOP, state, now=True) == "It stops now."
 
 

@@ -119,6 +119,7 @@ def test_a_claim_waits_for_its_proof(run: Run, receiver: Receiver) -> None:
     assert events(receiver.received) == ["execution_start", "verification", "iteration", "verification", "completion"]
 
 
+@pytest.mark.setting("notify.events", "verification.notify_on_verification")
 def test_only_what_is_wanted(run: Run, receiver: Receiver) -> None:
     """`notify.events` decides, and for verifications a setting of their own."""
     run.begin(receiver, notify__events=("completion",))

@@ -126,6 +126,7 @@ def test_names_are_sorted_folders_only(project: Project) -> None:
     assert project.workspaces() == ["a", "b", "c.d"]
 
 
+@pytest.mark.setting("paths.workspaces_dir", "paths.archive_dir")
 def test_folders_follow_the_settings(tmp_path: Path) -> None:
     """workspaces_dir is relative to the root, and `~` is the user's home."""
     (tmp_path / ".claude-iterate.toml").write_text('[paths]\nworkspaces_dir = "tasks"\narchive_dir = "~/attic"\n')

@@ -138,6 +138,7 @@ def test_the_projects_before_the_users(project: Project) -> None:
         template_files.find(project, "u", "project")
 
 
+@pytest.mark.setting("paths.templates_dir", "paths.global_templates_dir")
 def test_folders_come_from_settings(tmp_path: Path) -> None:
     """`paths.templates_dir` and `paths.global_templates_dir` are heeded; the same folder counts once."""
     where = {"CLAUDE_ITERATE_PATHS__TEMPLATES_DIR": "mine", "CLAUDE_ITERATE_PATHS__GLOBAL_TEMPLATES_DIR": "~/all"}

@@ -1,0 +1,120 @@
+"""What is known of a call while Claude prints: tools, tasks, doubts, errors, costs."""
+
+from __future__ import annotations
+
+import pytest
+
+from claude_iterate.core.events import (
+    AgentExited,
+    ApiRetried,
+    CutStarted,
+    Entry,
+    ErrorPrinted,
+    Event,
+    IterationStarted,
+    LimitReported,
+    ResultReported,
+    Said,
+    SessionOpened,
+    TaskEnded,
+    TaskStarted,
+    Thought,
+    ToolAnswered,
+    ToolCalled,
+)
+from claude_iterate.core.state.call_state import STDERR_KEPT, Call
+from claude_iterate.core.state.steps import fold
+
+
+def call_after(*events: Event) -> Call:
+    """The call after these events; the first comes at second 1."""
+    entries = (Entry(number, float(number), float(number), event) for number, event in enumerate(events, 1))
+    call = fold([Entry(0, 0.0, 0.0, IterationStarted(1)), *entries]).call
+    assert call is not None
+    return call
+
+
+def test_a_tool_is_open_from_its_call_to_its_answer() -> None:
+    """Each with the moment since when it runs; all of them are counted."""
+    first, second = ToolCalled("a", "Bash", {}), ToolCalled("b", "Read", {})
+    assert call_after(first, second).open_tools == ((first, 1.0), (second, 2.0))
+    answered = call_after(first, second, ToolAnswered("a", "Bash"))
+    assert (answered.open_tools, answered.tools) == (((second, 2.0),), 2)
+
+
+def test_what_is_open_is_bounded() -> None:
+    """A Claude that never answers costs no more memory than this: 32 tools, 1000 tasks, the newest."""
+    tools = [ToolCalled(str(number), "Bash", {}) for number in range(40)]
+    call = call_after(*tools)
+    assert [tool.id for tool, _ in call.open_tools] == [str(number) for number in range(8, 40)]
+    assert call.tools == 40
+    tasks = [TaskStarted(str(number)) for number in range(1010)]
+    assert [task.id for task, _ in call_after(*tasks).open_tasks] == [str(number) for number in range(10, 1010)]
+
+
+REJECTED = LimitReported("rejected", "five_hour")
+
+
+@pytest.mark.parametrize("doubt", [REJECTED, ApiRetried()], ids=["rejected", "retrying"])
+@pytest.mark.parametrize(
+    "answer", [Said("hi"), Thought("hm"), ToolCalled("a", "Bash", {})], ids=["said", "thought", "tool"]
+)
+def test_an_answer_of_the_model_ends_every_doubt(doubt: Event, answer: Event) -> None:
+    """Until then the API may not be there at all."""
+    assert call_after(doubt).in_doubt
+    assert not call_after(doubt, answer).in_doubt
+
+
+def test_an_error_that_claude_says_is_kept() -> None:
+    """It is evidence, and no answer of the model."""
+    call = call_after(ApiRetried(), Said("API Error: 529", error="overloaded"))
+    assert (call.error_said, call.retrying) == ("API Error: 529", True)
+
+
+def test_a_result_after_the_cut_takes_no_money_back() -> None:
+    """What Claude says when we end it may name less than before."""
+    call = call_after(ResultReported("success", cost_usd=1.0), CutStarted("lingering"), ResultReported(cost_usd=0.4))
+    assert call.result == ResultReported("success", cost_usd=1.0)
+
+
+def test_a_result_after_the_cut_counts_if_it_is_the_first() -> None:
+    """It has the costs."""
+    call = call_after(CutStarted("idle"), ResultReported("error", True, cost_usd=0.4))
+    assert call.result == ResultReported("error", True, cost_usd=0.4)
+
+
+def test_a_later_result_can_name_more() -> None:
+    """The costs of a process grow."""
+    call = call_after(ResultReported(cost_usd=0.5), ResultReported("success", cost_usd=0.7))
+    assert call.result == ResultReported("success", cost_usd=0.7)
+
+
+def test_the_session_is_the_last_that_has_a_name() -> None:
+    """One without a name leaves it."""
+    assert call_after(SessionOpened("a"), SessionOpened("b")).session == "b"
+    assert call_after(SessionOpened("a"), SessionOpened("")).session == "a"
+
+
+def test_the_end_of_stderr_is_kept() -> None:
+    """Line by line; the reason for a failure comes last."""
+    assert call_after(ErrorPrinted("one"), ErrorPrinted("two")).stderr == "one\ntwo\n"
+    assert (
+        call_after(ErrorPrinted("x" * STDERR_KEPT), ErrorPrinted("end")).stderr == "x" * (STDERR_KEPT - 5) + "\nend\n"
+    )
+
+
+def test_the_first_cut_names_the_cause() -> None:
+    """A second one does not change why Claude was ended; the exit code is that of its end."""
+    call = call_after(CutStarted("idle"), CutStarted("stopped"), AgentExited(-15))
+    assert (call.cut, call.exit_code) == (CutStarted("idle"), -15)
+
+
+def test_the_grace_begins_with_the_last_task() -> None:
+    """While a task is open it has not begun, and a task before the result begins nothing."""
+    one, two = TaskStarted("1"), TaskStarted("2")
+    both = call_after(one, two, ResultReported())
+    assert both.open_tasks == ((one, 1.0), (two, 2.0))
+    left = call_after(one, two, ResultReported(), TaskEnded("1"))
+    assert (left.open_tasks, left.result_at) == (((two, 2.0),), 3.0)
+    assert call_after(one, two, ResultReported(), TaskEnded("1"), TaskEnded("2")).result_at == 5.0
+    assert call_after(one, TaskEnded("1")).result_at is None

@@ -1,0 +1,141 @@
+"""What a call is taken for, row by row: each status, each cut, each word that decides."""
+
+from __future__ import annotations
+
+import pytest
+
+from claude_iterate.core.events import CutStarted, Denial, LimitReported, ResultReported
+from claude_iterate.core.outcomes.classes import classify
+from claude_iterate.core.outcomes.evidence import Evidence
+
+GOOD = ResultReported("success")
+
+
+def bad(text: str = "", status: int | None = None) -> ResultReported:
+    return ResultReported("success", True, text, api_error_status=status)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        *((status, "transient") for status in (408, 409, 429, 500, 599)),
+        *((status, "auth") for status in (401, 403)),
+        *((status, "refused") for status in (400, 413)),
+        (404, "config"),
+        (499, "crash"),
+        (600, "crash"),
+        (None, "crash"),
+    ],
+)
+def test_each_status_has_its_class(status: int | None, kind: str) -> None:
+    """Without any words; and a good result with such a status is good."""
+    assert classify(Evidence(bad(status=status), 1)).kind == kind
+    assert classify(Evidence(ResultReported("success", api_error_status=status), 0)).kind == "ok"
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_login_that_does_not_hold_is_no_limit_even_if_a_window_was_rejected(status: int) -> None:
+    """Waiting would not help."""
+    assert classify(Evidence(bad(status=status), 1, rejected=LimitReported("rejected", "five_hour"))).kind == "auth"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "You've hit your session limit",
+        "Claude AI usage limit reached",
+        "You have reached your spend limit",
+        "5-hour limit reached",
+        "Opus limit reached",
+        "You're out of extra usage",
+        "Your usage allocation has been disabled",
+        "You have reached your usage limits. You will regain access on 2030-01-01",
+        "Your group's usage limit is reached",
+    ],
+)
+def test_words_that_mean_a_limit(words: str) -> None:
+    """In an error; the same words in a good result mean nothing."""
+    assert classify(Evidence(bad(words), 1)).kind == "usage_limit"
+    assert classify(Evidence(ResultReported("success", text=words), 0)).kind == "ok"
+
+
+def test_a_rejected_window_is_a_limit_only_if_the_call_failed() -> None:
+    """A good result that Claude's exit code does not take back cannot be one."""
+    rejected = LimitReported("rejected", "five_hour", 5000.0)
+    assert classify(Evidence(GOOD, 0, rejected=rejected)).kind == "ok"
+    assert classify(Evidence(None, 0, rejected=rejected)).kind == "usage_limit"
+
+
+@pytest.mark.parametrize(
+    ("cause", "retrying", "kind", "message"),
+    [
+        ("idle", False, "idle", "silent for 5.0s (npm test)"),
+        ("timeout", False, "timeout", "ran for 5.0s (npm test)"),
+        ("duration", False, "timeout", "ran for 5.0s (npm test)"),
+        ("idle", True, "transient", "silent for 5.0s (npm test)"),
+        ("timeout", True, "transient", "ran for 5.0s (npm test)"),
+        ("duration", True, "timeout", "ran for 5.0s (npm test)"),
+        ("stopped", True, "interrupted", ""),
+        ("skip", False, "skipped", ""),
+        ("reboot", False, "rebooted", ""),
+    ],
+)
+def test_each_cut_has_its_class(cause: str, retrying: bool, kind: str, message: str) -> None:
+    """A network that swallows everything is nobody's failure; the time of the run is up in any case."""
+    cut = CutStarted(cause, after=5.0, doing="npm test")  # type: ignore[arg-type]
+    outcome = classify(Evidence(None, -15, cut, retrying=retrying))
+    assert (outcome.kind, outcome.message) == (kind, message)
+
+
+def test_retrying_alone_is_no_reason_to_wait() -> None:
+    """Claude may have crashed in the middle of it."""
+    assert classify(Evidence(None, 1, retrying=True)).kind == "crash"
+
+
+@pytest.mark.parametrize(
+    ("result", "wrote", "kind"),
+    [(GOOD, False, "ok"), (bad(), False, "crash"), (None, False, "crash")],
+)
+def test_a_denial_needs_a_good_result_with_denials(result: ResultReported | None, wrote: bool, kind: str) -> None:
+    """Without a denial nothing was denied; a failure is a failure; a report that was written is work."""
+    assert classify(Evidence(result, 0, wrote_status=wrote)).kind == kind
+    denied = ResultReported("success", denials=(Denial("Bash", "npm test"),))
+    assert classify(Evidence(denied, 0)).kind == "denied"
+    assert classify(Evidence(denied, 0, wrote_status=True)).kind == "ok"
+
+
+@pytest.mark.parametrize(
+    ("evidence", "message"),
+    [
+        (Evidence(None, -9), "Claude was killed by signal 9"),
+        (Evidence(None, 0), "Claude exited with code 0 and no result"),
+        (Evidence(bad(), 3), "Claude exited with code 3"),
+        (Evidence(bad("odd"), 1), "Claude exited with code 1: odd"),
+        (Evidence(None, 1, stderr="a\n\nb\nc\nd", began=True), "Claude exited with code 1 and no result: a b c"),
+        (Evidence(None, 1, error_said="said", stderr="printed"), "Claude exited with code 1 and no result: said"),
+        (Evidence(bad(status=503), 1), "The API or the network failed."),
+        (Evidence(bad("busy", 503), 1), "busy"),
+    ],
+)
+def test_the_message_says_how_it_ended(evidence: Evidence, message: str) -> None:
+    """Claude's own words first; without any, what the class means."""
+    assert classify(evidence).message == message
+
+
+def test_advice_fits_the_words() -> None:
+    """Root and API keys have advice of their own, and only where they are the reason."""
+    root = classify(Evidence(None, 1, stderr="--dangerously-skip-permissions cannot be used with root"))
+    assert (root.kind, "IS_SANDBOX" in root.advice) == ("config", True)
+    assert "ANTHROPIC_API_KEY" in classify(Evidence(bad("Invalid API key"), 1)).advice
+    assert "/login" in classify(Evidence(bad("Please run /login"), 1)).advice
+    assert "ANTHROPIC_API_KEY" not in classify(Evidence(bad("api key busy", 503), 1)).advice
+
+
+def test_a_limit_knows_its_window_and_its_reset() -> None:
+    """The structured moment goes first, then the words; another class has neither."""
+    rejected = LimitReported("rejected", "five_hour", 5000.0)
+    words = "You've hit your limit · resets in 10 minutes"
+    outcome = classify(Evidence(bad(words), 1, rejected=rejected, now=4000.0))
+    assert (outcome.resets_at, outcome.window) == (5000.0, "five_hour")
+    assert (classify(Evidence(None, 1, CutStarted("idle"), rejected, now=4000.0))).resets_at is None
+    assert classify(Evidence(bad(words), 1, now=4000.0)).window == ""
