@@ -3,46 +3,42 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 import subprocess
-import sys
 from statistics import median
 
 import loop
-from project import COMMAND_LINE, NAME, Bench, ScriptedProject, call, timed
+from project import CLICK, COMMAND_LINE, NAME, Bench, ScriptedProject, Spent, Tool, call, spent
 from table import Row
+
+SIDES = {"help": ("--help",), "list": ("list",), "show": ("show", NAME)}
 
 
 def measure(bench: Bench) -> list[Row]:
     many = 20 if bench.quick else 1000
-    project = _crowded(bench, many)
-    sides = {
-        "bare": (sys.executable, "-c", "import click"),
-        "help": (*COMMAND_LINE, "--help"),
-        "list": (*COMMAND_LINE, "list"),
-        "show": (*COMMAND_LINE, "show", NAME),
-    }
-    times: dict[str, list[float]] = {side: [] for side in sides}
-    for command in sides.values():
-        _once(project, command)
-    for _ in range(bench.rounds(15)):
-        for side, command in sides.items():
-            times[side].append(_once(project, command))
-    least = median(times["bare"])
+    projects = [_crowded(bench, tool, many) for tool in bench.tools]
+    times: dict[str, list[list[float]]] = {side: [[] for _ in projects] for side in SIDES}
+    bare: list[float] = []
+    for _ in range(1 + bench.rounds(15)):
+        bare.append(_once(projects[0], CLICK).wall)
+        for side, words in SIDES.items():
+            for tool, project, taken in zip(bench.tools, projects, times[side], strict=True):
+                taken.append(_once(project, (*tool.command, *words)).wall)
+    least = median(bare[1:])  # the first round only fills caches
+    found = {side: [median(each[1:]) / least for each in taken] for side, taken in times.items()}
     runs = 20 if bench.quick else 500
     return [
-        Row("c.help", "--help against importing click", median(times["help"]) / least, target=1.6),
-        Row("c.list", f"list of {many} workspaces against it", median(times["list"]) / least, target=6),
-        Row("c.show", "show against it", median(times["show"]) / least),
+        Row("c.help", "--help against importing click", *found["help"], target=1.6),
+        Row("c.list", f"list of {many} workspaces against it", *found["list"], target=6),
+        Row("c.show", "show against it", *found["show"]),
         Row("c.runs", f"show of {runs} runs against 1 run, in CPU time", _growth(bench, runs), target=1.3),
-        Row("c.click", "importing click", 1000 * least, "ms"),
+        Row("c.click", "importing click", 1000 * least, unit="ms"),
     ]
 
 
-def _once(project: ScriptedProject, command: tuple[str, ...]) -> float:
+def _once(project: ScriptedProject, command: tuple[str, ...]) -> Spent:
     devnull = subprocess.DEVNULL
-    return timed(lambda: subprocess.run(command, cwd=project.root, env=project.env, stdout=devnull, check=True))
+    return spent(lambda: subprocess.run(command, cwd=project.root, env=project.env, stdout=devnull, check=True))
 
 
 def _growth(bench: Bench, runs: int) -> float:
@@ -51,9 +47,7 @@ def _growth(bench: Bench, runs: int) -> float:
     times: list[list[float]] = [[], []]
     for _ in range(bench.rounds(15)):
         for project, taken in zip(projects, times, strict=True):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            _once(project, (*COMMAND_LINE, "show", NAME))
-            taken.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+            taken.append(_once(project, (*COMMAND_LINE, "show", NAME)).cpu)
     return median(times[1]) / median(times[0])
 
 
@@ -68,10 +62,10 @@ def _with_runs(bench: Bench, runs: int) -> ScriptedProject:
     return project
 
 
-def _crowded(bench: Bench, many: int) -> ScriptedProject:
+def _crowded(bench: Bench, tool: Tool, many: int) -> ScriptedProject:
     """A project with many copies of a workspace that has run."""
-    project = bench.project([bench.script("short-fake", loop.FAKE)])
-    call(project, "run", NAME, "--no-delay", "-m", "3", "-q")
+    project = bench.project([bench.script("short-fake", loop.FAKE)], tool)
+    call(project, "run", NAME, "--no-delay", "-m", "3", "-q", program=tool.command)
     first = project.workspace
     about = json.loads((first / ".metadata.json").read_text())
     for number in range(1, many):

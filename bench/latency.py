@@ -2,57 +2,53 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
-import sys
 import time
 from statistics import quantiles
 
-from project import COMMAND_LINE, NAME, Bench, ScriptedProject
+import loop
+import speaker
+from project import NAME, Bench, ScriptedProject
 from table import Row
 
-FAKE = """
-import json, sys, time
-if "--version" in sys.argv:
-    sys.exit(print("9.9.9 (Fake)"))
-sys.stdin.read()
-def say(**document):
-    sys.stdout.write(json.dumps(document) + "\\n")
-    sys.stdout.flush()
-say(type="system", subtype="init", session_id="s")
-time.sleep(0.3)
-for number in range({count}):
-    text = f"[{{number}} {{time.time_ns()}}]"
-    say(type="assistant", message={{"content": [{{"type": "text", "text": text}}]}}, session_id="s")
-    time.sleep(0.005)
-say(type="result", subtype="success", is_error=False, result="Done.", num_turns=1, session_id="s")
-"""
+INIT = {"type": "system", "subtype": "init", "session_id": "s"}
+END = {"type": "result", "subtype": "success", "is_error": False, "result": "Done.", "num_turns": 1, "session_id": "s"}
 
 
 def measure(bench: Bench) -> list[Row]:
     count = 20 if bench.quick else 400
-    script = bench.script("ticking-fake.py", FAKE.format(count=count))
-    command = (sys.executable, str(script))
-    project = bench.project(command)
-    bare = _percentiles(_delays(project, command, count, "stdout"))
-    ours = _percentiles(_delays(project, (*COMMAND_LINE, "run", NAME, "-m", "1", "-v"), count, "stderr"))
+    bare, *tools = percentiles(bench, count, 0.005)
     return [
-        Row("d.p50", f"delay of {count} lines to the console, median", ours[0], "ms"),
-        Row("d.p99", "the same, 99th percentile", ours[1], "ms", 50),
-        Row("d.pipe", "99th percentile of a bare pipe", bare[1], "ms"),
+        Row("d.p50", f"delay of {count} lines to the console, median", *(p50 for p50, _ in tools), unit="ms"),
+        Row("d.p99", "the same, 99th percentile", *(p99 for _, p99 in tools), unit="ms", target=50),
+        Row("d.pipe", "99th percentile of a bare pipe", bare[1], unit="ms"),
     ]
 
 
-def _percentiles(delays: list[float]) -> tuple[float, float]:
-    cuts = quantiles(delays, n=100, method="inclusive")
-    return cuts[49], cuts[98]
+def percentiles(bench: Bench, count: int, gap: float) -> list[tuple[float, float]]:
+    """The 50th and the 99th percentile of the delays in ms: of a bare pipe, then of each tool."""
+    stream = bench.folder / "stamped.ndjson"
+    texts = (f"[{number} {speaker.STAMP.decode()}]" for number in range(count))
+    said = [{"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}} for text in texts]
+    stream.write_text("".join(json.dumps(document) + "\n" for document in (INIT, *said, END)))
+    fake = loop.speaking(bench, stream, gap)
+    found = [_delays(bench.project([fake]), (str(fake),), count, "stdout")]
+    for tool in bench.tools:
+        command = (*tool.command, "run", NAME, "--no-delay", "-m", "1", "-v")
+        found.append(_delays(bench.project([fake], tool), command, count, tool.console))
+    cuts = [quantiles(delays, n=100, method="inclusive") for delays in found]
+    return [(each[49], each[98]) for each in cuts]
 
 
 def _delays(project: ScriptedProject, command: tuple[str, ...], count: int, stream: str) -> list[float]:
     """Milliseconds for each line, in order."""
-    pipes = {name: subprocess.PIPE if name == stream else subprocess.DEVNULL for name in ("stdout", "stderr")}
-    process = subprocess.Popen(command, cwd=project.root, env=project.env, stdin=subprocess.DEVNULL, **pipes)
+    out, err = (subprocess.PIPE if name == stream else subprocess.DEVNULL for name in ("stdout", "stderr"))
+    process = subprocess.Popen(
+        command, cwd=project.root, env=project.env, stdin=subprocess.DEVNULL, stdout=out, stderr=err
+    )
     pipe = getattr(process, stream)
     delays: list[float] = []
     rest = b""

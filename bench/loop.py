@@ -5,10 +5,12 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
+import sys
+from functools import partial
 from pathlib import Path
 from statistics import median
 
-from project import NAME, Bench, call, timed
+from project import NAME, Bench, Spent, Tool, spent
 from table import Row
 
 ANSWER = r"""printf '%s\n' \
@@ -24,52 +26,71 @@ def fake(answer: str, read: str = "cat >/dev/null") -> str:
 
 
 FAKE = fake(ANSWER)
+REPORT = "speaker.json"
+"""What `speaker.py` leaves in the folder of the bench."""
+
+
+def speaking(bench: Bench, stream: Path, gap: float) -> Path:
+    """A Claude that prints these lines so many seconds apart."""
+    speaker = Path(__file__).resolve().with_name("speaker.py")
+    words = (sys.executable, speaker, stream, gap, bench.folder / REPORT)
+    return bench.script("speaking-fake", fake("exec " + shlex.join(map(str, words))))
 
 
 def measure(bench: Bench) -> list[Row]:
     many = 5 if bench.quick else 200
     program = bench.script("short-fake", FAKE)
-    shell, env = _shell_loop(bench, program), bench.project([program]).env
-    ours: list[float] = []
-    ours_once: list[float] = []
-    bare: list[float] = []
-    bare_once: list[float] = []
+    shell, env = shell_loop(bench, program), bench.project([program]).env
+    tools: list[dict[int, list[Spent]]] = [{many: [], 1: []} for _ in bench.tools]
+    bare: dict[int, list[Spent]] = {many: [], 1: []}
     for _ in range(bench.rounds(5)):
-        ours.append(_runner(bench, program, many))
-        bare.append(timed(lambda: subprocess.run([shell, str(many)], env=env, check=True)))
-        ours_once.append(_runner(bench, program, 1))
-        bare_once.append(timed(lambda: subprocess.run([shell, "1"], env=env, check=True)))
-    whole, once = median(ours), median(ours_once)
-    rest, bare_rest = (whole - once) / (many - 1), (median(bare) - median(bare_once)) / (many - 1)
-    call = median(bare) / many
-    ratios = [mine / other for mine, other in zip(ours, bare, strict=True)]
+        for count in (many, 1):
+            for tool, runs in zip(bench.tools, tools, strict=True):
+                runs[count].append(run(bench, tool, program, count))
+            command = [shell, str(count)]
+            bare[count].append(spent(partial(subprocess.run, command, env=env, check=True)))
+    ratios = [[mine.wall / other.wall for mine, other in zip(runs[many], bare[many], strict=True)] for runs in tools]
+    starts = [median(each.wall for each in runs[1]) for runs in tools]
+    wholes = [median(each.wall for each in runs[many]) for runs in tools]
+    one_call = median(each.wall for each in bare[many]) / many
     return [
-        Row("a", f"{many} iterations, wall, against a shell loop", median(ratios), target=2.5),
-        Row("a.spread", "its highest round against its lowest: noise", max(ratios) / min(ratios)),
-        Row("a.start", "a run of one iteration, in calls of the fake", once / call),
-        Row("a.share", "that start as a share of the whole", 100 * once / whole, "%"),
-        Row("a.rest", "each further iteration, against the loop's", rest / bare_rest),
-        Row("a.call", "one call in the shell loop", 1000 * call, "ms"),
+        Row("a", f"{many} iterations, wall, against a shell loop", *map(median, ratios), target=2.5),
+        Row("a.spread", "its highest round against its lowest: noise", *(max(each) / min(each) for each in ratios)),
+        Row("a.start", "a run of one iteration, in calls of the fake", *(start / one_call for start in starts)),
+        Row("a.share", "that start as a share of the whole", 100 * starts[0] / wholes[0], unit="%"),
+        Row("a.rest", "each further iteration, against the loop's", *_rest(tools, bare, 0), target=2),
+        Row("a.cpu", "the same in CPU", *_rest(tools, bare, 1)),
+        Row("a.call", "one call in the shell loop", 1000 * one_call, unit="ms"),
     ]
 
 
-def _runner(bench: Bench, program: Path, iterations: int) -> float:
-    project = bench.project([program])
+def _rest(tools: list[dict[int, list[Spent]]], bare: dict[int, list[Spent]], figure: int) -> list[float]:
+    """What the iterations after the first take, against the loop's. The quickest of each: noise only adds."""
+
+    def further(runs: dict[int, list[Spent]]) -> float:
+        return min(each[figure] for each in runs[max(runs)]) - min(each[figure] for each in runs[1])
+
+    return [further(runs) / further(bare) for runs in tools]
+
+
+def run(bench: Bench, tool: Tool, program: Path, iterations: int, *flags: str) -> Spent:
+    """A run of so many iterations, from start to end, in a project of its own."""
+    project = bench.project([program], tool)
+    words = ("run", NAME, "--no-delay", "-m", str(iterations), *(flags or ("-q",)))
     try:
-        took = timed(lambda: call(project, "run", NAME, "--no-delay", "-m", str(iterations), "-q"))
-        kept = list(project.workspace.glob("runs/*/raw/*.ndjson"))
-        if len(kept) != iterations:
-            raise RuntimeError(f"{len(kept)} iterations instead of {iterations}")
+        took = spent(lambda: project.start(*words, program=tool.command).wait())
+        if (made := tool.iterations(project)) != iterations:
+            raise RuntimeError(f"{' '.join(words)}: {made} iterations instead of {iterations}")
         return took
     finally:
         shutil.rmtree(project.folder)
 
 
-def _shell_loop(bench: Bench, program: Path) -> Path:
+def shell_loop(bench: Bench, program: Path) -> Path:
     """The simplest loop: the same arguments and prompt as the runner, output to a file."""
     argv, prompt = bench.folder / "argv", bench.folder / "prompt"
     note = f"for word; do printf '%s\\0' \"$word\"; done > {shlex.quote(str(argv))}\ncat > {shlex.quote(str(prompt))}"
-    _runner(bench, bench.script("noting-fake", fake(ANSWER, note)), 1)
+    run(bench, bench.tools[0], bench.script("noting-fake", fake(ANSWER, note)), 1)
     words = [str(program), *argv.read_text().split("\0")[:-1]]
     call = f"{shlex.join(words)} < {shlex.quote(str(prompt))} >> {shlex.quote(str(bench.folder / 'loop.out'))}"
     return bench.script("shell-loop", f'#!/bin/sh\ni=0\nwhile [ $i -lt "$1" ]; do\n{call}\ni=$((i+1))\ndone\n')

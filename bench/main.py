@@ -9,40 +9,61 @@ import tempfile
 from pathlib import Path
 
 import commands
+import crowd
 import flood
 import latency
 import loop
+import start
+import verbose
 from project import Bench
 from table import Row, print_table
 
-MEASUREMENTS = {"a": loop.measure, "b": flood.measure, "c": commands.measure, "d": latency.measure}
+MEASUREMENTS = {
+    "a": loop.measure,
+    "b": flood.measure,
+    "c": commands.measure,
+    "d": latency.measure,
+    "e": start.measure,
+    "f": verbose.measure,
+    "g": crowd.measure,
+}
+ABOUT = """\
+a: short iterations; b: a flood of events; c: commands; d: delay of the verbose console; e: a run of one iteration;
+f: verbose streams; g: many runs at once.
+
+BENCH_ORIGINAL="node /path/to/dist/cli.js" measures the TypeScript original in the same rounds, in a column of its own.
+Its log of a flood can take gigabytes in TMPDIR.
+"""
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="bench/run", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="bench/run", description=__doc__, epilog=ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="small counts: only shows that the benchmark works")
     parser.add_argument(
         "--only",
         type=lambda text: text.split(","),
         default=list(MEASUREMENTS),
-        metavar="a,b,c,d",
-        help="a: short iterations; b: a flood of events; c: commands; d: delay of the verbose console",
+        metavar="a,b,...",
+        help="these measurements (default: all)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     options = parser.parse_args()
     unknown = sorted(set(options.only) - set(MEASUREMENTS))
     if unknown:
-        parser.error(f"no such measurement: {', '.join(unknown)}")
+        parser.error(f"no such measurement: {', '.join(unknown)}; there are {', '.join(MEASUREMENTS)}")
     rows: list[Row] = []
     # On the disk of TMPDIR: a tmpfs makes every fsync free and (a) look better than it is.
     with tempfile.TemporaryDirectory(prefix="claude-iterate-bench-") as folder:
         bench = Bench(Path(folder), options.quick)
         for key in options.only:
             rows += MEASUREMENTS[key](bench)
+    beside = len(bench.tools) > 1
     if options.json:
-        print(json.dumps({"quick": options.quick, "rows": [row.document() for row in rows]}, indent=2))
+        print(json.dumps({"quick": options.quick, "rows": [row.document(beside) for row in rows]}, indent=2))
     else:
-        print_table(rows)
+        print_table(rows, beside)
     return 0
 
 

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from tool import Original, Tool
 
 from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, NAME, ScriptedProject
 
-__all__ = ["COMMAND_LINE", "NAME", "Bench", "call", "timed"]
+__all__ = ["CLICK", "COMMAND_LINE", "NAME", "Bench", "ScriptedProject", "Spent", "Tool", "call", "spent", "timed"]
+
+CLICK = (sys.executable, "-c", "import click")
+"""The least that a program on click can do: what a start is compared with."""
+
+
+class Spent(NamedTuple):
+    """Seconds of wall time, and of CPU of all processes that were started and waited for."""
+
+    wall: float
+    cpu: float
 
 
 class Bench:
@@ -21,18 +36,21 @@ class Bench:
     def __init__(self, folder: Path, quick: bool) -> None:
         self.folder = folder
         self.quick = quick
+        self.tools: list[Tool] = [Tool(COMMAND_LINE)]
+        """What is measured, in the order of a row's figures: we, and the original if its command is known."""
+        if command := shlex.split(os.environ.get("BENCH_ORIGINAL", "")):
+            self.tools.append(Original(tuple(command)))
         self._made = 0
 
     def rounds(self, full: int) -> int:
         return 1 if self.quick else full
 
-    def project(self, claude: Sequence[str | Path]) -> ScriptedProject:
+    def project(self, claude: Sequence[str | Path], tool: Tool | None = None) -> ScriptedProject:
         """A new project with one workspace whose Claude is this program."""
         self._made += 1
-        made = ScriptedProject(
-            self.folder / f"project-{self._made}", {"claude.command": [str(word) for word in claude]}
-        )
-        made.make("Do the work.\n")
+        words = [str(word) for word in claude]
+        made = ScriptedProject(self.folder / f"project-{self._made}", {"claude.command": words})
+        (tool or self.tools[0]).prepare(made, words)
         return made
 
     def script(self, name: str, text: str) -> Path:
@@ -50,6 +68,16 @@ def call(project: ScriptedProject, *arguments: str, **more: Any) -> None:
 
 
 def timed(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
+    return spent(work).wall
+
+
+def spent(work: Callable[[], object]) -> Spent:
+    """What `work` costs. It must wait for the processes that it starts."""
+    used, began = _children(), time.perf_counter()
     work()
-    return time.perf_counter() - began
+    return Spent(time.perf_counter() - began, _children() - used)
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -1,8 +1,9 @@
-"""The fixture `receiver`: a real receiver of notifications."""
+"""The fixture `receiver`: a real receiver of notifications; what is skipped where a program is missing."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 
 import hypothesis
@@ -24,6 +25,12 @@ def pytest_configure() -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """The tests that start processes wait half of the time, so a few more than there are processors."""
     return (os.cpu_count() or 1) + 2
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Here and not in a fixture, so that all that is skipped is one line of the summary."""
+    if item.get_closest_marker("needs_git") and shutil.which("git") is None:
+        pytest.skip("there is no git: install it (on Debian and Ubuntu: apt install git)")
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from zoneinfo import ZoneInfo
 from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import (
-    Entry,
     Event,
     IterationFinished,
     IterationStarted,
@@ -34,13 +33,14 @@ from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
 from claude_iterate.core.state.handover import resumption
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.run_state import Batch
 from claude_iterate.core.state.steps import fold
 from claude_iterate.engine.call import evidence
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.time_zones import zone
 from claude_iterate.errors import ExpectedError, SettingsProblem
 from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.fanout import Sink
 from claude_iterate.sinks.log.text_log import TextLog
 from claude_iterate.sinks.notifications.notices import notices
 from claude_iterate.workspace import metadata
@@ -100,7 +100,7 @@ class _Keeper:
         self.path.unlink(missing_ok=True)
         self.log.unlink(missing_ok=True)
         self._journal = JournalWriter(self.path, _raise)
-        self._sinks = [
+        self._sinks: list[Sink] = [
             TextLog(self.log, _raise),
             Console(io.StringIO(), io.StringIO(), "verbose", True),
             Console(io.StringIO(), io.StringIO(), "progress", False),
@@ -110,11 +110,12 @@ class _Keeper:
         redactor = Redactor({"A_TOKEN": "swordfish-swordfish"})
         self.recorder = Recorder(self._journal, self._show, redactor, troubles)
 
-    def _show(self, entry: Entry, state: RunState) -> None:
-        self.count += 1
+    def _show(self, batch: Batch) -> None:
+        self.count += len(batch)
         for sink in self._sinks:
-            sink(entry, state)
-        notices(entry, state)
+            sink(batch)
+        for entry, state in batch:
+            notices(entry, state)
 
     def close(self) -> None:
         for sink in self._sinks:
@@ -169,7 +170,7 @@ def stream(chance: Random, folder: Path) -> None:
 
 def kept_journal(chance: Random, folder: Path) -> None:
     """A damaged journal: what can be read is folded, and a run can continue from it."""
-    entries = [STARTED, IterationStarted(1), IterationFinished(1, classify(Evidence()))]
+    entries: list[Event] = [STARTED, IterationStarted(1), IterationFinished(1, classify(Evidence()))]
     keeper = _Keeper(folder)
     for event in entries:
         keeper.recorder.record(event)

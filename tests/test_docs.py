@@ -22,6 +22,7 @@ from claude_iterate.core.rules.between import BETWEEN_RULES
 from claude_iterate.core.rules.during import RUNNING_RULES
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.views.documents import FORMS
+from tests.package_path import PACKAGES
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -128,7 +129,7 @@ def same_shape(text: str, project: Path) -> str:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """An environment from nothing, in which `claude-iterate` is this checkout."""
+    """An environment from nothing, in which `claude-iterate` is the package under test."""
     programs = tmp_path / "bin"
     programs.mkdir()
     program = programs / "claude-iterate"
@@ -140,7 +141,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "HOME": str(tmp_path / "home"),
         "TMPDIR": str(tmp_path / "tmp"),
         "LANG": "C.UTF-8",
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": str(PACKAGES),
         "PYTHONUTF8": "1",
         "CLAUDE_ITERATE_MOCK_LOG": str(tmp_path / "mock.log"),
     }

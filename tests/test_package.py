@@ -1,24 +1,32 @@
-"""The wheel that people install: what is in it, what is not, and that it works on its own."""
+"""The wheel that people install and the source archive: what they hold, and that the wheel works on its own."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.package_path import PACKAGES
+
 ROOT = Path(__file__).parents[1]
-SOURCES = ("claude_iterate", "templates", "tests", "docs", "scripts", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = (
+    *("claude_iterate", "templates", "tests", "docs", "scripts", ".ci", ".github"),
+    *("pyproject.toml", "requirements-dev.txt", "README.md", "SECURITY.md", "LICENSE", ".pre-commit-config.yaml"),
+)
+BUILD = "import sys; from hatchling import build; build.build_sdist(sys.argv[1]); build.build_wheel(sys.argv[1])"
 HEAVY = ("httpx", "jinja2", "rich", "watchdog", "tomlkit", "msgspec")
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built by the project's own backend from a copy of the checkout, without network."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Wheel and source archive, built by the project's own backend from a copy of the checkout, without network."""
     pytest.importorskip("hatchling", reason="the build backend is not installed; scripts/test installs it")
     copy = tmp_path_factory.mktemp("checkout")
     for name in SOURCES:
@@ -28,10 +36,32 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             shutil.copy2(source, copy / name)
     built = tmp_path_factory.mktemp("built")
-    code = f"from hatchling.build import build_wheel; build_wheel({str(built)!r})"
-    subprocess.run([sys.executable, "-c", code], cwd=copy, check=True, timeout=3000, capture_output=True)
+    subprocess.run([sys.executable, "-c", BUILD, str(built)], cwd=copy, check=True, timeout=3000, capture_output=True)
+    return built
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
     (path,) = built.glob("*.whl")
     return path
+
+
+def test_source_archive_holds_all_that_the_suite_needs(built: Path) -> None:
+    """Every part of the checkout is in it: it can be built, locked and tested, and says how it is protected."""
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2].partition("/")[0] for name in archive.getnames()}
+    assert set(SOURCES) - names == set()
+
+
+def test_the_same_pythons_are_promised_and_tested() -> None:
+    """The classifiers, `scripts/pythons` and the workflow name the same versions."""
+    promised = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    script = re.search(r"versions=\((3[\d. ]+)\)", (ROOT / "scripts" / "pythons").read_text())
+    workflow = re.search(r"python: \[(.+)\]", (ROOT / ".github" / "workflows" / "checks.yml").read_text())
+    assert script
+    assert workflow
+    assert promised == script[1].split() == re.findall(r"3\.\d+", workflow[1])
 
 
 def test_wheel_holds_what_it_needs(wheel: Path) -> None:
@@ -87,6 +117,6 @@ def test_help_imports_nothing_heavy() -> None:
         "assert main(['--help']) == 0\n"
         f"print('imported:', [name for name in {HEAVY!r} if name in sys.modules])\n"
     )
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PACKAGES)}
     answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=300, check=True)
     assert answer.stdout.decode().endswith("imported: []\n")

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,17 +15,18 @@ from hypothesis import strategies as st
 
 from claude_iterate.errors import ExpectedError
 from claude_iterate.prompts import Prompts, shipped_folder
+from tests.package_path import PACKAGES
 
 MODES = ["loop", "iterative"]
 ABSENT = ["previous_status", "failures", "notes", "agents_text"]
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "change-the-prompts.md"
 
 
-def values(**changes):
+def values(**changes: Any) -> dict[str, Any]:
     """Everything a template of an iteration may use: what the documentation names."""
     rows = PAGE.read_text().partition("| Variable |")[2].partition("\n\n")[0]
     names = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in rows.splitlines()[2:]))
-    known = {name: f"<{name}>" for name in names}
+    known: dict[str, Any] = {name: f"<{name}>" for name in names}
     known |= {
         "iteration": 3,
         "max_iterations": 50,
@@ -37,14 +39,14 @@ def values(**changes):
     return known | changes
 
 
-def write(folder, name, text):
+def write(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
 
 
-def test_the_nearest_folder_wins_and_the_mode_before_the_plain_name(tmp_path):
+def test_the_nearest_folder_wins_and_the_mode_before_the_plain_name(tmp_path: Path) -> None:
     """Folders first to last, in each `<mode>/<name>.md` before `<name>.md`, the shipped ones at the end."""
     near, far = tmp_path / "near", tmp_path / "far"
     prompts = Prompts([near, far], "loop")
@@ -56,7 +58,7 @@ def test_the_nearest_folder_wins_and_the_mode_before_the_plain_name(tmp_path):
     assert prompts.render("iteration", {}) == str(near / "iteration.md")
 
 
-def test_an_edited_or_removed_prompt_is_seen_at_the_next_rendering(tmp_path):
+def test_an_edited_or_removed_prompt_is_seen_at_the_next_rendering(tmp_path: Path) -> None:
     """Compiled templates are kept only as long as path, time and size are the same."""
     prompts = Prompts([tmp_path], "loop")
     path = write(tmp_path, "extra.md", "one {{ x }}")
@@ -76,7 +78,7 @@ HARD = "{{ x }} {% raw %} {# c #} $& $1 %s %(a)s \\n \"quotes\" 'single' <b>&amp
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_megabyte_of_awkward_instructions_arrives_untouched(mode):
+def test_a_megabyte_of_awkward_instructions_arrives_untouched(mode: str) -> None:
     """The user's text is a value: braces, dollars, percents, quotes, emoji and CRLF stay as they are."""
     text = HARD * (1_000_000 // len(HARD))
     prompts = Prompts([], mode).iteration_prompts(values(instructions=text))
@@ -84,14 +86,14 @@ def test_a_megabyte_of_awkward_instructions_arrives_untouched(mode):
 
 
 @given(st.text())
-def test_any_text_arrives_untouched(text):
+def test_any_text_arrives_untouched(text: str) -> None:
     """No text of a user is ever changed or taken for a template."""
     prompts = Prompts([], "loop").iteration_prompts(values(instructions=text, previous_summary=text, notes=text))
     assert f"<instructions>\n{text}\n</instructions>" in prompts.user
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_iteration_says_what_the_agent_must_know(mode):
+def test_the_iteration_says_what_the_agent_must_know(mode: str) -> None:
     """Absolute paths, the mode's rule, the shape of the status file; system and user prompt together."""
     prompts = Prompts([], mode).iteration_prompts(values())
     both = prompts.system + prompts.user
@@ -114,7 +116,7 @@ def test_the_iteration_says_what_the_agent_must_know(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_is_empty_is_not_mentioned(mode):
+def test_what_is_empty_is_not_mentioned(mode: str) -> None:
     """A first iteration has no previous report, no failures, no notes, and no headings for them."""
     prompts = Prompts([], mode).iteration_prompts(values(**dict.fromkeys(ABSENT, ""), commands={}, max_iterations=0))
     for word in ["previous", "Reported", "<failures>", "<notes>", "Commands of this project", "of at most"]:
@@ -124,7 +126,7 @@ def test_what_is_empty_is_not_mentioned(mode):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ABSENT)
-def test_what_is_there_is_mentioned(mode, name):
+def test_what_is_there_is_mentioned(mode: str, name: str) -> None:
     """Each optional text reaches the prompt when it is not empty."""
     empty = dict.fromkeys(ABSENT, "")
     prompts = Prompts([], mode).iteration_prompts(values(**{**empty, name: "only this"}))
@@ -132,13 +134,13 @@ def test_what_is_there_is_mentioned(mode, name):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_nothing_of_the_last_report_is_said_twice(mode):
+def test_nothing_of_the_last_report_is_said_twice(mode: str) -> None:
     """The line of the last report has its summary in it."""
     said = values(previous_status="3/4 items - moved the users", previous_summary="moved the users")
     assert Prompts([], mode).iteration_prompts(said).user.count("moved the users") == 1
 
 
-def test_the_modes_differ_only_where_they_must(tmp_path):
+def test_the_modes_differ_only_where_they_must(tmp_path: Path) -> None:
     """One shipped file serves both modes, and a file of a mode still wins over it."""
     assert [path.name for path in shipped_folder().iterdir() if path.is_dir()] == []
     own = write(tmp_path, "iterative/status-instructions.md", "Mine")
@@ -146,7 +148,7 @@ def test_the_modes_differ_only_where_they_must(tmp_path):
     assert Prompts([tmp_path], "loop").find("status-instructions") == shipped_folder() / "status-instructions.md"
 
 
-def test_status_instructions_of_the_workspace_replace_the_shipped_ones():
+def test_status_instructions_of_the_workspace_replace_the_shipped_ones() -> None:
     """A text given for them is used as it is, and is not a template."""
     prompts = Prompts([], "loop").iteration_prompts(values(status_instructions="Mine {{ x }}"))
     assert prompts.user.endswith("Mine {{ x }}")
@@ -155,7 +157,7 @@ def test_status_instructions_of_the_workspace_replace_the_shipped_ones():
 
 
 @pytest.mark.parametrize("text", ["/compact now", "- [ ] a box", "  /x", "--help"])
-def test_the_user_prompt_never_begins_as_a_command_or_an_option(tmp_path, text):
+def test_the_user_prompt_never_begins_as_a_command_or_an_option(tmp_path: Path, text: str) -> None:
     """Even with a template that is nothing but the instructions."""
     write(tmp_path, "iteration.md", "{{ instructions }}")
     user = Prompts([tmp_path], "loop").iteration_prompts(values(instructions=text)).user
@@ -174,7 +176,9 @@ def test_the_user_prompt_never_begins_as_a_command_or_an_option(tmp_path, text):
         ("{{ x.__class__.__mro__ }}", 1, "unsafe"),
     ],
 )
-def test_a_mistake_in_a_template_is_shown_with_file_line_and_hint(tmp_path, source, line, what):
+def test_a_mistake_in_a_template_is_shown_with_file_line_and_hint(
+    tmp_path: Path, source: str, line: int, what: str
+) -> None:
     """An ExpectedError, never a traceback: where it is, what it is, what may be used."""
     path = write(tmp_path, "extra.md", source)
     with pytest.raises(ExpectedError) as caught:
@@ -184,14 +188,14 @@ def test_a_mistake_in_a_template_is_shown_with_file_line_and_hint(tmp_path, sour
     assert "workspace_name, x" in caught.value.hint
 
 
-def test_a_template_that_is_not_text_is_an_expected_error(tmp_path):
+def test_a_template_that_is_not_text_is_an_expected_error(tmp_path: Path) -> None:
     """Bytes that are no UTF-8 are named with their file."""
     (tmp_path / "extra.md").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ExpectedError, match=r"Cannot read the prompt .*extra\.md"):
         Prompts([tmp_path], "loop").render("extra", {})
 
 
-def test_a_mistake_in_an_included_prompt_is_shown_in_that_file(tmp_path):
+def test_a_mistake_in_an_included_prompt_is_shown_in_that_file(tmp_path: Path) -> None:
     """Prompts may include each other by name; the blame goes to the right one."""
     write(tmp_path, "outer.md", "{% include 'inner' %}")
     inner = write(tmp_path, "inner.md", "\n\n{{ unknown }}")
@@ -214,7 +218,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", OTHERS)
-def test_the_other_prompts_use_just_their_variables(mode, name):
+def test_the_other_prompts_use_just_their_variables(mode: str, name: str) -> None:
     """Each renders with the documented variables, mentions every one, and begins with a word."""
     text = Prompts([], mode).render(name, {variable: f"<{variable}>" for variable in OTHERS[name]})
     assert text[0].isalpha()
@@ -225,7 +229,7 @@ def test_the_other_prompts_use_just_their_variables(mode, name):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_setup_without_a_goal_interviews(mode):
+def test_setup_without_a_goal_interviews(mode: str) -> None:
     """No goal: ask the user. A goal: do not."""
     known = dict.fromkeys(OTHERS["setup"], "x")
     assert "Find out what the user wants" in Prompts([], mode).render("setup", {**known, "goal": ""})
@@ -233,7 +237,7 @@ def test_setup_without_a_goal_interviews(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_verdicts_are_spelled_as_they_are_parsed(mode):
+def test_the_verdicts_are_spelled_as_they_are_parsed(mode: str) -> None:
     """Seven required and three recommended criteria; every verdict word stands in its prompt."""
     prompts = Prompts([], mode)
     criteria = prompts.render("validation-criteria", {})
@@ -248,8 +252,7 @@ def test_the_verdicts_are_spelled_as_they_are_parsed(mode):
     assert "## Summary" in verify
 
 
-def test_importing_prompts_does_not_import_jinja():
+def test_importing_prompts_does_not_import_jinja() -> None:
     """Start-up must not pay for a template engine that most commands never use."""
     code = "import sys, claude_iterate.prompts; sys.exit('jinja2' in sys.modules)"
-    root = Path(__file__).parents[1]
-    assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=PACKAGES, check=False).returncode == 0

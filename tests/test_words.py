@@ -32,7 +32,7 @@ ALLOWED = {
 }
 SOURCES = sorted((ROOT / "claude_iterate").rglob("*.py"))
 DOCUMENTS = sorted(
-    [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md")]
+    [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md")]
     + [*(ROOT / "docs").rglob("*.md"), *(ROOT / "templates").rglob("*.md")]
 )
 _PATTERN = re.compile(rf"\b({'|'.join(BANNED)})\b", re.IGNORECASE)

@@ -9,17 +9,18 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from claude_iterate import __version__
 from claude_iterate.cli.group import Group
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.core.records import Record
 from claude_iterate.errors import UsageProblem
 
 
-class Row(NamedTuple):
+class Row(Record):
     """One command: the name people type, its module in this package, its line in the help."""
 
     name: str
@@ -97,7 +98,7 @@ class CommandTable(Group):
 @click.option("--templates-dir", metavar="DIR", help="Where the project's templates are.")
 @click.option("--archive-dir", metavar="DIR", help="Where the archives are.")
 @click.option("--verbose", is_flag=True, help="Show Claude's words and tools as they come, whatever the command.")
-@click.version_option(__version__, "--version", "-V", prog_name="claude-iterate")
+@click.version_option(__version__, "--version", "-V", message=f"claude-iterate, version {__version__}")
 @click.pass_context
 def application(context: click.Context, /, project: str | None, no_color: bool, **given: Any) -> None:
     """Give Claude Code a task, walk away, come back to proven work.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
@@ -22,6 +21,8 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if self.get_command(ctx, args[0]) is not None or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
+        import difflib  # only when something went wrong
+
         close = difflib.get_close_matches(args[0], [*self.list_commands(ctx), *self.aliases], n=1, cutoff=0.5)
         meant = f" Did you mean '{close[0]}'?" if close else self.advice(args[0])
         raise click.UsageError(f"No such command '{args[0]}'.{meant}", ctx)

@@ -5,27 +5,26 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from claude_iterate.core.records import Record
 from claude_iterate.errors import ExpectedError
 
 if TYPE_CHECKING:
     from claude_iterate.workspace.lifecycle.project import Project
 
 
-@dataclass(frozen=True)
-class Invocation:
+class Invocation(Record):
     """Handed to commands by `click.pass_obj`."""
 
     folder: Path
     environ: Mapping[str, str]
     color: bool
-    flags: Mapping[str, str] = field(default_factory=dict)
+    flags: Mapping[str, str] = {}
     """Settings given before the command, by dotted key."""
 
     @cached_property

@@ -14,12 +14,15 @@ from claude_iterate.core import events
 TEXT = 300
 VALUE = 160
 _TEXTS = (events.Said, events.Thought, events.Told, events.ResultReported, events.ErrandFinished)
+_SHORTENED = frozenset({*_TEXTS, events.ToolCalled, events.ToolAnswered, events.IterationStarted})
 _PLAIN = (bool, int, float, type(None))
 
 
 def abridged(entry: events.Entry) -> events.Entry:
     """The same entry, or one whose event is shortened."""
     event = entry.event
+    if type(event) not in _SHORTENED:
+        return entry
     shorter = _shorter(event)
     return entry if shorter is event else events.Entry(entry.seq, entry.at, entry.elapsed, shorter)
 

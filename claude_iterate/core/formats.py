@@ -91,6 +91,8 @@ def clip(text: str, columns: int) -> str:
     if width(text) <= columns:
         return text
     room = columns - 1
+    if text.isascii():
+        return f"{text[:room]}…" if columns > 0 else ""
     for position, character in enumerate(text):
         room -= _columns(character)
         if room < 0:

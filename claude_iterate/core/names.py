@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import shortened
 from claude_iterate.errors import UsageProblem
 
-_RULE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_RULE = expression(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def acceptable(name: str) -> bool:

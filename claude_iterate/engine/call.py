@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,16 +31,15 @@ _SUSPENDED = 2.5
 """The engine looks once a second; a longer gap means that it could not."""
 
 
-@dataclass(repr=False, eq=False)
 class AgentCall:
     """Calls Claude once and stays until it is gone."""
 
-    _plan: Plan
-    _recorder: Recorder
-    _supervisor: Supervisor
-    _translator: Translator = field(default_factory=Translator)
-    _last_heard: float = 0.0
-    _last_look: float = 0.0
+    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor) -> None:
+        self._plan = plan
+        self._recorder = recorder
+        self._supervisor = supervisor
+        self._translator = Translator()
+        self._last_heard = self._last_look = 0.0
 
     def make(self, system: str, prompt: bytes, raw_name: str, session: str | None = None) -> None:
         """From the start of the process to its end. An AgentProblem when it cannot even be started.

@@ -6,11 +6,11 @@ While the engine waits here, sinks tick, the user's requests are looked for, and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, assert_never
 
 from claude_iterate.agent.processes.child import Exited, Message, Printed, StreamEnded
 from claude_iterate.core.events import Warned
+from claude_iterate.core.records import Record
 from claude_iterate.engine.inbox import AnyMessage, Done, Inbox, Signalled, StatusTouched
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
@@ -30,8 +30,7 @@ class Audience(Protocol):
         """Something happened after which nothing may be lost."""
 
 
-@dataclass(repr=False, eq=False)
-class Dispatcher:
+class Dispatcher(Record, frozen=False):
     """Waits for the engine. `_chores` are done at every look."""
 
     _inbox: Inbox
@@ -70,7 +69,8 @@ class Dispatcher:
         before = self._recorder.state
         while (message := self._inbox.take()) is not None:
             self._deal_with(message)
-        self._look()
+        self._steering.look()
+        self._next_look = self._recorder.elapsed() + LOOK
         return self._recorder.state is not before
 
     def _look(self) -> bool:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import queue
-from typing import NamedTuple
 
 from claude_iterate.agent.processes.child import Message
 from claude_iterate.core.events import Warned
+from claude_iterate.core.records import Record
 
 
-class Signalled(NamedTuple):
+class Signalled(Record):
     """A signal reached the runner."""
 
     name: str
 
 
-class StatusTouched(NamedTuple):
+class StatusTouched(Record):
     """The report may have changed."""
 
 
-class Done(NamedTuple):
+class Done(Record):
     """A task in the background has come to its end."""
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Warned
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
+from claude_iterate.core.records import Record
 from claude_iterate.core.state.sessions import continuation
 from claude_iterate.engine.call import AgentCall, outcome_of_call
 from claude_iterate.engine.plan import Plan, Texts
@@ -17,8 +16,7 @@ from claude_iterate.errors import ExpectedError
 from claude_iterate.workspace.running import notes
 
 
-@dataclass(repr=False, eq=False)
-class IterationRun:
+class IterationRun(Record, frozen=False):
     """Runs one iteration."""
 
     _plan: Plan

@@ -6,13 +6,12 @@ Best effort: if no inhibitor is available, nothing happens.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
 
 from claude_iterate.agent.command.environment import RUN_VARIABLE
-from claude_iterate.system import signals
+from claude_iterate.system import programs, signals
 
 _WAYS = (
     ("systemd-inhibit", "--what=idle:sleep", "--who=claude-iterate", "--why=Claude is working"),
@@ -28,9 +27,16 @@ class Awake:
     One that hangs does not. It leads a session of its own, so that whatever it started is found and ended with it.
     """
 
-    def __init__(self, wanted: bool, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
         self._process: subprocess.Popen[bytes] | None = None
-        way = next((way for way in _WAYS if wanted and shutil.which(way[0], path=environ.get("PATH"))), None)
+        self.begun = False
+
+    def begin(self) -> None:
+        """Keep the computer awake from now on."""
+        self.begun = True
+        environ = self._environ
+        way = next((way for way in _WAYS if programs.which(way[0], environ.get("PATH"))), None)
         if way is None:
             return
         with contextlib.suppress(OSError, ValueError):

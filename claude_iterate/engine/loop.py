@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import assert_never
@@ -27,7 +26,6 @@ from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.supervision import Orphans, Supervisor
-from claude_iterate.engine.verification import Proof
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace.running.status_file import StatusWatch
@@ -35,8 +33,8 @@ from claude_iterate.workspace.running.status_file import StatusWatch
 _ANSWER = 0.1
 """While a question is open, the answer is looked for this often, and everything else goes on as ever."""
 
-_LASTING = 0.2
-"""Seconds that a call must last before its report is watched; shorter than any debounce, so no change comes late."""
+_LASTING = 0.5
+"""Seconds after which a run is worth a process that keeps the computer awake."""
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
@@ -93,19 +91,25 @@ class Engine:
             processes.become_subreaper()
         guardian = Guardian(plan.run, plan.environ)
         afterwards.callback(guardian.dismiss)
-        awake = Awake(plan.settings.keep_awake and not plan.dry_run, plan.environ)
+        awake = Awake(plan.environ)
         afterwards.callback(awake.end)
-        guardian.remember(awake.pids)
-        orphans = Orphans(guardian, (guardian.pid, *awake.pids, *strangers), adopts=not strangers)
-        afterwards.callback(self._end_leftovers, orphans.own_children)
-        chores = (orphans.remember, self._watch_status)
+        orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=not strangers)
+        afterwards.callback(self._end_leftovers, orphans)
+        chores = (lambda: self._keep_awake(awake, orphans), orphans.remember, self._watch_status)
         dispatcher = Dispatcher(
             self._inbox, self._recorder, self._reports, self._steering, self._audience, plan.tick, chores
         )
         return dispatcher, Supervisor(plan, self._recorder, dispatcher, self._inbox.post, orphans)
 
-    def _end_leftovers(self, own_children: tuple[int, ...]) -> None:
-        ended = leftover_processes.end_leftovers(self._plan.run, own_children, thorough=True)
+    def _keep_awake(self, awake: Awake, orphans: Orphans) -> None:
+        wanted = self._plan.settings.keep_awake and not self._plan.dry_run
+        if wanted and not awake.begun and self._recorder.elapsed() > _LASTING:
+            awake.begin()
+            orphans.own_children += awake.pids
+            orphans.guardian.remember(awake.pids)
+
+    def _end_leftovers(self, orphans: Orphans) -> None:
+        ended = leftover_processes.end_leftovers(self._plan.run, orphans.own_children, thorough=True)
         if ended and not self._state.finished:
             self._recorder.record(LeftoversEnded(ended))
 
@@ -149,6 +153,8 @@ class Engine:
                 IterationRun(self._plan, self._recorder, supervisor, self._reports, number).run()
                 self._audience.flush()
             case Verify(claim):
+                from claude_iterate.engine.verification import Proof
+
                 Proof(self._plan, self._recorder, supervisor, claim).run()
                 self._audience.flush()
             case MakeOneOffCall():
@@ -181,7 +187,7 @@ class Engine:
                 mode=plan.mode.name,
                 max_iterations=plan.max_iterations,
                 pid=os.getpid(),
-                host=socket.gethostname(),
+                host=os.uname().nodename,
                 version=__version__,
                 command=plan.settings.claude.command,
                 log=str(plan.log),
@@ -198,12 +204,14 @@ class Engine:
             self._recorder.record(warning)
 
     def _watch_status(self) -> None:
-        """Begin to watch the report once a call lasts: after a short one it is read anyway, and a watcher costs more
-        than such a call. What changed before the watcher was there is looked at when it begins."""
-        call = self._state.call
-        if self._status_watch is not None or not self._plan.settings.notification.status_watch.enabled:
+        """Begin to watch the report once a call has lasted as long as the quiet that a change is reported after: after
+        a shorter one it is read anyway, and a watcher costs more than many such calls. What changed before the watcher
+        was there counts from its change, so it does not come late."""
+        call, watch = self._state.call, self._plan.settings.notification.status_watch
+        if self._status_watch is not None or not watch.enabled:
             return
-        if call is not None and self._recorder.elapsed() - call.started > _LASTING:
+        if call is not None and self._recorder.elapsed() - call.started > watch.debounce_ms / 1000:
+            self._reports.touched(self._recorder.elapsed())
             post, cannot = self._inbox.post, "Status changes cannot be watched"
             self._status_watch = StatusWatch(
                 self._plan.layout.status,

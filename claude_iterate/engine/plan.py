@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from claude_iterate.core.events import Carried, Requested, Resumed
 from claude_iterate.core.events.vocabulary import Purpose, Verb
+from claude_iterate.core.records import Record
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
@@ -21,8 +21,7 @@ def chance() -> float:
     return int.from_bytes(os.urandom(2)) / 65535
 
 
-@dataclass(frozen=True)
-class Texts:
+class Texts(Record):
     """The prompts of one iteration, the parts that the log shows once, and the names of the notes in them."""
 
     system: str
@@ -32,8 +31,7 @@ class Texts:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Plan:
+class Plan(Record):
     """One run. `ask` tells what the user answered so far to the question whether an iteration may begin, `listen` which
     keys were pressed; neither waits."""
 
@@ -51,7 +49,7 @@ class Plan:
     dry_run: bool = False
     purpose: Purpose = Purpose.RUN
     skip_permissions: bool = False
-    carried: Carried = field(default_factory=Carried)
+    carried: Carried = Carried()
     resumed: Resumed | None = None
     ask: Callable[[int], list[Requested]] = lambda _number: [Requested(Verb.GO, "answer")]
     listen: Callable[[RunState], list[Requested]] = lambda _state: []

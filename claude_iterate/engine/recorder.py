@@ -10,7 +10,7 @@ import msgspec
 
 from claude_iterate.core.events import Entry, Event, Warned
 from claude_iterate.core.secrets.redact import Redactor
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.core.state.steps import reduce
 
 
@@ -40,7 +40,7 @@ class Recorder:
     def __init__(
         self,
         journal: Journal,
-        show: Callable[[Entry, RunState], None],
+        show: Callable[[Batch], None],
         redactor: Redactor,
         troubles: list[Warned],
     ) -> None:
@@ -67,19 +67,29 @@ class Recorder:
 
     def record_printed(self, events: list[Event]) -> None:
         """Record a batch: one look for secrets, one time, one write. A flood must not cost a write per line."""
-        self._write(events)
+        if events:
+            self._write(events)
         while self._troubles:
             self._write([self._troubles.pop(0)])  # one by one: another thread may add one at any moment
 
     def _write(self, events: list[Event]) -> None:
         at, elapsed = round(time.time(), 3), round(time.monotonic() - self._began, 4)
-        watchful = self._redactor.suspects(self._encode(events))
-        for event in events:
-            if watchful and self._redactor.suspects(self._encode(event)):
-                self._add(self._redactor.clean_event(event), at, elapsed)
-            else:
-                self._add(event, at, elapsed)
+        if self._redactor.suspects(self._encode(events)):
+            events = [self._cleaned(event) for event in events]
+        append, state = self._journal.append, self.state
+        batch: list[tuple[Entry, RunState]] = []
+        for sequence, event in enumerate(events, self._sequence + 1):
+            entry = Entry(sequence, at, elapsed, event)
+            state = reduce(state, entry)
+            append(entry)
+            batch.append((entry, state))
+        self._sequence += len(batch)
+        self.state = state
         self._journal.write_out()
+        self._show(batch)
+
+    def _cleaned(self, event: Event) -> Event:
+        return self._redactor.clean_event(event) if self._redactor.suspects(self._encode(event)) else event
 
     def settle(self) -> None:
         """Make what was recorded safe from a loss of power. Called when there is nothing else to do."""
@@ -88,10 +98,3 @@ class Recorder:
     def secure(self) -> str:
         """Why nothing may begin that has to be recorded; empty when all is well. Asked between calls of Claude."""
         return self._journal.secure()
-
-    def _add(self, event: Event, at: float, elapsed: float) -> None:
-        self._sequence += 1
-        entry = Entry(self._sequence, at, elapsed, event)
-        self.state = reduce(self.state, entry)
-        self._journal.append(entry)
-        self._show(entry, self.state)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TypeVar, assert_never
 
 from claude_iterate.agent.processes import leftover_processes
@@ -12,6 +11,7 @@ from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.agent.processes.termination import Ladder
 from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.core.events import LeftoversEnded
+from claude_iterate.core.records import Record
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.engine.dispatch import Dispatcher
 from claude_iterate.engine.inbox import AnyMessage, Done
@@ -24,8 +24,7 @@ _LEAK = 0.25
 _ABANDON = 2.0
 
 
-@dataclass(frozen=True)
-class Orders:
+class Orders(Record):
     """What the supervisor calls for a process: with its lines, to ask when to end it, and when it does."""
 
     hear: Callable[[str, list[bytes]], None]
@@ -33,8 +32,7 @@ class Orders:
     cutting: Callable[[Cut, float], None]
 
 
-@dataclass(repr=False, eq=False)
-class Orphans:
+class Orphans(Record, frozen=False):
     """Processes that Claude's tools left to us. The guardian has to know them in case we are killed."""
 
     guardian: Guardian
@@ -49,8 +47,7 @@ class Orphans:
         self.guardian.remember((leftover_processes.adopted(self.own_children) or set()) - {self.attended})
 
 
-@dataclass(repr=False, eq=False)
-class Supervisor:
+class Supervisor(Record, frozen=False):
     """Knows the run's messages and mark. One process at a time."""
 
     _plan: Plan
@@ -110,15 +107,14 @@ class Supervisor:
             self._recorder.record(LeftoversEnded(ended))
 
 
-@dataclass(repr=False, eq=False)
-class _Watch:
+class _Watch(Record, frozen=False):
     """What is known of the process that is attended to."""
 
     process: ChildProcess
     orders: Orders
     terminate_grace: float
     ladder: Ladder | None = None
-    open_streams: set[str] = field(default_factory=lambda: {"stdout", "stderr"})
+    open_streams: frozenset[str] = frozenset({"stdout", "stderr"})
     exited_at: float | None = None
     code: int = 0
 
@@ -141,7 +137,7 @@ class _Watch:
                 self.orders.hear(stream, lines)
                 done()
             case StreamEnded(_, stream):
-                self.open_streams.discard(stream)
+                self.open_streams -= {stream}
             case Exited(_, code):
                 self.exited_at = now
                 self.code = code

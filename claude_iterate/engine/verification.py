@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
+from claude_iterate.core.records import Record
 from claude_iterate.core.reports import review
 from claude_iterate.core.reports.review import INVALID, VERIFIED, Review
 from claude_iterate.core.rules.between import decide_proof
@@ -26,8 +26,7 @@ UNHELD = "unheld"
 """No verdict, and not the claim's fault: a limit, an overload, a missing login. The claim is looked at again later."""
 
 
-@dataclass(repr=False, eq=False)
-class Proof:
+class Proof(Record, frozen=False):
     """Proves or refutes one claim of completion."""
 
     _plan: Plan

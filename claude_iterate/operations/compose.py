@@ -6,7 +6,6 @@ The old text is never lost.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -61,7 +60,7 @@ def compose(project: Project, layout: Layout, options: Options, goal: str | None
         if goal is None:
             code = _converse(project, layout, options, user.warn)
         else:
-            done = launch(project, layout, dataclasses.replace(options, prompt_values={"goal": goal}), user)
+            done = launch(project, layout, options.changed(prompt_values={"goal": goal}), user)
             code, said = done.exit_code, done.said
         after = foreign.snapshot(layout.instructions)
     return Composed(code, before, after, said)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from typing import NamedTuple
+import gc
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import ONE_OFF
+from claude_iterate.core.records import Record
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
@@ -30,7 +31,7 @@ from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
 
 
-class Performed(NamedTuple):
+class Performed(Record):
     """A run that is over."""
 
     run: str
@@ -89,6 +90,8 @@ def _run(plan: Plan, options: Options, warnings: list[Warned], user: User) -> Ru
     writer = JournalWriter(plan.layout.journal(plan.run), lambda text: troubles.append(Warned(text)))
     audience = sinks_for_run(plan, options, troubles)
     recorder = Recorder(writer, audience, redactor_for(plan.environ, plan.settings), troubles)
+    gc.freeze()  # what is there by now stays to the end
+    gc.set_threshold(10_000)
     try:
         return Engine(plan, recorder, audience, warnings).run(
             lambda state, running: summary.record_run(plan.layout, state, plan.run, running)

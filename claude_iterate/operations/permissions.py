@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
-from typing import NamedTuple
 
 from claude_iterate.agent.command.command_line import decides_permissions
+from claude_iterate.core.records import Record
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.settings_files import settings_writer
 
 UNDECIDED = (
     "Nothing says what Claude may do, so it will be denied every edit and command.",
@@ -19,7 +17,7 @@ UNDECIDED = (
 )
 
 
-class Permissions(NamedTuple):
+class Permissions(Record):
     """A permission mode, and the tools that are allowed beyond it."""
 
     mode: str
@@ -39,12 +37,14 @@ def are_decided(settings: Settings, project: Project) -> bool:
 
 def with_permissions(settings: Settings, chosen: Permissions) -> Settings:
     """The settings with these permissions, where none were decided."""
-    claude = dataclasses.replace(settings.claude, permission_mode=chosen.mode, allowed_tools=chosen.tools)
-    return dataclasses.replace(settings, claude=claude)
+    claude = settings.claude.changed(permission_mode=chosen.mode, allowed_tools=chosen.tools)
+    return settings.changed(claude=claude)
 
 
 def save(layout: Layout, chosen: Permissions) -> str:
     """Make them settings of the workspace; says so. The lock must be held: a run writes the same file."""
+    from claude_iterate.workspace.settings_files import settings_writer
+
     settings_writer.set_value(layout.metadata, "claude.permission_mode", chosen.mode)
     if chosen.tools:
         settings_writer.set_value(layout.metadata, "claude.allowed_tools", list(chosen.tools))

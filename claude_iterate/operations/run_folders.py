@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -41,7 +40,10 @@ def make_folders(layout: Layout, run: str, keep_raw_runs: int) -> None:
     """Make the folders of this run, and delete the raw output of old runs."""
     with writing(layout.name, layout.folder):
         Path(layout.raw(run, "")).parent.mkdir(parents=True)
-    for before in layout.run_ids()[-2:-1]:  # it may have been killed during a verification
-        shutil.rmtree(layout.scratch(before), ignore_errors=True)
-    for old in layout.run_ids()[:-keep_raw_runs]:
-        shutil.rmtree(layout.runs / old / "raw", ignore_errors=True)
+    runs = layout.run_ids()
+    scratches = [layout.scratch(before) for before in runs[-2:-1]]  # it may have been killed during a verification
+    for folder in (*scratches, *(layout.runs / old / "raw" for old in runs[:-keep_raw_runs])):
+        if folder.exists():
+            import shutil  # only where there is something to delete
+
+            shutil.rmtree(folder, ignore_errors=True)

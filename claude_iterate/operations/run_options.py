@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
+from claude_iterate.core.records import Record
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Layer
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Record):
     """What the command line says beyond settings."""
 
     flags: Layer | None = None
@@ -25,7 +24,7 @@ class Options:
     color: bool = True
     purpose: str = "run"
     report: str = ""
-    prompt_values: Mapping[str, str] = field(default_factory=dict)
+    prompt_values: Mapping[str, str] = {}
     """Variables in the prompt of a one-off call."""
 
     def settings_for(self, project: Project, layout: Layout) -> Settings:
@@ -33,8 +32,8 @@ class Options:
         settings = project.settings_for(layout, self.flags).settings
         claude = settings.claude
         if self.allow:
-            claude = replace(claude, allowed_tools=(*claude.allowed_tools, *self.allow))
+            claude = claude.changed(allowed_tools=(*claude.allowed_tools, *self.allow))
         if self.dry_run:
             fake = (sys.executable, "-P", "-m", "claude_iterate.fake_claude")
-            claude = replace(claude, command=fake, args=())
-        return replace(settings, claude=claude)
+            claude = claude.changed(command=fake, args=())
+        return settings.changed(claude=claude)

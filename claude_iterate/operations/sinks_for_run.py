@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 
 from claude_iterate.core.events import Warned
@@ -34,6 +33,12 @@ def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned]) -> Fanou
     return Fanout(sinks, broken)
 
 
+def _columns() -> int:
+    import shutil  # only with a live line
+
+    return shutil.get_terminal_size().columns
+
+
 def _console(plan: Plan, options: Options) -> Console:
     """With `--json` standard output holds the document and nothing else."""
     return Console(
@@ -43,6 +48,6 @@ def _console(plan: Plan, options: Options) -> Console:
         options.color and plan.settings.colors,
         # In attended mode the live line would cover the question.
         live=plan.environ.get("TERM") != "dumb" and not plan.settings.attended,
-        columns=lambda: shutil.get_terminal_size().columns,
+        columns=_columns,
         attended=plan.settings.attended,
     )

@@ -24,15 +24,18 @@ except ImportError:  # pragma: no cover - Windows
 LINUX = sys.platform.startswith("linux")
 _PR_SET_CHILD_SUBREAPER = 36
 _F_SETPIPE_SZ = 1031
+_CHUNK = 64 * 1024
 
 
 def become_subreaper() -> None:
     """Let orphans of our children become our children, so that we can find them all (Linux)."""
     if LINUX:
-        import ctypes
+        # Not `ctypes`, whose import takes longer than all else that a run prepares: only what is under it.
+        with contextlib.suppress(ImportError, OSError, AttributeError):
+            import _ctypes
 
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
+            _ctypes.call_function(prctl, (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 
 
 class ExitNotice(NamedTuple):
@@ -53,8 +56,8 @@ def exit_notice(pid: int) -> Iterator[ExitNotice]:
         yield ExitNotice(None, 50)
         return
     try:
-        # Also here: only a regular check notices that a process was abandoned.
-        yield ExitNotice(handle, 500)
+        # Also here, but rarely: each check wakes us, and the handle alone is enough.
+        yield ExitNotice(handle, 5000)
     finally:
         os.close(handle)
 
@@ -68,7 +71,7 @@ def enlarge_pipe(handle: int, size: int) -> None:
 
 def children() -> set[int] | None:
     """Our direct children, adopted orphans included; None where the system cannot list them."""
-    if not LINUX or not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+    if not _lists_children():
         return None
     found: set[int] = set()
     for task in os.listdir("/proc/self/task"):
@@ -78,11 +81,16 @@ def children() -> set[int] | None:
     return found
 
 
+@functools.cache
+def _lists_children() -> bool:
+    return LINUX and os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+
+
 def with_environment(variable: str, value: str) -> Iterator[int]:
     """Living processes that started with `variable=value` in their environment, ourselves excluded."""
     marker = f"{variable}={value}".encode()
     for pid, environment in _environments():
-        if pid != os.getpid() and marker in environment and is_alive(pid):
+        if marker in environment and pid != os.getpid() and is_alive(pid):
             yield pid
 
 
@@ -106,8 +114,15 @@ def _environments() -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _read(path: str) -> bytes:
-    with open(path, "rb", buffering=0) as file:
-        return file.read()
+    # Not with `open`, which asks twice as many things of the system: a look at all processes calls this for each.
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.read(handle, _CHUNK)
+        while more := os.read(handle, _CHUNK):
+            data += more
+        return data
+    finally:
+        os.close(handle)
 
 
 def describe(pid: int) -> str:

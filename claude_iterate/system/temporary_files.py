@@ -1,8 +1,11 @@
-"""Whether temporary files can be written, and if not, why: a limit of the shell, or no folder for them."""
+"""Files without a name, and whether they can be written; if not, why: a limit of the shell, or no folder for them."""
 
 from __future__ import annotations
 
-import tempfile
+import contextlib
+import os
+from pathlib import Path
+from typing import IO
 
 from claude_iterate.errors import RAISE_FILE_LIMIT, ExpectedError
 
@@ -15,12 +18,26 @@ _TOO_SMALL = 4096
 """Bytes; neither the lock file nor the journal fits."""
 
 
+def unnamed(folder: Path | None = None) -> IO[bytes]:
+    """A file that the system removes when its last holder ends; in the folder for temporary files if none is given."""
+    if hasattr(os, "O_TMPFILE"):
+        with contextlib.suppress(OSError):
+            place = folder or os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - a file without a name
+            handle = os.open(place, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            return open(handle, "w+b", buffering=0)
+    # Imported here: most systems can do without it.
+    import tempfile
+
+    return tempfile.TemporaryFile(dir=folder, buffering=0)
+
+
 def refuse_if_impossible() -> None:
-    """Raise an ExpectedError when no useful file can be written. It costs nothing after the first time."""
+    """Raise an ExpectedError when no useful file can be written."""
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0] if resource is not None else -1
     if 0 <= limit < _TOO_SMALL and limit != resource.RLIM_INFINITY:
         raise ExpectedError(f"No file may grow beyond {limit} bytes (the limit `ulimit -f`).", RAISE_FILE_LIMIT)
     try:
-        tempfile.gettempdir()
+        with unnamed() as file:
+            file.write(b"x")
     except OSError as error:
         raise ExpectedError(f"{error.strerror}.", "Free some space, or set TMPDIR to a folder you can write.") from None

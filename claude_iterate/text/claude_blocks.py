@@ -15,8 +15,6 @@ from claude_iterate.text.tool_calls import call_lines
 from claude_iterate.text.tool_results import result_lines
 
 SUB_AGENT = "    "
-NESTED = frozenset({events.Said, events.Thought, events.Told, events.ToolCalled, events.ToolAnswered})
-"""Events that can come from a sub-agent: they have a `parent`."""
 _NOISE = frozenset({"thinking_tokens"})
 """Notes of Claude Code that come by the second and say nothing to a reader."""
 
@@ -24,26 +22,22 @@ _NOISE = frozenset({"thinking_tokens"})
 def lines(event: events.Event, limits: Limits) -> list[str]:
     """The lines of an event of Claude's stream; none for an event of the run itself."""
     kind = type(event)
+    nested = _NESTED.get(kind)
+    if nested is not None:
+        block = nested(event, limits)
+        return indented(block, SUB_AGENT) if event.parent else block  # type: ignore[union-attr]
     write = _WRITERS.get(kind)
-    if write is not None:
-        block = write(event)
-    elif kind in _LIMITED:
-        block = _LIMITED[kind](event, limits)
-    else:
-        return []
-    if kind in NESTED and event.parent:  # type: ignore[union-attr]
-        return indented(block, SUB_AGENT)
-    return block
+    return write(event) if write is not None else []
 
 
-def _said(event: events.Said) -> list[str]:
+def _said(event: events.Said, _limits: Limits) -> list[str]:
     if event.error:
         first, rest = first_and_rest(event.text)
         return [f"✗ {first or event.error}", *indented(rest), *_cut(event.cut)]
     return [*event.text.split("\n"), *_cut(event.cut)] if event.text else ["(empty message)"]
 
 
-def _thought(event: events.Thought) -> list[str]:
+def _thought(event: events.Thought, _limits: Limits) -> list[str]:
     # Some models send thinking without its text.
     text = event.text or "(thinking, text not shown)"
     return [*f"💭 {text}".split("\n"), *_cut(event.cut)]
@@ -131,14 +125,15 @@ def _cut(characters: int) -> list[str]:
     return [f"... ({counted(characters, 'more character')} in the raw output)"] if characters else []
 
 
-_LIMITED: dict[type, Callable[[Any, Limits], list[str]]] = {
+_NESTED: dict[type, Callable[[Any, Limits], list[str]]] = {
+    events.Said: _said,
+    events.Thought: _thought,
     events.ToolCalled: call_lines,
     events.ToolAnswered: result_lines,
     events.Told: _told,
 }
+"""Events that can come from a sub-agent: they have a `parent`."""
 _WRITERS: dict[type, Callable[[Any], list[str]]] = {
-    events.Said: _said,
-    events.Thought: _thought,
     events.TaskStarted: _task_started,
     events.TaskEnded: _task_ended,
     events.ApiRetried: _retried,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from claude_iterate.core import names
+from claude_iterate.core.records import Record
 
 PROJECT_FILES = (".claude-iterate.toml", ".claude-iterate.json")
 PROJECT_FOLDERS = ("workspaces", "templates", "archive", "hooks")
@@ -38,17 +38,21 @@ def _holds_project(folder: Path) -> bool:
 
 
 class _Place:
-    """A path in a workspace."""
+    """A path in a workspace, made once."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
+    def __set_name__(self, _owner: type[Layout], attribute: str) -> None:
+        self._attribute = attribute
+
     def __get__(self, layout: Layout, _owner: type[Layout]) -> Path:
-        return layout.folder / self._name
+        # What stands in the instance comes before this descriptor from now on.
+        path = vars(layout)[self._attribute] = layout.folder / self._name
+        return path
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Record):
     """One workspace's paths. All are absolute."""
 
     root: Path

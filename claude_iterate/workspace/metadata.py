@@ -6,10 +6,10 @@ Unknown keys survive every rewrite. Files written by the TypeScript original are
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from claude_iterate.core.records import Record
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import SettingsProblem, WorkspaceProblem
 from claude_iterate.workspace.files import atomic
@@ -33,11 +33,10 @@ _ORIGINAL_SETTINGS: dict[str, tuple[Any, ...]] = {
 """The settings of the original, with the default values of its versions."""
 
 
-@dataclass
-class Metadata:
+class Metadata(Record, frozen=False):
     """The document, with properties for the few keys that code reads."""
 
-    document: dict[str, Any] = field(default_factory=dict)
+    document: dict[str, Any]
     path: Path = Path(".metadata.json")
 
     @property
@@ -118,6 +117,6 @@ def read(path: Path) -> Metadata:
     return Metadata(document, path)
 
 
-def write(path: Path, metadata: Metadata) -> None:
-    """Replace the file atomically."""
-    atomic.write_json(path, metadata.document)
+def write(path: Path, metadata: Metadata, derived: bool = False) -> None:
+    """Replace the file atomically; `derived` as in `atomic.replacing`."""
+    atomic.write_json(path, metadata.document, derived)

@@ -34,6 +34,17 @@ def test_a_thread_that_fails_tells_the_end(tmp_path: Path) -> None:
     process.signal(9)
 
 
+def test_the_ends_come_with_the_exit(tmp_path: Path) -> None:
+    """A stream that ends while the process lives is no news; one that outlives the process is told when it ends."""
+    said: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    heir = "exec 2>&-; until [ -e go ]; do sleep 0.05; done & exit 3"
+    ChildProcess(["/bin/sh", "-c", heir], os.environ, tmp_path, b"", None, said.put)
+    first = [said.get(timeout=30) for _ in range(2)]
+    assert [(type(message), message[1]) for message in first] == [(StreamEnded, "stderr"), (Exited, 3)]
+    (tmp_path / "go").touch()
+    assert said.get(timeout=30)[1] == "stdout"
+
+
 def test_an_error_calls_the_program_by_its_name(tmp_path: Path) -> None:
     """A check that cannot be started is not called Claude."""
     with pytest.raises(AgentProblem, match=r"The check cannot be started: No such file.* \(/no/shell\)"):

@@ -14,8 +14,7 @@ import pytest
 
 from claude_iterate.cli.boundary import main
 from claude_iterate.workspace.lifecycle.project import Project
-
-SOURCE = Path(__file__).parents[2]
+from tests.package_path import PACKAGES
 
 
 class Answer(NamedTuple):
@@ -69,7 +68,9 @@ def claude(environ: dict[str, str], tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def typed(folder: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: Any) -> Type:
+def typed(
+    folder: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Type:
     """Type a command line, within this process."""
     for name in list(os.environ):
         if not name.startswith(("PYTEST", "PYTHON", "COV")):
@@ -94,7 +95,7 @@ def called(folder: Path, environ: dict[str, str]) -> Type:
         done = subprocess.run(
             [sys.executable, "-m", "claude_iterate", *words],
             cwd=folder,
-            env=environ | {"PYTHONPATH": str(SOURCE)} | more,
+            env=environ | {"PYTHONPATH": str(PACKAGES)} | more,
             input=stdin,
             capture_output=True,
             timeout=120,

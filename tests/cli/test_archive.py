@@ -5,18 +5,18 @@ from __future__ import annotations
 import shutil
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
+from tests.cli.conftest import Type
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive"
 OLD = "old-task-2025-10-01T08-30-00"
 
 
-def test_away_and_back(typed: Any, project: Project) -> None:
+def test_away_and_back(typed: Type, project: Project) -> None:
     """All commands, in words and in JSON; the name goes with or without its ending."""
     layout = project.create("w", instructions=b"do it")
     kept = typed("archive", "save", "w", "--keep", "--json").document
@@ -42,7 +42,7 @@ def test_away_and_back(typed: Any, project: Project) -> None:
     assert list(project.archive_folder.iterdir()) == []
 
 
-def test_the_originals_archive(typed: Any, project: Project) -> None:
+def test_the_originals_archive(typed: Type, project: Project) -> None:
     """Listed, shown, restored, deleted."""
     shutil.copytree(ORIGINAL, project.archive_folder)
     row = typed("archive", "list", "--json").document["archives"][0]
@@ -58,7 +58,7 @@ def test_the_originals_archive(typed: Any, project: Project) -> None:
     assert list(project.archive_folder.iterdir()) == []
 
 
-def test_refused_while_running(typed: Any, project: Project) -> None:
+def test_refused_while_running(typed: Type, project: Project) -> None:
     """The holder is named; nothing is archived, nothing deleted."""
     layout = project.create("w")
     with run_lock.hold(layout.lock, "w", "run"):
@@ -68,7 +68,7 @@ def test_refused_while_running(typed: Any, project: Project) -> None:
     assert not project.archive_folder.exists()
 
 
-def test_a_failed_archive_deletes_nothing(typed: Any, project: Project, folder: Path) -> None:
+def test_a_failed_archive_deletes_nothing(typed: Type, project: Project, folder: Path) -> None:
     """No archive, no deletion."""
     layout = project.create("w")
     (folder / "claude-iterate" / "archive").write_text("a file in the way")
@@ -77,7 +77,7 @@ def test_a_failed_archive_deletes_nothing(typed: Any, project: Project, folder: 
     assert layout.metadata.exists()
 
 
-def test_links_that_lead_outside_are_told(typed: Any, project: Project) -> None:
+def test_links_that_lead_outside_are_told(typed: Type, project: Project) -> None:
     """At saving, at showing, and when restoring is refused; with the flag they come back."""
     layout = project.create("w")
     (layout.working / "python").symlink_to("/usr/bin/python3")
@@ -92,7 +92,7 @@ def test_links_that_lead_outside_are_told(typed: Any, project: Project) -> None:
     assert (layout.working / "python").is_symlink()
 
 
-def test_deleting_needs_a_yes(typed: Any, project: Project) -> None:
+def test_deleting_needs_a_yes(typed: Type, project: Project) -> None:
     """Without a terminal and without --force nothing is deleted."""
     shutil.copytree(ORIGINAL, project.archive_folder)
     answer = typed("archive", "delete", OLD)
@@ -100,7 +100,7 @@ def test_deleting_needs_a_yes(typed: Any, project: Project) -> None:
     assert (project.archive_folder / OLD / "TODO.md").exists()
 
 
-def test_a_linked_archive_loses_the_link_only(typed: Any, project: Project, tmp_path: Path) -> None:
+def test_a_linked_archive_loses_the_link_only(typed: Type, project: Project, tmp_path: Path) -> None:
     """Folder, tarball or dead link: what lies outside our folder is never deleted."""
     shutil.copytree(ORIGINAL / OLD, tmp_path / "real")
     with tarfile.open(tmp_path / "real.tar.gz", "w:gz") as tar:
@@ -115,7 +115,7 @@ def test_a_linked_archive_loses_the_link_only(typed: Any, project: Project, tmp_
     assert list(project.archive_folder.iterdir()) == []
 
 
-def test_what_is_no_archive(typed: Any, project: Project) -> None:
+def test_what_is_no_archive(typed: Type, project: Project) -> None:
     """Listed as damaged, refused when shown or restored, and one bad one does not hide the others."""
     shutil.copytree(ORIGINAL, project.archive_folder)
     (project.archive_folder / "bad.tar.gz").write_text("no archive")
@@ -128,7 +128,7 @@ def test_what_is_no_archive(typed: Any, project: Project) -> None:
     assert project.workspaces() == []
 
 
-def test_a_missing_archive_is_told(typed: Any, project: Project) -> None:
+def test_a_missing_archive_is_told(typed: Type, project: Project) -> None:
     """Who gives the workspace's name is shown its archives."""
     shutil.copytree(ORIGINAL, project.archive_folder)
     assert f"Did you mean {OLD}" in typed("archive", "restore", "old-task").err
@@ -136,7 +136,7 @@ def test_a_missing_archive_is_told(typed: Any, project: Project) -> None:
 
 
 @pytest.mark.parametrize("words", [["archive"], ["archive", "list"], ["template", "list"]])
-def test_an_empty_project(typed: Any, folder: Path, words: list[str]) -> None:
+def test_an_empty_project(typed: Type, folder: Path, words: list[str]) -> None:
     """Says what to do, and makes nothing."""
     assert typed(*words).code == 0
     assert list(folder.iterdir()) == []

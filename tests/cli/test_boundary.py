@@ -13,6 +13,8 @@ import pytest
 
 from claude_iterate.cli import boundary, invocation
 from claude_iterate.cli.application import COMMANDS
+from tests.cli.conftest import Type
+from tests.package_path import PACKAGES
 
 HEAVY = ("httpx", "jinja2", "rich", "watchdog", "tomlkit", "msgspec", "asyncio")
 
@@ -23,10 +25,9 @@ def test_help_imports_no_command(environ: dict[str, str], folder: Path) -> None:
         "import sys, json\nfrom claude_iterate.cli.boundary import main\n"
         "code = main(['--help'])\nprint(json.dumps([code, list(sys.modules)]), file=sys.stderr)"
     )
-    source = str(Path(__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-c", script],
-        env=environ | {"PYTHONPATH": source},
+        env=environ | {"PYTHONPATH": str(PACKAGES)},
         cwd=folder,
         capture_output=True,
         check=True,
@@ -37,7 +38,7 @@ def test_help_imports_no_command(environ: dict[str, str], folder: Path) -> None:
     assert not [name for name in modules if name in {f"claude_iterate.cli.commands.{row.module}" for row in COMMANDS}]
 
 
-def test_help_names_every_command(typed: Any) -> None:
+def test_help_names_every_command(typed: Type) -> None:
     """The table is what the help shows; no command at all shows it too."""
     for words in (["--help"], ["-h"], []):
         answer = typed(*words)
@@ -47,21 +48,21 @@ def test_help_names_every_command(typed: Any) -> None:
 
 
 @pytest.mark.parametrize("row", COMMANDS, ids=lambda row: row.name)
-def test_every_command_has_help(typed: Any, row: Any) -> None:
+def test_every_command_has_help(typed: Type, row: Any) -> None:
     """Each module in the table offers its command."""
     answer = typed(row.name, "-h")
     assert answer.code == 0
     assert answer.out.startswith(f"Usage: claude-iterate {row.name} ")
 
 
-def test_version(typed: Any) -> None:
+def test_version(typed: Type) -> None:
     """One line with the number."""
     answer = typed("--version")
     assert answer.code == 0
     assert answer.out.startswith("claude-iterate")
 
 
-def test_unknown_command_suggests_the_nearest(typed: Any) -> None:
+def test_unknown_command_suggests_the_nearest(typed: Type) -> None:
     """A typo costs one second."""
     answer = typed("lsit")
     assert answer.code == 2
@@ -73,7 +74,7 @@ def test_unknown_command_suggests_the_nearest(typed: Any) -> None:
     "words",
     [["init"], ["init", "a", "b"], ["list", "--nope"], ["init", "a", "-m", "abc"], ["-C", "/nowhere", "list"]],
 )
-def test_usage_errors_exit_2(typed: Any, folder: Path, words: list[str]) -> None:
+def test_usage_errors_exit_2(typed: Type, folder: Path, words: list[str]) -> None:
     """The usage line, what is wrong, where to look; nothing is made."""
     answer = typed(*words)
     assert answer.code == 2
@@ -85,12 +86,12 @@ def test_usage_errors_exit_2(typed: Any, folder: Path, words: list[str]) -> None
     assert list(folder.iterdir()) == []
 
 
-def test_global_option_in_the_wrong_place_is_explained(typed: Any) -> None:
+def test_global_option_in_the_wrong_place_is_explained(typed: Type) -> None:
     """`list --no-color` says where the option goes."""
     assert "before the command" in typed("list", "--no-color").err
 
 
-def test_project_option_works_from_anywhere(typed: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_project_option_works_from_anywhere(typed: Type, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """-C names the project, from a sub-directory of it too."""
     typed("init", "w")
     (folder / "deep").mkdir()
@@ -99,7 +100,7 @@ def test_project_option_works_from_anywhere(typed: Any, folder: Path, monkeypatc
     assert [row["name"] for row in answer.document["workspaces"]] == ["w"]
 
 
-def test_gone_folder_is_no_crash(typed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gone_folder_is_no_crash(typed: Type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A current folder that was deleted is told."""
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -111,7 +112,7 @@ def test_gone_folder_is_no_crash(typed: Any, tmp_path: Path, monkeypatch: pytest
     assert "no longer exists" in answer.err
 
 
-def test_bug_leaves_a_crash_report(typed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bug_leaves_a_crash_report(typed: Type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bug exits 70 and names a file with the traceback, version and arguments; no traceback on the screen."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
@@ -130,7 +131,7 @@ def test_bug_leaves_a_crash_report(typed: Any, tmp_path: Path, monkeypatch: pyte
     assert "'list', '--json'" in text
 
 
-def test_interrupt_is_130(typed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_is_130(typed: Type, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C is no bug."""
 
     def interrupted(_self: object) -> None:
@@ -146,10 +147,9 @@ def test_reader_that_leaves_is_no_error(environ: dict[str, str], folder: Path) -
     """`claude-iterate ... | head` prints nothing on stderr."""
     read, write = os.pipe()
     os.close(read)
-    source = str(Path(__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-m", "claude_iterate", "config", "--keys"],
-        env=environ | {"PYTHONPATH": source},
+        env=environ | {"PYTHONPATH": str(PACKAGES)},
         cwd=folder,
         stdout=write,
         stderr=subprocess.PIPE,
@@ -160,7 +160,7 @@ def test_reader_that_leaves_is_no_error(environ: dict[str, str], folder: Path) -
     assert done.returncode == boundary.BROKEN_PIPE
 
 
-def test_poor_terminal_gets_plain_signs(called: Any) -> None:
+def test_poor_terminal_gets_plain_signs(called: Type) -> None:
     """Where ✓ cannot be printed, something else is."""
     answer = called("init", "w", PYTHONIOENCODING="ascii", LC_ALL="C")
     assert answer.code == 0
@@ -170,11 +170,10 @@ def test_poor_terminal_gets_plain_signs(called: Any) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_full_disk_is_no_bug(environ: dict[str, str], folder: Path) -> None:
     """When the answer cannot be written, that is said in one line, with exit 1."""
-    source = str(Path(__file__).parents[2])
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "claude_iterate", "list", "--json"],
-            env=environ | {"PYTHONPATH": source},
+            env=environ | {"PYTHONPATH": str(PACKAGES)},
             cwd=folder,
             stdout=full,
             stderr=subprocess.PIPE,
@@ -188,12 +187,11 @@ def test_full_disk_is_no_bug(environ: dict[str, str], folder: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_note_that_nobody_can_read_changes_nothing(environ: dict[str, str], folder: Path) -> None:
     """The result is there, so the exit code is that of the command, not Python's own 120."""
-    source = str(Path(__file__).parents[2])
     with Path("/dev/full").open("wb") as full:
         for arguments, code in ((["list", "--json"], 0), (["show", "nobody"], 1), (["--no-such-option"], 2)):
             done = subprocess.run(
                 [sys.executable, "-m", "claude_iterate", *arguments],
-                env=environ | {"PYTHONPATH": source},
+                env=environ | {"PYTHONPATH": str(PACKAGES)},
                 cwd=folder,
                 stdout=subprocess.PIPE,
                 stderr=full,
@@ -202,12 +200,12 @@ def test_a_note_that_nobody_can_read_changes_nothing(environ: dict[str, str], fo
             assert done.returncode == code
 
 
-def test_an_option_without_its_value_points_at_the_help_of_its_command(typed: Any) -> None:
+def test_an_option_without_its_value_points_at_the_help_of_its_command(typed: Type) -> None:
     """Click does not say which command it was."""
     assert typed("run", "x", "--model").err.endswith("See: claude-iterate run --help\n")
 
 
-def test_a_missing_name_lists_the_workspaces(typed: Any) -> None:
+def test_a_missing_name_lists_the_workspaces(typed: Type) -> None:
     """The names that there are, except where a new one is wanted."""
     for name in ("a", "b"):
         typed("init", name)

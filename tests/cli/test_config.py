@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.workspace.lifecycle.project import Project
+from tests.cli.conftest import Type
 
 
-def test_reading_prints_the_effective_value(typed: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_prints_the_effective_value(typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """default, then user, project, workspace, environment; --origin says which."""
     project.create("w")
     assert typed("config", "delay").out == "2\n"
@@ -33,7 +33,7 @@ def test_reading_prints_the_effective_value(typed: Any, project: Project, monkey
     assert "no effect" in answer.err
 
 
-def test_unset_takes_it_away(typed: Any, folder: Path) -> None:
+def test_unset_takes_it_away(typed: Type, folder: Path) -> None:
     """A setting that nobody sets is the default again."""
     typed("config", "claude.model", "opus")
     file = folder / ".claude-iterate.toml"
@@ -49,13 +49,13 @@ def test_unset_takes_it_away(typed: Any, folder: Path) -> None:
     assert typed("config", "claude.model", "--unset", "--json").document["value"] is None
 
 
-def test_empty_text_can_be_set(typed: Any) -> None:
+def test_empty_text_can_be_set(typed: Type) -> None:
     """An empty value is a value (defect 35)."""
     assert typed("config", "claude.args", "").code == 0
     assert typed("config", "claude.args").out == "[]\n"
 
 
-def test_keys_explains_every_setting(typed: Any) -> None:
+def test_keys_explains_every_setting(typed: Type) -> None:
     """Kind, default, value, source and sentence of each."""
     typed("config", "delay", "9")
     document = typed("config", "--keys", "--json").document
@@ -67,7 +67,7 @@ def test_keys_explains_every_setting(typed: Any) -> None:
         assert setting.sentence in text
 
 
-def test_list_prints_every_value(typed: Any) -> None:
+def test_list_prints_every_value(typed: Type) -> None:
     """--list and a group's name print `key = value`."""
     assert len(typed("config", "--list").out.splitlines()) == len(catalogue())
     assert typed("config", "timeouts", "--origin").out.startswith("timeouts.iteration = 3600  (default)\n")
@@ -76,7 +76,7 @@ def test_list_prints_every_value(typed: Any) -> None:
 
 
 @pytest.mark.parametrize("scope", [[], ["--global"], ["--workspace", "w"]])
-def test_keys_in_any_setting_are_masked(typed: Any, project: Project, scope: list[str]) -> None:
+def test_keys_in_any_setting_are_masked(typed: Type, project: Project, scope: list[str]) -> None:
     """When it is set, read or listed, in words and in JSON; the rest of the value is shown."""
     project.create("w")
     key = "sk-ant-api03-abcdefghijklmnop"
@@ -99,7 +99,7 @@ def test_keys_in_any_setting_are_masked(typed: Any, project: Project, scope: lis
 
 
 @pytest.mark.parametrize("spelled", ["max_iteration", "maxIteration", "defaultMaxIteration"])
-def test_misspelt_key_names_the_right_one(typed: Any, folder: Path, spelled: str) -> None:
+def test_misspelt_key_names_the_right_one(typed: Type, folder: Path, spelled: str) -> None:
     """Reading and writing alike; nothing is stored (defect 35)."""
     for words in ([], ["5"], ["--unset"]):
         answer = typed("config", spelled, *words)
@@ -118,14 +118,14 @@ def test_misspelt_key_names_the_right_one(typed: Any, folder: Path, spelled: str
         ["delay", "3", "--global", "--workspace", "w"],
     ],
 )
-def test_contradictions_are_usage_errors(typed: Any, folder: Path, words: list[str]) -> None:
+def test_contradictions_are_usage_errors(typed: Type, folder: Path, words: list[str]) -> None:
     """Exit 2 and nothing written."""
     assert typed("config", *words).code == 2
     assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("scope", [[], ["--global"], ["--workspace", "w"]])
-def test_dangerous_argument_is_warned_of_in_every_scope(typed: Any, project: Project, scope: list[str]) -> None:
+def test_dangerous_argument_is_warned_of_in_every_scope(typed: Type, project: Project, scope: list[str]) -> None:
     """A warning says what that means."""
     project.create("w")
     answer = typed("config", "claude.args", "--add", "--dangerously-skip-permissions", *scope)
@@ -136,7 +136,7 @@ def test_dangerous_argument_is_warned_of_in_every_scope(typed: Any, project: Pro
 @pytest.mark.parametrize(
     ("name", "content"), [(".claude-iterate.toml", "delay = = 1"), (".claude-iterate.json", '{"delay": 1')]
 )
-def test_torn_project_file_is_told_by_every_command(typed: Any, folder: Path, name: str, content: str) -> None:
+def test_torn_project_file_is_told_by_every_command(typed: Type, folder: Path, name: str, content: str) -> None:
     """File and line, exit 1, and the file stays as it is."""
     (folder / name).write_text(content)
     for words in (["list"], ["init", "w"], ["config", "delay"], ["config", "delay", "3"]):
@@ -147,7 +147,7 @@ def test_torn_project_file_is_told_by_every_command(typed: Any, folder: Path, na
     assert [path.name for path in folder.iterdir()] == [name]
 
 
-def test_bad_value_in_the_file_can_be_mended_with_config(typed: Any, folder: Path) -> None:
+def test_bad_value_in_the_file_can_be_mended_with_config(typed: Type, folder: Path) -> None:
     """The command that the error points to works."""
     (folder / ".claude-iterate.toml").write_text('delay = "soon"  # mine\n')
     broken = typed("list")
@@ -158,7 +158,7 @@ def test_bad_value_in_the_file_can_be_mended_with_config(typed: Any, folder: Pat
     assert typed("list").code == 0
 
 
-def test_bad_variable_is_named(typed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_variable_is_named(typed: Type, monkeypatch: pytest.MonkeyPatch) -> None:
     """`CLAUDE_ITERATE_DELAY=banana` is the variable's fault, not a file's."""
     monkeypatch.setenv("CLAUDE_ITERATE_DELAY", "banana")
     answer = typed("list")

@@ -8,20 +8,20 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from claude_iterate.workspace.lifecycle.project import Project
+from tests.cli.conftest import Answer, Type
 
 RUN = "20260101-000000-aaaaaa"
 
 
-def findings(answer: Any) -> dict[str, dict[str, str]]:
+def findings(answer: Answer) -> dict[str, dict[str, str]]:
     return {finding["check"]: finding for finding in answer.document["checks"]}
 
 
-def test_all_is_well(claude: Path, typed: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_is_well(claude: Path, typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit 0, the version shown, the credential named but not printed."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
     project.create("w")
@@ -35,7 +35,7 @@ def test_all_is_well(claude: Path, typed: Any, project: Project, monkeypatch: py
     assert "sk-very-secret" not in answer.out + text.out + text.err
 
 
-def test_missing_claude_counts(typed: Any) -> None:
+def test_missing_claude_counts(typed: Type) -> None:
     """Exit 1 and how to get it."""
     answer = typed("doctor")
     assert answer.code == 1
@@ -43,7 +43,7 @@ def test_missing_claude_counts(typed: Any) -> None:
     assert "npm install" in answer.out
 
 
-def test_settings_problems_come_first(claude: Path, typed: Any, folder: Path) -> None:
+def test_settings_problems_come_first(claude: Path, typed: Type, folder: Path) -> None:
     """A torn settings file is a finding, not a failure of doctor."""
     (folder / ".claude-iterate.toml").write_text("delay =")
     answer = typed("doctor", "--json")
@@ -51,7 +51,7 @@ def test_settings_problems_come_first(claude: Path, typed: Any, folder: Path) ->
     assert "line 1" in findings(answer)["settings"]["message"]
 
 
-def test_unknown_variables_are_told(claude: Path, typed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_variables_are_told(claude: Path, typed: Type, monkeypatch: pytest.MonkeyPatch) -> None:
     """A misspelt variable would otherwise do nothing, silently."""
     monkeypatch.setenv("CLAUDE_ITERATE_DELLAY", "3")
     answer = typed("doctor", "--json")
@@ -59,7 +59,7 @@ def test_unknown_variables_are_told(claude: Path, typed: Any, monkeypatch: pytes
     assert "CLAUDE_ITERATE_DELLAY" in findings(answer)["environment"]["message"]
 
 
-def test_sick_workspaces_are_found(claude: Path, typed: Any, project: Project) -> None:
+def test_sick_workspaces_are_found(claude: Path, typed: Type, project: Project) -> None:
     """Torn metadata, a killed run, bad settings, an unusable name: each with its remedy."""
     for name in ("torn", "killed", "odd"):
         project.create(name)
@@ -78,7 +78,7 @@ def test_sick_workspaces_are_found(claude: Path, typed: Any, project: Project) -
     assert "_x" in found["workspaces"]["message"]
 
 
-def test_a_full_disk_is_found(claude: Path, typed: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_found(claude: Path, typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Permissions do not tell of it: something is written, and nothing of it stays."""
     before = sorted(project.root.rglob("*"))
     assert findings(typed("doctor", "--json"))["workspaces"]["state"] == "ok"
@@ -93,7 +93,7 @@ def test_a_full_disk_is_found(claude: Path, typed: Any, project: Project, monkey
     assert "No space left on device" in findings(answer)["workspaces"]["message"]
 
 
-def test_leftover_processes_are_found(claude: Path, typed: Any, project: Project) -> None:
+def test_leftover_processes_are_found(claude: Path, typed: Type, project: Project) -> None:
     """What a killed run left running is named by pid."""
     layout = project.create("w")
     layout.journal(RUN).parent.mkdir(parents=True)
@@ -112,7 +112,7 @@ def test_leftover_processes_are_found(claude: Path, typed: Any, project: Project
 
 
 def test_the_last_line_counts_problems_and_warnings(
-    claude: Path, typed: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+    claude: Path, typed: Type, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Warnings are not called errors, and are not hidden by a good word."""
     (folder / ".git").mkdir()

@@ -9,16 +9,25 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from freezegun import freeze_time
 
-from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted
+from claude_iterate.core.events import (
+    Entry,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    RunFinished,
+    RunStarted,
+)
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
+from tests.cli.conftest import Type
 
 pytestmark = pytest.mark.usefixtures("claude")
 # Its mark is looked for on the whole machine, where tests run side by side.
@@ -58,10 +67,10 @@ def left() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def journal(layout: Layout, finished: bool = True, mode: str = "iterative", host: str = HOST) -> None:
-    events = [
+    events: list[Event] = [
         RunStarted(RUN, "w", mode, 50, NOBODY, host, "0", ("claude",)),
         IterationStarted(1),
-        IterationFinished(1, Outcome("ok"), cost_usd=0.25),
+        IterationFinished(1, Outcome(Kind.OK), cost_usd=0.25),
         *([RunFinished("completed")] if finished else []),
     ]
     writer = JournalWriter(layout.journal(RUN), pytest.fail)
@@ -70,7 +79,7 @@ def journal(layout: Layout, finished: bool = True, mode: str = "iterative", host
     writer.close()
 
 
-def test_leftover_processes_are_ended(typed: Any, layout: Layout, left: subprocess.Popen[bytes]) -> None:
+def test_leftover_processes_are_ended(typed: Type, layout: Layout, left: subprocess.Popen[bytes]) -> None:
     """The lock's file names the run that was killed; afterwards there is nothing left to fix."""
     journal(layout, finished=False)
     layout.lock.write_text(json.dumps({"pid": 1, "run": RUN}))
@@ -83,7 +92,7 @@ def test_leftover_processes_are_ended(typed: Any, layout: Layout, left: subproce
 
 
 def test_processes_of_a_run_that_may_live_elsewhere_are_left_to_the_person(
-    typed: Any, layout: Layout, left: subprocess.Popen[bytes]
+    typed: Type, layout: Layout, left: subprocess.Popen[bytes]
 ) -> None:
     """Its runner was on another machine, as far as we know: nobody here can tell whether it is dead."""
     journal(layout, finished=False, host="elsewhere")
@@ -93,7 +102,7 @@ def test_processes_of_a_run_that_may_live_elsewhere_are_left_to_the_person(
     assert left.poll() is None
 
 
-def test_a_run_that_ended_was_not_killed(typed: Any, layout: Layout) -> None:
+def test_a_run_that_ended_was_not_killed(typed: Type, layout: Layout) -> None:
     """Killed between its last entry and its summary: the journal is the truth for all who look, and is written down."""
     journal(layout)
     about = json.loads(layout.metadata.read_text())
@@ -112,7 +121,7 @@ def test_a_run_that_ended_was_not_killed(typed: Any, layout: Layout) -> None:
     assert FIX not in typed("doctor").out
 
 
-def test_a_run_that_goes_on_is_left_alone(typed: Any, layout: Layout, left: subprocess.Popen[bytes]) -> None:
+def test_a_run_that_goes_on_is_left_alone(typed: Type, layout: Layout, left: subprocess.Popen[bytes]) -> None:
     """Whoever holds the lock is alive, and so is what carries his mark; his new folder is no leftover."""
     (layout.runs / RUN / "raw").mkdir(parents=True)
     with run_lock.hold(layout.lock, "w", RUN):
@@ -121,7 +130,7 @@ def test_a_run_that_goes_on_is_left_alone(typed: Any, layout: Layout, left: subp
     assert (layout.runs / RUN).is_dir()
 
 
-def test_half_made_runs_are_removed(typed: Any, layout: Layout) -> None:
+def test_half_made_runs_are_removed(typed: Type, layout: Layout) -> None:
     """No entry and no output: nothing to lose. A run that tells anything stays, as does output without a journal."""
     journal(layout)
     (layout.runs / HALF / "raw").mkdir(parents=True)
@@ -140,7 +149,7 @@ def test_half_made_runs_are_removed(typed: Any, layout: Layout) -> None:
     assert typed("doctor", "--fix", "--json").document["fixed"] == []
 
 
-def test_stale_files_of_ours_are_removed(typed: Any, layout: Layout, project: Project, later: None) -> None:
+def test_stale_files_of_ours_are_removed(typed: Type, layout: Layout, project: Project, later: None) -> None:
     """Of atomic writes, of a killed `init`, of a killed deletion; what only looks similar stays."""
     folder = project.workspaces_folder
     gone = [
@@ -169,7 +178,7 @@ def test_stale_files_of_ours_are_removed(typed: Any, layout: Layout, project: Pr
     assert all(path.exists() for path in stay)
 
 
-def test_fresh_files_may_be_somebodys_work(typed: Any, layout: Layout, project: Project) -> None:
+def test_fresh_files_may_be_somebodys_work(typed: Type, layout: Layout, project: Project) -> None:
     """Within the hour nothing is called stale."""
     paths = [layout.folder / ".metadata.json.abcd1234.tmp", project.workspaces_folder / ".new.abcd1234"]
     paths[0].write_text("{")
@@ -178,7 +187,7 @@ def test_fresh_files_may_be_somebodys_work(typed: Any, layout: Layout, project: 
     assert all(path.exists() for path in paths)
 
 
-def test_what_a_dead_process_was_deleting_goes_at_once(typed: Any, project: Project, layout: Layout) -> None:
+def test_what_a_dead_process_was_deleting_goes_at_once(typed: Type, project: Project, layout: Layout) -> None:
     """It is told as a leftover, not as a workspace with a bad name; what a living one deletes is left to it."""
     paths = [project.workspaces_folder / f".old.deleted.{pid}" for pid in (NOBODY, 1)]
     for path in paths:
@@ -191,7 +200,7 @@ def test_what_a_dead_process_was_deleting_goes_at_once(typed: Any, project: Proj
 
 
 def test_a_number_that_is_in_use_again_keeps_nothing_for_ever(
-    typed: Any, project: Project, layout: Layout, later: None
+    typed: Type, project: Project, layout: Layout, later: None
 ) -> None:
     """In a container the first process always lives."""
     doomed = project.workspaces_folder / ".old.deleted.1"
@@ -201,7 +210,7 @@ def test_a_number_that_is_in_use_again_keeps_nothing_for_ever(
 
 
 def test_an_exchange_that_was_cut_off_loses_neither_side(
-    typed: Any, project: Project, layout: Layout, later: None
+    typed: Type, project: Project, layout: Layout, later: None
 ) -> None:
     """The folder itself is gone; its old and its new form lie beside it, and a person has to choose and is told so."""
     for name in (".t.abcd1234", ".t.deleted.4194303"):
@@ -211,7 +220,7 @@ def test_an_exchange_that_was_cut_off_loses_neither_side(
     assert (answer.code, answer.out.count(f"that you want to {project.templates_folder / 't'}")) == (1, 2)
 
 
-def test_torn_metadata_is_repaired_from_the_journal(typed: Any, layout: Layout) -> None:
+def test_torn_metadata_is_repaired_from_the_journal(typed: Type, layout: Layout) -> None:
     """Counters, mode and ending are back; the torn file is kept."""
     journal(layout)
     layout.metadata.write_text('{"name": "w", "mo')
@@ -224,7 +233,7 @@ def test_torn_metadata_is_repaired_from_the_journal(typed: Any, layout: Layout) 
     assert (layout.folder / ".metadata.json.bak").read_text() == '{"name": "w", "mo'
 
 
-def test_what_nobody_knows_is_not_made_up(typed: Any, layout: Layout) -> None:
+def test_what_nobody_knows_is_not_made_up(typed: Type, layout: Layout) -> None:
     """Torn metadata without a journal: the way to make it anew is told, and is left to the person."""
     layout.metadata.write_text("{")
     answer = typed("doctor", "--fix")
@@ -232,7 +241,7 @@ def test_what_nobody_knows_is_not_made_up(typed: Any, layout: Layout) -> None:
     assert layout.metadata.read_text() == "{"
 
 
-def test_broken_settings_come_first(typed: Any, layout: Layout, project: Project) -> None:
+def test_broken_settings_come_first(typed: Type, layout: Layout, project: Project) -> None:
     """Where the workspaces are is a setting; nothing is fixed while it cannot be read."""
     (project.root / ".claude-iterate.toml").write_text("delay =")
     answer = typed("doctor", "--fix", "--json")
@@ -240,7 +249,7 @@ def test_broken_settings_come_first(typed: Any, layout: Layout, project: Project
 
 
 @pytest.mark.parametrize("flag", ["--fix", "--mend"])
-def test_the_old_name_of_the_flag_still_works(typed: Any, layout: Layout, flag: str) -> None:
+def test_the_old_name_of_the_flag_still_works(typed: Type, layout: Layout, flag: str) -> None:
     """`--mend` does what `--fix` does, and the help does not show it."""
     (layout.runs / HALF).mkdir(parents=True)
     assert len(typed("doctor", flag, "--json").document["fixed"]) == 1

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from claude_iterate.workspace.lifecycle.project import Project
+from tests.cli.conftest import Type
 
 
-def test_folders(typed: Any, folder: Path) -> None:
+def test_folders(typed: Type, folder: Path) -> None:
     """Workspaces, templates and archives are where the flags say, and nowhere else."""
     places = ("--workspaces-dir", "w", "--templates-dir", str(folder / "t"), "--archive-dir", "a/b")
     assert typed(*places, "init", "one").code == 0
@@ -24,7 +24,7 @@ def test_folders(typed: Any, folder: Path) -> None:
     assert typed("show", "one").code == 1
 
 
-def test_a_relative_folder_is_one_from_here(typed: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_folder_is_one_from_here(typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """As whoever types it in a sub-directory expects."""
     project.create("w")
     below = project.root / "below"
@@ -34,13 +34,13 @@ def test_a_relative_folder_is_one_from_here(typed: Any, project: Project, monkey
     assert (below / "here" / "one").is_dir()
 
 
-def test_an_empty_folder_is_refused(typed: Any, folder: Path) -> None:
+def test_an_empty_folder_is_refused(typed: Type, folder: Path) -> None:
     """And nothing is written."""
     assert typed("--workspaces-dir", "", "init", "one").code == 2
     assert list(folder.iterdir()) == []
 
 
-def test_verbose(typed: Any, called: Any, project: Project) -> None:
+def test_verbose(typed: Type, called: Type, project: Project) -> None:
     """It is the output level of every command, unless that has a level of its own."""
     layout = project.create("w")
     layout.instructions.write_text("- one\n")
@@ -52,7 +52,7 @@ def test_verbose(typed: Any, called: Any, project: Project) -> None:
     assert quiet.out + quiet.err == ""
 
 
-def test_they_go_before_the_command(typed: Any) -> None:
+def test_they_go_before_the_command(typed: Type) -> None:
     """Who puts one after it is told so."""
     answer = typed("list", "--workspaces-dir", "w")
     assert (answer.code, "It goes before the command" in answer.err) == (2, True)

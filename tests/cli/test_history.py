@@ -23,10 +23,12 @@ from claude_iterate.core.events import (
     SessionOpened,
     Tokens,
 )
+from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
+from tests.cli.conftest import Type
 
 BEGAN = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 FIRST, SECOND, THIRD = (f"00000{number}-20260101-000000-aaaaaa" for number in (1, 2, 3))
@@ -49,17 +51,17 @@ def write(layout: Layout, run: str, *events: Event) -> None:
     writer.close()
 
 
-def done(number: int, kind: str = "ok", cost: float = 0.5, completed: int = 0) -> IterationFinished:
+def done(number: int, kind: Kind = Kind.OK, cost: float = 0.5, completed: int = 0) -> IterationFinished:
     status = Status(completed == 4, completed, 4) if completed else None
-    outcome = Outcome(kind, "" if kind == "ok" else f"it was {kind}")
+    outcome = Outcome(kind, "" if kind == Kind.OK else f"it was {kind}")
     return IterationFinished(
         number, outcome, status, duration=2.0, cost_usd=cost, tokens=Tokens(10, 20, 30_000, 4_000_000), turns=3, tools=2
     )
 
 
-def test_every_iteration_has_its_row(typed: Any, layout: Layout) -> None:
+def test_every_iteration_has_its_row(typed: Type, layout: Layout) -> None:
     """Time, money, tokens by kind, turns, tools, progress, outcome; the last line sums them up."""
-    events = [
+    events: list[Event] = [
         started(FIRST),
         IterationStarted(1),
         Said("x"),
@@ -80,9 +82,9 @@ def test_every_iteration_has_its_row(typed: Any, layout: Layout) -> None:
     assert document["runs"][0]["iterations"][1]["progress"] == {"completed": 4, "total": 4}
 
 
-def test_what_was_done_again_is_shown_as_such(typed: Any, layout: Layout) -> None:
+def test_what_was_done_again_is_shown_as_such(typed: Type, layout: Layout) -> None:
     """A limit keeps the number; its money counts, the iteration does not."""
-    limited, again = done(1, "usage_limit", 0.25), done(1, completed=1)
+    limited, again = done(1, Kind.USAGE_LIMIT, 0.25), done(1, completed=1)
     write(layout, FIRST, started(FIRST), IterationStarted(1), limited, IterationStarted(1), again)
     lines = typed("history", "w").out.splitlines()
     assert lines[1].endswith("usage limit, done again")
@@ -91,7 +93,7 @@ def test_what_was_done_again_is_shown_as_such(typed: Any, layout: Layout) -> Non
     assert typed("history", "w", "--json").document["total"]["costUsd"] == 0.75
 
 
-def test_a_killed_run_and_the_one_that_went_on_are_one_story(typed: Any, layout: Layout) -> None:
+def test_a_killed_run_and_the_one_that_went_on_are_one_story(typed: Type, layout: Layout) -> None:
     """The cut-off call is a row with what it had reported; what the second run took over is not counted twice."""
     result = ResultReported("success", cost_usd=0.125, tokens=Tokens(1, 1, 1, 1), turns=1)
     write(layout, FIRST, started(FIRST), IterationStarted(1), done(1), IterationStarted(2), result)
@@ -110,11 +112,11 @@ def test_a_killed_run_and_the_one_that_went_on_are_one_story(typed: Any, layout:
     assert shown["lastRun"]["tokens"] == document["total"]["tokens"]
 
 
-def test_a_cost_that_is_not_known_is_not_called_nothing(typed: Any, layout: Layout) -> None:
+def test_a_cost_that_is_not_known_is_not_called_nothing(typed: Type, layout: Layout) -> None:
     """A call that was ended after its session opened cost something; one that never began cost nothing."""
     opened = SessionOpened("s")
     told = ResultReported("success", cost_usd=0.5)
-    cut, never = done(1, "interrupted", 0.0), done(3, "config", 0.0)
+    cut, never = done(1, Kind.INTERRUPTED, 0.0), done(3, Kind.CONFIG, 0.0)
     first = (IterationStarted(1), opened, cut)
     write(layout, FIRST, started(FIRST), *first, IterationStarted(2), opened, told, done(2), IterationStarted(3), never)
     answer = typed("history", "w")
@@ -125,9 +127,11 @@ def test_a_cost_that_is_not_known_is_not_called_nothing(typed: Any, layout: Layo
     assert (document["total"]["costUsd"], document["total"]["callsWithoutCost"]) == (0.5, 1)
 
 
-def test_all_runs_add_up_to_what_show_tells(typed: Any, layout: Layout) -> None:
+def test_all_runs_add_up_to_what_show_tells(typed: Type, layout: Layout) -> None:
     """Reviews and setup cost money too; a dry run does not."""
-    write(layout, FIRST, started(FIRST, purpose="setup"), ErrandFinished("setup", Outcome("ok"), cost_usd=0.25))
+    write(
+        layout, FIRST, started(FIRST, purpose="setup"), ErrandFinished(Purpose.SETUP, Outcome(Kind.OK), cost_usd=0.25)
+    )
     carried = Carried(0, 0.25, 1)
     write(layout, SECOND, started(SECOND, dry_run=True, carried=carried), IterationStarted(1), done(1, cost=9.0))
     review = ReviewFinished("verified", cost_usd=1.0)
@@ -140,17 +144,17 @@ def test_all_runs_add_up_to_what_show_tells(typed: Any, layout: Layout) -> None:
     assert ("$9.00" in dry_run.out, "Dry run" in dry_run.err) == (True, True)
 
 
-def test_tokens_are_shown(typed: Any, layout: Layout) -> None:
+def test_tokens_are_shown(typed: Type, layout: Layout) -> None:
     """By kind, of the last run."""
     write(layout, FIRST, started(FIRST), IterationStarted(1), done(1))
     assert "Tokens: 10 in, 20 out, 30.0k read from the cache, 4.0M written to it" in typed("show", "w").out
 
 
-def test_nothing_yet_is_said_kindly(typed: Any, layout: Layout) -> None:
+def test_nothing_yet_is_said_kindly(typed: Type, layout: Layout) -> None:
     """Exit 0 and what to do; in JSON an empty list. A torn journal, or one of a one-off call alone, is the same."""
     layout.journal(FIRST).parent.mkdir(parents=True)
     layout.journal(FIRST).write_text('{"seq":1,"at":1')
-    write(layout, SECOND, started(SECOND, purpose="setup"), ErrandFinished("setup", Outcome("ok")))
+    write(layout, SECOND, started(SECOND, purpose="setup"), ErrandFinished(Purpose.SETUP, Outcome(Kind.OK)))
     answer = typed("history", "w")
     assert (answer.code, answer.out) == (0, "")
     assert "claude-iterate run w" in answer.err
@@ -159,13 +163,13 @@ def test_nothing_yet_is_said_kindly(typed: Any, layout: Layout) -> None:
 
 
 @pytest.mark.parametrize("words", [["--run", "9"], ["--run", "1", "--all"]])
-def test_a_run_that_is_not_there(typed: Any, layout: Layout, words: list[str]) -> None:
+def test_a_run_that_is_not_there(typed: Type, layout: Layout, words: list[str]) -> None:
     """A usage error that says where to look, or what contradicts what."""
     answer = typed("history", "w", *words)
     assert (answer.code, answer.out) == (2, "")
 
 
-def test_a_journal_that_goes_on_with_itself_ends(typed: Any, layout: Layout) -> None:
+def test_a_journal_that_goes_on_with_itself_ends(typed: Type, layout: Layout) -> None:
     """The user copied files about; the command comes back."""
     write(layout, FIRST, started(FIRST, resumed=Resumed(SECOND)), IterationStarted(1), done(1))
     write(layout, SECOND, started(SECOND, resumed=Resumed(SECOND)), IterationStarted(1), done(1))

@@ -5,24 +5,25 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
+from tests.cli.conftest import Type
 
 
 @pytest.fixture
-def stdin(monkeypatch: pytest.MonkeyPatch) -> Any:
+def stdin(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
     def give(data: bytes) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
     return give
 
 
-def test_init_writes_what_was_given(typed: Any, project: Project) -> None:
+def test_init_writes_what_was_given(typed: Type, project: Project) -> None:
     """--delay 0 is 0 (defect 31), not the default."""
     words = ["--delay", "0", "-m", "7", "--mode", "iterative", "--notify-events", "completion,error"]
     answer = typed("init", "w", *words, "--json")
@@ -36,13 +37,13 @@ def test_init_writes_what_was_given(typed: Any, project: Project) -> None:
     "words",
     [["-m", "abc"], ["-d", "soon"], ["--notify-events", "nonsense"], ["--mode", "yolo"], ["-m", "-3"]],
 )
-def test_bad_option_makes_nothing(typed: Any, folder: Path, words: list[str]) -> None:
+def test_bad_option_makes_nothing(typed: Type, folder: Path, words: list[str]) -> None:
     """A refused init leaves no folder that can be neither used nor cleaned (defect 33)."""
     assert typed("init", "w", *words).code == 2
     assert list(folder.iterdir()) == []
 
 
-def test_init_twice_is_an_error(typed: Any) -> None:
+def test_init_twice_is_an_error(typed: Type) -> None:
     """The second one says what to do instead."""
     assert typed("init", "w").code == 0
     answer = typed("init", "w")
@@ -50,7 +51,7 @@ def test_init_twice_is_an_error(typed: Any) -> None:
     assert "already exists" in answer.err
 
 
-def test_force_mends(typed: Any, project: Project) -> None:
+def test_force_mends(typed: Type, project: Project) -> None:
     """The way out that the error message names works."""
     typed("init", "w")
     layout = project.layout("w")
@@ -64,7 +65,7 @@ def test_force_mends(typed: Any, project: Project) -> None:
 
 @pytest.mark.parametrize("source", ["file", "-", None])
 def test_text_arrives_byte_for_byte(
-    typed: Any, project: Project, tmp_path: Path, stdin: Any, source: str | None
+    typed: Type, project: Project, tmp_path: Path, stdin: Callable[[bytes], None], source: str | None
 ) -> None:
     """Line ends, braces, dollars and the missing last line break are the user's."""
     text = "# T\r\n{{ x }} $& %s \u2028 ünï".encode()
@@ -79,7 +80,9 @@ def test_text_arrives_byte_for_byte(
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\t", b"\xef\xbb\xbf\n", b"ok\n\xff\xfe"])
-def test_bad_text_makes_nothing(typed: Any, folder: Path, tmp_path: Path, stdin: Any, data: bytes) -> None:
+def test_bad_text_makes_nothing(
+    typed: Type, folder: Path, tmp_path: Path, stdin: Callable[[bytes], None], data: bytes
+) -> None:
     """Empty or not UTF-8: exit 2, no workspace."""
     (tmp_path / "file").write_bytes(data)
     stdin(data)
@@ -91,7 +94,7 @@ def test_bad_text_makes_nothing(typed: Any, folder: Path, tmp_path: Path, stdin:
 
 
 @pytest.mark.parametrize("source", ["missing.md", "."])
-def test_bad_source_makes_nothing(typed: Any, folder: Path, source: str) -> None:
+def test_bad_source_makes_nothing(typed: Type, folder: Path, source: str) -> None:
     """A missing file and a folder are told."""
     answer = typed("setup", "w", "--from", source)
     assert answer.code == 2
@@ -99,7 +102,7 @@ def test_bad_source_makes_nothing(typed: Any, folder: Path, source: str) -> None
     assert list(folder.iterdir()) == []
 
 
-def test_instructions_are_replaced_only_with_force(typed: Any, project: Project, tmp_path: Path) -> None:
+def test_instructions_are_replaced_only_with_force(typed: Type, project: Project, tmp_path: Path) -> None:
     """The old ones are kept beside the new ones."""
     old, new = tmp_path / "old", tmp_path / "new"
     old.write_text("old")
@@ -116,7 +119,7 @@ def test_instructions_are_replaced_only_with_force(typed: Any, project: Project,
     assert json.loads(layout.metadata.read_text())["mode"] == "iterative"
 
 
-def test_setup_is_refused_while_running(typed: Any, project: Project, tmp_path: Path) -> None:
+def test_setup_is_refused_while_running(typed: Type, project: Project, tmp_path: Path) -> None:
     """Counters of a running workspace have one writer."""
     (tmp_path / "text").write_text("new")
     layout = project.create("w", instructions=b"old")

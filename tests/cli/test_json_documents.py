@@ -9,14 +9,23 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished, Tokens, WaitStarted
+from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.documents import FORMS
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
+from tests.cli.conftest import Type
 from tests.cli.journals import RUN, journal
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "json-schema.json").read_text())
-TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
 
 
 def problems(value: Any, schema: dict[str, Any], place: str = "") -> list[str]:
@@ -61,17 +70,17 @@ LOOKS = {
 
 
 @pytest.mark.parametrize("command", LOOKS)
-def test_what_is_looked_at_fits_the_schema(typed: Any, project: Project, command: str) -> None:
+def test_what_is_looked_at_fits_the_schema(typed: Type, project: Project, command: str) -> None:
     """Of a run that is over, one that waits, and a workspace that has none or is damaged."""
     status = Status(complete=False, completed=1, total=2)
-    done = IterationFinished(1, Outcome("ok"), status, cost_usd=0.1, tokens=Tokens(1, 2, 3, 4))
+    done = IterationFinished(1, Outcome(Kind.OK), status, cost_usd=0.1, tokens=Tokens(1, 2, 3, 4))
     layout = project.create("w", instructions=b"do it", settings={"delay": 0.0})
     layout.status.write_text('{"complete": false, "progress": {"completed": 3, "total": 2}, "summary": 5}')
     project.create("damaged")
     project.layout("damaged").metadata.write_text("{")
     if command in {"list", "show", "history", "logs --list"}:
         assert fits(typed(*LOOKS[command], "--json").document, command)
-    journal(layout, IterationStarted(1), done, WaitStarted("usage_limit", 1e12), running=True)
+    journal(layout, IterationStarted(1), done, WaitStarted(Why.USAGE_LIMIT, 1e12), running=True)
     with run_lock.hold(layout.lock, "w", RUN):
         assert fits(typed(*LOOKS[command], "--json").document, command)
     layout.journal(RUN).unlink()
@@ -79,7 +88,7 @@ def test_what_is_looked_at_fits_the_schema(typed: Any, project: Project, command
     assert fits(typed(*LOOKS[command], "--json").document, command)
 
 
-def test_what_runs_fits_the_schema(called: Any, project: Project) -> None:
+def test_what_runs_fits_the_schema(called: Type, project: Project) -> None:
     """A dry run, a verification of it, and what `show` says afterwards."""
     project.create("w", instructions=b"- [ ] one\n", settings={"verification.checks": ("true",), "delay": 0.0})
     ran = called("run", "w", "--dry-run", "--json").document

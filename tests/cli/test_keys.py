@@ -12,6 +12,7 @@ import pytest
 
 from claude_iterate.cli.terminal.keys import Keys
 from claude_iterate.core.events import Requested
+from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.state.run_state import Requests, RunState
 from claude_iterate.system import terminals
 
@@ -35,11 +36,11 @@ def pressed(terminal: tuple[int, int], text: bytes, state: RunState) -> list[Req
 @pytest.mark.parametrize(
     ("text", "verbs"),
     [
-        (b"p", ["pause"]),
-        (b"pp", ["pause", "resume"]),
-        (b"s", ["stop"]),
-        (b"nr", ["skip", "retry"]),
-        (b"P", ["pause"]),
+        (b"p", [Verb.PAUSE]),
+        (b"pp", [Verb.PAUSE, Verb.RESUME]),
+        (b"s", [Verb.STOP]),
+        (b"nr", [Verb.SKIP, Verb.RETRY]),
+        (b"P", [Verb.PAUSE]),
         (b"?", []),
         (b"stop it, please", []),
         (b"\x1b[A", []),
@@ -48,14 +49,16 @@ def pressed(terminal: tuple[int, int], text: bytes, state: RunState) -> list[Req
         (b"\n", []),
     ],
 )
-def test_a_key_is_a_request_and_anything_else_is_none(terminal: tuple[int, int], text: bytes, verbs: list[str]) -> None:
+def test_a_key_is_a_request_and_anything_else_is_none(
+    terminal: tuple[int, int], text: bytes, verbs: list[Verb]
+) -> None:
     """A pasted text or an arrow key steers nothing."""
     assert pressed(terminal, text, RunState()) == [Requested(verb, "key") for verb in verbs]
 
 
 def test_p_resumes_what_is_paused(terminal: tuple[int, int]) -> None:
     """One key for both."""
-    assert pressed(terminal, b"p", RunState(requests=Requests(paused=True))) == [Requested("resume", "key")]
+    assert pressed(terminal, b"p", RunState(requests=Requests(paused=True))) == [Requested(Verb.RESUME, "key")]
 
 
 def test_the_terminal_is_restored_even_after_a_crash(terminal: tuple[int, int]) -> None:

@@ -23,9 +23,11 @@ from claude_iterate.core.events import (
     RunStarted,
     WaitStarted,
 )
+from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
+from tests.cli.conftest import Answer, Type
 from tests.cli.journals import RUN, journal, write
 
 ORIGINAL = {
@@ -48,11 +50,11 @@ ORIGINAL = {
 
 def record(project: Project, layout: Layout, running: bool) -> None:
     end = () if running else (RunFinished("agent_failed", "exit code 3", "Look at the log."),)
-    failed = IterationFinished(1, Outcome("crash", "it fell over"), cost_usd=0.25)
+    failed = IterationFinished(1, Outcome(Kind.CRASH, "it fell over"), cost_usd=0.25)
     journal(layout, IterationStarted(1), failed, *end, running=running)
 
 
-def test_the_sum_of_money_counts_every_purpose(typed: Any, project: Project) -> None:
+def test_the_sum_of_money_counts_every_purpose(typed: Type, project: Project) -> None:
     """What `verify` cost after the last run is spent as well; a dry run after it costs nothing; a call that was
     killed counts with what it reported. The story of the last run stays its own."""
     project.create("task")
@@ -66,20 +68,24 @@ def test_the_sum_of_money_counts_every_purpose(typed: Any, project: Project) -> 
         assert shown["lastRun"]["id"] == RUN or more["purpose"] == "run"
         return float(shown["counters"]["costUsd"])
 
-    review = [ReviewStarted("quick"), ReviewFinished("verified", cost_usd=0.5), RunFinished("completed")]
+    review: list[Event] = [ReviewStarted("quick"), ReviewFinished("verified", cost_usd=0.5), RunFinished("completed")]
     assert later("30000000-a", *review, purpose="verify", carried=Carried(1, 0.25, 1)) == 0.75
     assert "$0.75 in all" in typed("show", "task").out
-    killed = [ReviewStarted("quick"), ResultReported(cost_usd=1.0)]
+    killed: list[Event] = [ReviewStarted("quick"), ResultReported(cost_usd=1.0)]
     assert later("30000000-b", *killed, purpose="verify", carried=Carried(1, 0.75, 2)) == 1.75
-    dry = [IterationStarted(1), IterationFinished(1, Outcome("ok"), cost_usd=9.0), RunFinished("completed")]
+    dry: list[Event] = [
+        IterationStarted(1),
+        IterationFinished(1, Outcome(Kind.OK), cost_usd=9.0),
+        RunFinished("completed"),
+    ]
     assert later("30000000-c", *dry, purpose="run", dry_run=True, carried=Carried(1, 1.75, 3)) == 1.75
 
 
-def statuses(answer: Any) -> dict[str, str]:
+def statuses(answer: Answer) -> dict[str, str]:
     return {row["name"]: row["status"] for row in answer.document["workspaces"]}
 
 
-def test_every_condition_is_told_apart(typed: Any, project: Project) -> None:
+def test_every_condition_is_told_apart(typed: Type, project: Project) -> None:
     """running needs a lock holder; without one it was a crash; torn metadata is not invisible (defect 4)."""
     for name in ("fresh", "failed", "killed", "busy", "torn", "empty"):
         project.create(name)
@@ -106,7 +112,7 @@ def test_every_condition_is_told_apart(typed: Any, project: Project) -> None:
     assert "--force" in text.err
 
 
-def states(answer: Any) -> dict[str, str]:
+def states(answer: Answer) -> dict[str, str]:
     return {row["name"]: row["state"] for row in answer.document["workspaces"]}
 
 
@@ -121,7 +127,7 @@ def states(answer: Any) -> dict[str, str]:
         ("agent_failed", "error"),
     ],
 )
-def test_the_state_says_how_the_last_run_left_it(typed: Any, project: Project, ending: Any, state: str) -> None:
+def test_the_state_says_how_the_last_run_left_it(typed: Type, project: Project, ending: Any, state: str) -> None:
     """`in_progress` would read as if it worked now; the old word stays in JSON for scripts."""
     project.create("w")
     assert states(typed("list", "--json")) == {"w": "new"}
@@ -133,10 +139,10 @@ def test_the_state_says_how_the_last_run_left_it(typed: Any, project: Project, e
     assert state in typed("list").out
 
 
-def test_a_workspace_that_is_held_up_says_so(typed: Any, project: Project) -> None:
+def test_a_workspace_that_is_held_up_says_so(typed: Type, project: Project) -> None:
     """Paused, or waiting and until when in local time; the old word is `running`."""
     until = 1_767_225_600.0 + 3600
-    for name, event in (("pausing", Requested("pause")), ("limited", WaitStarted("usage_limit", until))):
+    for name, event in (("pausing", Requested(Verb.PAUSE)), ("limited", WaitStarted(Why.USAGE_LIMIT, until))):
         layout = project.create(name)
         journal(layout, event, running=True)
     with (
@@ -152,7 +158,7 @@ def test_a_workspace_that_is_held_up_says_so(typed: Any, project: Project) -> No
     assert "Now: waiting until 2026-01-01T01:00:00Z (usage limit)" in shown
 
 
-def test_empty_project_is_an_empty_list(typed: Any) -> None:
+def test_empty_project_is_an_empty_list(typed: Type) -> None:
     """Nothing on stdout but an answer; advice on stderr."""
     answer = typed("list")
     assert (answer.code, answer.out) == (0, "")
@@ -160,7 +166,7 @@ def test_empty_project_is_an_empty_list(typed: Any) -> None:
     assert typed("list", "--json").document["workspaces"] == []
 
 
-def test_show_tells_the_last_runs_story(typed: Any, project: Project) -> None:
+def test_show_tells_the_last_runs_story(typed: Type, project: Project) -> None:
     """Reason, evidence, advice, cost and files, for people and for programs."""
     layout = project.create("w", instructions=b"do it")
     record(project, layout, running=False)
@@ -176,7 +182,7 @@ def test_show_tells_the_last_runs_story(typed: Any, project: Project) -> None:
     assert len(view["report"]["problems"]) == 2
 
 
-def test_a_bare_number_is_no_sentence(typed: Any, project: Project) -> None:
+def test_a_bare_number_is_no_sentence(typed: Type, project: Project) -> None:
     """What ended a run at its limit is told by the figures, not by a lone number."""
     layout = project.create("w")
     journal(layout, RunFinished("max_iterations", "1"), running=False)
@@ -185,7 +191,7 @@ def test_a_bare_number_is_no_sentence(typed: Any, project: Project) -> None:
     assert "1" not in [line.strip() for line in answer.out.splitlines()]
 
 
-def test_missing_files_are_marked(typed: Any, project: Project) -> None:
+def test_missing_files_are_marked(typed: Type, project: Project) -> None:
     """Instructions that are not there are not ticked off (defect 18)."""
     project.create("w")
     answer = typed("show", "w")
@@ -194,7 +200,7 @@ def test_missing_files_are_marked(typed: Any, project: Project) -> None:
     assert "claude-iterate setup w" in answer.err
 
 
-def test_settings_are_shown_with_origin_and_without_secrets(typed: Any, project: Project, folder: Path) -> None:
+def test_settings_are_shown_with_origin_and_without_secrets(typed: Type, project: Project, folder: Path) -> None:
     """User, password and query of the URL, and secret-looking variables, stay covered."""
     (folder / ".claude-iterate.toml").write_text(
         '[notify]\nurl = "https://me:hunter2@ntfy.sh/t?auth=tk_1"\n[claude.env]\nMY_API_TOKEN = "tk_2"\nEDITOR = "vi"\n'
@@ -216,7 +222,7 @@ def test_settings_are_shown_with_origin_and_without_secrets(typed: Any, project:
     assert shown["notify.url"]["origin"].startswith("project: ")
 
 
-def test_originals_workspace_is_read_as_it_is(typed: Any, project: Project, folder: Path) -> None:
+def test_originals_workspace_is_read_as_it_is(typed: Type, project: Project, folder: Path) -> None:
     """A user switches by installing this: list, show and config understand the old files and do not rewrite them."""
     place = folder / "claude-iterate" / "workspaces" / "old"
     (place / "working").mkdir(parents=True)
@@ -246,7 +252,7 @@ def test_originals_workspace_is_read_as_it_is(typed: Any, project: Project, fold
     assert (place / ".metadata.json").read_text() == text
 
 
-def test_unlistable_folder_is_told(typed: Any, folder: Path) -> None:
+def test_unlistable_folder_is_told(typed: Type, folder: Path) -> None:
     """A file where the workspaces should be is one clear line, not a bug."""
     (folder / "claude-iterate").mkdir()
     (folder / "claude-iterate" / "workspaces").write_text("")
@@ -256,7 +262,7 @@ def test_unlistable_folder_is_told(typed: Any, folder: Path) -> None:
         assert "cannot be listed" in answer.err
 
 
-def test_thousand_workspaces(typed: Any, folder: Path) -> None:
+def test_thousand_workspaces(typed: Type, folder: Path) -> None:
     """A long list is a list."""
     base = folder / "claude-iterate" / "workspaces"
     for number in range(1000):

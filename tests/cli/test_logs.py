@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pytest
 
@@ -15,6 +15,8 @@ from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
+from tests.cli.conftest import Type
+from tests.package_path import PACKAGES
 
 FIRST, SECOND = "20260101-000000-aaaaaa", "20260102-000000-bbbbbb"
 
@@ -49,7 +51,7 @@ def finished(layout: Layout, run: str, text: str) -> None:
     made.log.write_text(text)
 
 
-def test_last_runs_log_is_printed(typed: Any, layout: Layout) -> None:
+def test_last_runs_log_is_printed(typed: Type, layout: Layout) -> None:
     """Text as it is; -n cuts; --run chooses."""
     finished(layout, FIRST, "one\n")
     finished(layout, SECOND, "two\nthree\u2028x\nfour")
@@ -61,7 +63,7 @@ def test_last_runs_log_is_printed(typed: Any, layout: Layout) -> None:
     assert typed("logs", "w", "-f", "-n", "1").out == "four"
 
 
-def test_journal_is_one_document(typed: Any, layout: Layout) -> None:
+def test_journal_is_one_document(typed: Type, layout: Layout) -> None:
     """--json holds the entries, a torn last line passed over; -f --json is one entry per line."""
     finished(layout, FIRST, "one\n")
     with layout.journal(FIRST).open("ab") as file:
@@ -74,7 +76,7 @@ def test_journal_is_one_document(typed: Any, layout: Layout) -> None:
     assert [json.loads(line)["seq"] for line in lines if line] == [1, 2, 3]
 
 
-def test_runs_are_listed(typed: Any, layout: Layout) -> None:
+def test_runs_are_listed(typed: Type, layout: Layout) -> None:
     """With their reason; the ids are what --run takes."""
     finished(layout, FIRST, "one\n")
     rows = typed("logs", "w", "--list", "--json").document["runs"]
@@ -83,7 +85,7 @@ def test_runs_are_listed(typed: Any, layout: Layout) -> None:
     assert typed("logs", "w", "--run", "../..").code == 2
 
 
-def test_no_log_is_told(typed: Any, layout: Layout) -> None:
+def test_no_log_is_told(typed: Type, layout: Layout) -> None:
     """Exit 1 and what to do."""
     for words in ([], ["--json"]):
         answer = typed("logs", "w", *words)
@@ -96,7 +98,7 @@ def follow(folder: Path, environ: dict[str, str], *words: str) -> subprocess.Pop
     return subprocess.Popen(
         [sys.executable, "-m", "claude_iterate", "logs", "w", "-f", *words],
         cwd=folder,
-        env=environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        env=environ | {"PYTHONPATH": str(PACKAGES)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

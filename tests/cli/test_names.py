@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from tests.cli.conftest import Type
 
 BAD = ["..", ".", "a/b", "../x", "-x", "a" * 300, "", "/etc", "a b"]
 COMMANDS = [
@@ -21,7 +22,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize("name", BAD)
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
-def test_bad_name_is_refused(typed: Any, folder: Path, words: list[str], name: str) -> None:
+def test_bad_name_is_refused(typed: Type, folder: Path, words: list[str], name: str) -> None:
     """Exit 2, one line of what, one of what to do; nothing made, nothing deleted."""
     (folder / "text").write_text("do it")
     answer = typed(*words, "--", name)
@@ -34,7 +35,7 @@ def test_bad_name_is_refused(typed: Any, folder: Path, words: list[str], name: s
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_name_after_workspace_is_refused(typed: Any, folder: Path, name: str) -> None:
+def test_bad_name_after_workspace_is_refused(typed: Type, folder: Path, name: str) -> None:
     """`config --workspace ..` reads and writes nothing."""
     for words in (["delay"], ["delay", "3"], ["--list"]):
         assert typed("config", *words, f"--workspace={name}").code == 2
@@ -42,7 +43,7 @@ def test_bad_name_after_workspace_is_refused(typed: Any, folder: Path, name: str
 
 
 @pytest.mark.parametrize("words", COMMANDS[2:], ids=lambda words: words[0])
-def test_missing_workspace_is_told(typed: Any, folder: Path, words: list[str]) -> None:
+def test_missing_workspace_is_told(typed: Type, folder: Path, words: list[str]) -> None:
     """Exit 1, what is missing, how to make it, and where it was looked for if there are none."""
     answer = typed(*words, "nothing")
     assert f"There are no workspaces in {folder}" in answer.err

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from claude_iterate.workspace.lifecycle.project import Project
+from tests.cli.conftest import Type
 from tests.recording_receiver import Receiver
 
 
-def test_it_arrives(typed: Any, receiver: Receiver) -> None:
+def test_it_arrives(typed: Type, receiver: Receiver) -> None:
     """Status and answer are shown; exit 0."""
     typed("config", "notify.url", receiver.url)
     answer = typed("notify", "test")
@@ -21,7 +21,7 @@ def test_it_arrives(typed: Any, receiver: Receiver) -> None:
     assert got.headers["title"] == "Test Notification"
 
 
-def test_it_is_refused(typed: Any, receiver: Receiver) -> None:
+def test_it_is_refused(typed: Type, receiver: Receiver) -> None:
     """The receiver's words are shown; exit 1, after one try."""
     typed("config", "notify.url", receiver.url)
     receiver.answers = [(503, {})]
@@ -31,7 +31,7 @@ def test_it_is_refused(typed: Any, receiver: Receiver) -> None:
     assert len(receiver.received) == 1
 
 
-def test_as_json(typed: Any, receiver: Receiver) -> None:
+def test_as_json(typed: Type, receiver: Receiver) -> None:
     """One document, good or bad."""
     typed("config", "notify.url", receiver.url)
     typed("config", "notify.format", "slack")
@@ -43,7 +43,7 @@ def test_as_json(typed: Any, receiver: Receiver) -> None:
     assert (answer.code, answer.document["delivered"], answer.document["status"]) == (1, False, None)
 
 
-def test_with_the_settings_of_a_workspace(typed: Any, receiver: Receiver) -> None:
+def test_with_the_settings_of_a_workspace(typed: Type, receiver: Receiver) -> None:
     """Where the address is the workspace's own."""
     typed("init", "w", "--notify-url", receiver.url)
     assert typed("notify", "test", "-w", "w").code == 0
@@ -51,7 +51,7 @@ def test_with_the_settings_of_a_workspace(typed: Any, receiver: Receiver) -> Non
     assert typed("notify", "test", "-w", "nobody").code == 1
 
 
-def test_no_address(typed: Any) -> None:
+def test_no_address(typed: Type) -> None:
     """Says how to set one; an empty one is none."""
     for _ in range(2):
         answer = typed("notify", "test")
@@ -59,7 +59,7 @@ def test_no_address(typed: Any) -> None:
         typed("config", "notify.url", "")
 
 
-def test_an_address_must_be_one(typed: Any, folder: Path) -> None:
+def test_an_address_must_be_one(typed: Type, folder: Path) -> None:
     """`init` and `config` refuse it and write nothing."""
     for bad in ("ntfy.sh/topic", "http://", "ftp://h/t", "https://h:99999/", "https://a b/", "http:///path"):
         assert typed("init", "w", "--notify-url", bad).code == 2
@@ -69,7 +69,7 @@ def test_an_address_must_be_one(typed: Any, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("config", "--list"), ("config", "--keys"), ("show", "w"), ("show", "w", "--json")])
-def test_secrets_are_covered(typed: Any, project: Project, folder: Path, words: tuple[str, ...]) -> None:
+def test_secrets_are_covered(typed: Type, project: Project, folder: Path, words: tuple[str, ...]) -> None:
     """The secret, the values of headers, and the end of a webhook's path."""
     (folder / ".claude-iterate.json").write_text(
         json.dumps(

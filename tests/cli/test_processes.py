@@ -8,16 +8,17 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from claude_iterate.workspace.lifecycle.project import Project
+from tests.cli.conftest import Type
+from tests.package_path import PACKAGES
 
 pty = pytest.importorskip("pty")
 
 
-def test_first_steps(called: Any, folder: Path) -> None:
+def test_first_steps(called: Type, folder: Path) -> None:
     """init, setup, list, show, logs, reset, clean: the newcomer's path, with JSON that parses everywhere."""
     assert called("init", "w", "--json").document["name"] == "w"
     assert called("setup", "w", "--json", stdin=b"# Task\n- [ ] one\n").document["made"] is False
@@ -31,7 +32,7 @@ def test_first_steps(called: Any, folder: Path) -> None:
     assert called("list", "--json").document["workspaces"] == []
 
 
-def test_demo_runs_to_completion(called: Any, environ: dict[str, str]) -> None:
+def test_demo_runs_to_completion(called: Type, environ: dict[str, str]) -> None:
     """One command, no login: a real run, and the commands it names work."""
     answer = called("demo", CLAUDE_ITERATE_MAX_ITERATIONS="1", CLAUDE_ITERATE_PATHS__WORKSPACES_DIR="/nowhere")
     assert answer.code == 0, answer.err
@@ -49,7 +50,7 @@ def on_terminal(folder: Path, environ: dict[str, str], typed: str, *words: str) 
     process = subprocess.Popen(
         [sys.executable, "-m", "claude_iterate", *words],
         cwd=folder,
-        env=environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"},
+        env=environ | {"PYTHONPATH": str(PACKAGES), "TERM": "xterm"},
         stdin=screen,
         stdout=screen,
         stderr=screen,
@@ -116,7 +117,7 @@ def test_colour_only_where_it_is_welcome(
         assert "\x1b[" not in on_terminal(folder, environ | {variable: value}, "", "show", "w")[1]
 
 
-def test_unknown_keys_survive_a_run(called: Any, project: Project) -> None:
+def test_unknown_keys_survive_a_run(called: Type, project: Project) -> None:
     """Metadata of another version is not thrown away."""
     layout = project.create("w", instructions=b"- [ ] one\n")
     layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | {"mine": {"a": 1}}))
@@ -131,7 +132,7 @@ def powerless() -> list[str]:
     if os.geteuid() != 0:
         return []
     if shutil.which("setpriv") is None:
-        pytest.skip("root may write anywhere")
+        pytest.skip("root may write anywhere: run the tests as a normal user, or install setpriv")
     return ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
 
 
@@ -162,7 +163,7 @@ def test_read_only_workspace_is_told_by_every_command(
             done = subprocess.run(
                 [*powerless(), sys.executable, "-m", "claude_iterate", *words.split()],
                 cwd=folder,
-                env=environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+                env=environ | {"PYTHONPATH": str(PACKAGES)},
                 capture_output=True,
                 text=True,
                 check=False,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
+from tests.cli.conftest import Type
 
 
-def test_reset_says_what_it_did(typed: Any, project: Project) -> None:
+def test_reset_says_what_it_did(typed: Type, project: Project) -> None:
     """A stale claim of completion is set aside (defect 14)."""
     layout = project.create("w")
     layout.status.write_text('{"complete": true}')
@@ -24,7 +24,7 @@ def test_reset_says_what_it_did(typed: Any, project: Project) -> None:
 
 
 @pytest.mark.parametrize("words", [["reset", "w"], ["clean", "w", "--force"], ["config", "delay", "1", "-w", "w"]])
-def test_refused_while_running(typed: Any, project: Project, words: list[str]) -> None:
+def test_refused_while_running(typed: Type, project: Project, words: list[str]) -> None:
     """The holder is named, the workspace untouched."""
     layout = project.create("w")
     before = layout.metadata.read_bytes()
@@ -36,7 +36,7 @@ def test_refused_while_running(typed: Any, project: Project, words: list[str]) -
     assert not project.archive_folder.exists()
 
 
-def test_clean_archives_then_deletes(typed: Any, project: Project) -> None:
+def test_clean_archives_then_deletes(typed: Type, project: Project) -> None:
     """What is gone is in the archive."""
     layout = project.create("w", instructions=b"do it")
     answer = typed("clean", "w", "--force", "--json")
@@ -47,7 +47,7 @@ def test_clean_archives_then_deletes(typed: Any, project: Project) -> None:
         assert "w/INSTRUCTIONS.md" in archive.getnames()
 
 
-def test_clean_needs_a_yes(typed: Any, project: Project) -> None:
+def test_clean_needs_a_yes(typed: Type, project: Project) -> None:
     """Without a terminal and without --force nothing is deleted."""
     layout = project.create("w")
     answer = typed("clean", "w")
@@ -57,7 +57,7 @@ def test_clean_needs_a_yes(typed: Any, project: Project) -> None:
     assert not project.archive_folder.exists()
 
 
-def test_clean_takes_damaged_workspaces_too(typed: Any, project: Project) -> None:
+def test_clean_takes_damaged_workspaces_too(typed: Type, project: Project) -> None:
     """What cannot be read can still be cleaned away (defect 33)."""
     project.create("w").metadata.write_text("{torn")
     answer = typed("clean", "w", "--force", "--no-archive", "--json")
@@ -66,7 +66,7 @@ def test_clean_takes_damaged_workspaces_too(typed: Any, project: Project) -> Non
     assert project.workspaces() == []
 
 
-def test_failed_archive_deletes_nothing(typed: Any, project: Project, folder: Path) -> None:
+def test_failed_archive_deletes_nothing(typed: Type, project: Project, folder: Path) -> None:
     """No archive, no deletion."""
     layout = project.create("w")
     (folder / "claude-iterate" / "archive").write_text("a file in the way")
@@ -76,7 +76,7 @@ def test_failed_archive_deletes_nothing(typed: Any, project: Project, folder: Pa
     assert layout.metadata.exists()
 
 
-def test_symlinked_workspace_loses_the_link_only(typed: Any, project: Project, tmp_path: Path) -> None:
+def test_symlinked_workspace_loses_the_link_only(typed: Type, project: Project, tmp_path: Path) -> None:
     """What lies outside our folder is never deleted."""
     real = project.create("w").folder.rename(tmp_path / "real")
     (project.workspaces_folder / "w").symlink_to(real)

@@ -26,16 +26,17 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from claude_iterate.core.events.vocabulary import Verb
+from claude_iterate.core.events.vocabulary import Purpose, Verb
 from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
+from tests.cli.conftest import Type
 from tests.cli.journals import RUN, journal, write
 
 
 @freeze_time("2027-01-01 00:00:40")
-def test_a_live_run_is_told_from_its_journal(typed: Any, project: Project) -> None:
+def test_a_live_run_is_told_from_its_journal(typed: Type, project: Project) -> None:
     """What Claude does and for how long, when it was last heard of, time and cost so far."""
     layout = project.create("w")
     events = (
@@ -62,7 +63,7 @@ def test_a_live_run_is_told_from_its_journal(typed: Any, project: Project) -> No
 
 
 @freeze_time("2027-01-01 00:00:40")
-def test_a_request_is_not_a_sign_of_life_of_claude(typed: Any, project: Project) -> None:
+def test_a_request_is_not_a_sign_of_life_of_claude(typed: Type, project: Project) -> None:
     """The silence is Claude's, whatever the user asks for meanwhile."""
     layout = project.create("w")
     events = (IterationStarted(1), ToolCalled("t", "Bash", {"command": "make"}), Requested(Verb.PAUSE))
@@ -72,7 +73,7 @@ def test_a_request_is_not_a_sign_of_life_of_claude(typed: Any, project: Project)
     assert now["silence"] == now["toolDuration"] == 97.0
 
 
-def test_a_tool_before_a_long_answer_is_still_seen(typed: Any, project: Project) -> None:
+def test_a_tool_before_a_long_answer_is_still_seen(typed: Type, project: Project) -> None:
     """Of a huge journal only the milestones and the last part are read; both tell of the call under way."""
     layout = project.create("w")
     said = [Said("x" * 290) for _ in range(3000)]
@@ -84,7 +85,7 @@ def test_a_tool_before_a_long_answer_is_still_seen(typed: Any, project: Project)
 
 def verified(run: str, passed: bool, **more: Any) -> list[Event]:
     return [
-        RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",), purpose="verify", **more),
+        RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",), purpose=Purpose.VERIFY, **more),
         VerificationStarted(1, 1),
         CheckFinished("make check", 0 if passed else 2, 1.5, "the end of it"),
         VerificationFinished(1, passed, "", "0123456789abcdef"),
@@ -92,7 +93,7 @@ def verified(run: str, passed: bool, **more: Any) -> list[Event]:
     ]
 
 
-def test_the_evidence_of_an_older_run_is_found(typed: Any, project: Project) -> None:
+def test_the_evidence_of_an_older_run_is_found(typed: Type, project: Project) -> None:
     """The metadata names the run that verified last, however many came after it; without that name it is looked for,
     as long as the metadata knows of a verification."""
     layout = project.create("w")
@@ -111,7 +112,7 @@ def test_the_evidence_of_an_older_run_is_found(typed: Any, project: Project) -> 
     assert typed("show", "w", "--json").document["proof"]["run"] == "000001-x"
 
 
-def test_older_journals_are_not_read(typed: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_journals_are_not_read(typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """`show` opens as many journals after fifty runs as after five."""
     layout = project.create("w")
     opened: list[str] = []
@@ -133,7 +134,7 @@ def test_older_journals_are_not_read(typed: Any, project: Project, monkeypatch: 
     assert counts[0] == counts[1] > 0
 
 
-def test_a_proof_of_a_dry_run_is_marked(typed: Any, project: Project) -> None:
+def test_a_proof_of_a_dry_run_is_marked(typed: Type, project: Project) -> None:
     """It proves nothing."""
     layout = project.create("w")
     write(layout, "000001-x", verified("000001-x", passed=True, dry_run=True))

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
+from tests.cli.conftest import Type
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "templates"
 
 
 @pytest.fixture
-def workspace(project: Project) -> Any:
+def workspace(project: Project) -> Layout:
     """A workspace worth a template."""
     return project.create("w", "iterative", {"delay": 0.0}, instructions=b"# Do it\n" + b"line\n" * 20)
 
 
-def test_from_workspace_to_workspace(typed: Any, project: Project, workspace: Any) -> None:
+def test_from_workspace_to_workspace(typed: Type, project: Project, workspace: Layout) -> None:
     """All commands, in words and in JSON."""
     assert "Saved the template w" in typed("template", "save", "w").out
     words = ["template", "save", "w", "t", "-d", "My thing", "-t", "a, b,,a", "-e", "4", "--json"]
@@ -42,7 +43,7 @@ def test_from_workspace_to_workspace(typed: Any, project: Project, workspace: An
     assert typed("template", "use", "t", "newest").code == 1
 
 
-def test_an_existing_template_is_kept(typed: Any, workspace: Any, project: Project) -> None:
+def test_an_existing_template_is_kept(typed: Type, workspace: Layout, project: Project) -> None:
     """Exit 1 and the way on; with --force it is replaced."""
     typed("template", "save", "w")
     answer = typed("template", "save", "w")
@@ -52,7 +53,7 @@ def test_an_existing_template_is_kept(typed: Any, workspace: Any, project: Proje
     assert (project.templates_folder / "w" / "INSTRUCTIONS.md").read_text() == "new"
 
 
-def test_secrets_are_told(typed: Any, project: Project) -> None:
+def test_secrets_are_told(typed: Type, project: Project) -> None:
     """The warning names the setting, not the secret."""
     project.create("w", settings={"notify.url": "https://me:hush@example.org/x"}, instructions=b"x")
     answer = typed("template", "save", "w")
@@ -61,7 +62,7 @@ def test_secrets_are_told(typed: Any, project: Project) -> None:
     assert "hush" not in answer.err + answer.out + saved
 
 
-def test_global_templates(typed: Any, workspace: Any, project: Project) -> None:
+def test_global_templates(typed: Type, workspace: Layout, project: Project) -> None:
     """They live with the user's settings; a project's template of the same name hides one."""
     assert typed("template", "save", "w", "-g", "--json").document["scope"] == "global"
     assert (project.global_templates_folder / "w").is_dir()
@@ -76,7 +77,7 @@ def test_global_templates(typed: Any, workspace: Any, project: Project) -> None:
     assert not (project.global_templates_folder / "w").exists()
 
 
-def test_the_originals_are_listed_and_shown(typed: Any, project: Project) -> None:
+def test_the_originals_are_listed_and_shown(typed: Type, project: Project) -> None:
     """As they are."""
     shutil.copytree(ORIGINAL, project.templates_folder)
     answer = typed("template", "list")
@@ -86,7 +87,7 @@ def test_the_originals_are_listed_and_shown(typed: Any, project: Project) -> Non
     assert (document["mode"], document["settings"]) == ("iterative", {"max_iterations": 35})
 
 
-def test_deleting_needs_a_yes(typed: Any, workspace: Any, project: Project) -> None:
+def test_deleting_needs_a_yes(typed: Type, workspace: Layout, project: Project) -> None:
     """Without a terminal and without --force nothing is deleted."""
     typed("template", "save", "w")
     answer = typed("template", "delete", "w")
@@ -94,7 +95,7 @@ def test_deleting_needs_a_yes(typed: Any, workspace: Any, project: Project) -> N
     assert (project.templates_folder / "w").is_dir()
 
 
-def test_a_linked_template_loses_the_link_only(typed: Any, project: Project, tmp_path: Path) -> None:
+def test_a_linked_template_loses_the_link_only(typed: Type, project: Project, tmp_path: Path) -> None:
     """What lies outside our folder is never deleted."""
     shutil.copytree(ORIGINAL / "port-tests", tmp_path / "real")
     project.templates_folder.mkdir(parents=True)
@@ -105,7 +106,7 @@ def test_a_linked_template_loses_the_link_only(typed: Any, project: Project, tmp
     assert list(project.templates_folder.iterdir()) == []
 
 
-def test_nothing_steers_the_terminal(typed: Any, project: Project) -> None:
+def test_nothing_steers_the_terminal(typed: Type, project: Project) -> None:
     """A description is words from anybody."""
     folder = project.templates_folder / "t"
     folder.mkdir(parents=True)
@@ -117,7 +118,7 @@ def test_nothing_steers_the_terminal(typed: Any, project: Project) -> None:
         assert "red" in answer.out
 
 
-def test_damage_is_listed_and_told(typed: Any, project: Project) -> None:
+def test_damage_is_listed_and_told(typed: Type, project: Project) -> None:
     """One bad template does not hide the others."""
     shutil.copytree(ORIGINAL, project.templates_folder)
     (project.templates_folder / "bad").mkdir()
@@ -129,7 +130,7 @@ def test_damage_is_listed_and_told(typed: Any, project: Project) -> None:
     assert typed("template", "use", "bad", "w").code == 1
 
 
-def test_alone_it_helps(typed: Any) -> None:
+def test_alone_it_helps(typed: Type) -> None:
     """The group prints its help; a wrong word is answered with the nearest right one."""
     assert "save" in typed("template").out
     answer = typed("template", "sav")

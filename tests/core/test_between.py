@@ -22,6 +22,7 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from claude_iterate.core.events.vocabulary import Cause, Kind, Verb, Why
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.rules.between import BETWEEN_RULES, decide
 from claude_iterate.core.rules.breaker import budget
@@ -46,10 +47,10 @@ def test_a_fresh_run_begins_with_iteration_1() -> None:
         (RunState(requests=Requests(stop=StopRequested("SIGINT"))), facts(0), "interrupted"),
         (RunState(requests=Requests(stop=StopRequested("SIGHUP", True))), facts(0), "terminated"),
         (RunState(last_status=Status(False, blocked="help")), facts(0), "blocked"),
-        (RunState(last_outcome=Outcome("auth")), facts(0), "agent_failed"),
-        (RunState(last_outcome=Outcome("usage_limit")), facts(0, on_usage_limit="stop"), "usage_limit"),
-        (RunState(last_outcome=Outcome("budget")), facts(0), "budget"),
-        (RunState(last_outcome=Outcome("crash"), streaks=Streaks(failures=3)), facts(0, failures=3), "agent_failed"),
+        (RunState(last_outcome=Outcome(Kind.AUTH)), facts(0), "agent_failed"),
+        (RunState(last_outcome=Outcome(Kind.USAGE_LIMIT)), facts(0, on_usage_limit="stop"), "usage_limit"),
+        (RunState(last_outcome=Outcome(Kind.BUDGET)), facts(0), "budget"),
+        (RunState(last_outcome=Outcome(Kind.CRASH), streaks=Streaks(failures=3)), facts(0, failures=3), "agent_failed"),
         (RunState(streaks=Streaks(idle_iterations=2)), facts(0, stagnates=True, stagnation_threshold=2), "stagnation"),
         (RunState(cost_usd=1.0), facts(0, max_cost_usd=1.0), "budget"),
         (RunState(), facts(10, max_duration=10), "duration"),
@@ -69,7 +70,7 @@ def test_completion_beats_every_other_reason() -> None:
         last_status=Status(True),
         requests=Requests(stop=StopRequested("SIGINT")),
         iterations=9,
-        last_outcome=Outcome("auth"),
+        last_outcome=Outcome(Kind.AUTH),
     )
     assert decide(state, facts(99, max_iterations=1, max_duration=1)) == Finish("completed", "")
 
@@ -79,9 +80,9 @@ def test_completion_beats_every_other_reason() -> None:
     [
         (RunState(streaks=Streaks(idle_iterations=9)), facts(0, stagnates=True, stagnation_threshold=0)),
         (RunState(streaks=Streaks(idle_iterations=9)), facts(0, stagnates=False, stagnation_threshold=2)),
-        (RunState(last_outcome=Outcome("crash"), streaks=Streaks(failures=9)), facts(0, failures=0)),
+        (RunState(last_outcome=Outcome(Kind.CRASH), streaks=Streaks(failures=9)), facts(0, failures=0)),
         (RunState(iterations=999), facts(0, max_iterations=0)),
-        (RunState(last_outcome=Outcome("max_turns")), facts(0)),
+        (RunState(last_outcome=Outcome(Kind.MAX_TURNS)), facts(0)),
     ],
 )
 def test_0_means_never(state: RunState, known: Facts) -> None:
@@ -100,14 +101,14 @@ def test_while_claude_works_the_earliest_limit_is_awaited() -> None:
     """Silence, length and lingering each name their moment."""
     state = RunState(call=Call(1, started=0.0))
     assert decide_running(state, facts(1, idle=5, iteration=9, last_heard=1)) == Wait(6)
-    assert decide_running(state, facts(6, idle=5, iteration=9, last_heard=1)) == Cut("idle", 5)
-    assert decide_running(state, facts(9, idle=5, iteration=9, last_heard=8)) == Cut("timeout", 9)
+    assert decide_running(state, facts(6, idle=5, iteration=9, last_heard=1)) == Cut(Cause.IDLE, 5)
+    assert decide_running(state, facts(9, idle=5, iteration=9, last_heard=8)) == Cut(Cause.TIMEOUT, 9)
 
 
 def test_lingering_is_counted_from_the_result_and_only_without_open_tasks() -> None:
     """An open background task holds the grace back."""
     lingering = Call(1, 0.0, result=ResultReported(), result_at=3.0)
-    assert decide_running(RunState(call=lingering), facts(8, result_grace=5, last_heard=3)) == Cut("lingering", 5)
+    assert decide_running(RunState(call=lingering), facts(8, result_grace=5, last_heard=3)) == Cut(Cause.LINGERING, 5)
     busy = Call(1, 0.0, result=ResultReported(), result_at=3.0, open_tasks=((TaskStarted("t"), 0.0),))
     assert isinstance(decide_running(RunState(call=busy), facts(8, result_grace=5, last_heard=3)), Wait)
 
@@ -117,7 +118,7 @@ def test_an_urgent_stop_cuts_at_once_and_a_patient_one_does_not() -> None:
     urgent, patient = (
         RunState(call=Call(1, 0.0), requests=Requests(stop=StopRequested("SIGINT", now))) for now in (True, False)
     )
-    assert decide_running(urgent, facts(0)) == Cut("stopped")
+    assert decide_running(urgent, facts(0)) == Cut(Cause.STOPPED)
     assert isinstance(decide_running(patient, facts(0)), Wait)
 
 
@@ -130,7 +131,7 @@ DENIED = (Denial("Bash", "npm test"), Denial("Write", "/x"))
 
 
 def denied(number: int, status: Status | None = None, denials: tuple[Denial, ...] = DENIED) -> list[Event]:
-    kind = "ok" if status else "denied"
+    kind = Kind.OK if status else Kind.DENIED
     return [IterationStarted(number), IterationFinished(number, Outcome(kind), status, denials=denials)]
 
 
@@ -141,7 +142,11 @@ def verdict_after(*events: Event, known: Facts | None = None) -> Verdict:
 def test_the_same_denial_twice_ends_the_run_with_the_rules() -> None:
     """In whatever order the tools came, and whatever limit came in between."""
     other = (DENIED[1], DENIED[0])
-    limit = [IterationStarted(2), IterationFinished(2, Outcome("usage_limit")), WaitEnded("usage_limit")]
+    limit: list[Event] = [
+        IterationStarted(2),
+        IterationFinished(2, Outcome(Kind.USAGE_LIMIT)),
+        WaitEnded(Why.USAGE_LIMIT),
+    ]
     verdict = verdict_after(*denied(1), *limit, *denied(2, denials=other))
     rules = "Bash(npm:*), Write"
     assert verdict == Finish("agent_failed", f"not allowed: {rules}", "Allow it: --allow 'Bash(npm:*)' --allow Write")
@@ -168,7 +173,7 @@ def _watched(number: int) -> list[Event]:
 def test_what_is_added_up_is_not_lost_in_rounding() -> None:
     """0.7 + 0.1 + 0.1 + 0.1 is 1, whatever a computer says."""
     spent = [
-        IterationFinished(number, Outcome("ok"), cost_usd=cost) for number, cost in enumerate((0.7, 0.1, 0.1, 0.1))
+        IterationFinished(number, Outcome(Kind.OK), cost_usd=cost) for number, cost in enumerate((0.7, 0.1, 0.1, 0.1))
     ]
     verdict = verdict_after(*spent, known=facts(9, max_cost_usd=1.0))
     assert isinstance(verdict, Finish)
@@ -177,14 +182,14 @@ def test_what_is_added_up_is_not_lost_in_rounding() -> None:
 
 def test_a_little_money_is_not_called_nothing() -> None:
     """The figures of a small budget can be read."""
-    verdict = verdict_after(IterationFinished(1, Outcome("ok"), cost_usd=0.005), known=facts(9, max_cost_usd=0.004))
+    verdict = verdict_after(IterationFinished(1, Outcome(Kind.OK), cost_usd=0.005), known=facts(9, max_cost_usd=0.004))
     assert isinstance(verdict, Finish)
     assert verdict.detail == "$0.0050 of $0.0040 spent"
 
 
 def test_the_cap_of_an_iteration_ends_the_iteration() -> None:
     """Three in a row end the run, as other failures do; without such a cap it was the workspace's money."""
-    spent = [IterationFinished(number, Outcome("budget", "cap")) for number in (1, 2, 3)]
+    spent = [IterationFinished(number, Outcome(Kind.BUDGET, "cap")) for number in (1, 2, 3)]
     capped = facts(9, max_cost_usd=5.0, max_cost_per_iteration_usd=0.5)
     assert verdict_after(*spent[:2], known=capped) == Begin(3)
     verdict = verdict_after(*spent, known=capped)
@@ -194,7 +199,7 @@ def test_the_cap_of_an_iteration_ends_the_iteration() -> None:
 
 def test_a_claim_over_budget_is_looked_at() -> None:
     """Checks cost nothing; a review that cannot be paid is not begun."""
-    claim = IterationFinished(1, Outcome("budget", "cap"), Status(True), cost_usd=1.0)
+    claim = IterationFinished(1, Outcome(Kind.BUDGET, "cap"), Status(True), cost_usd=1.0)
     assert verdict_after(claim, known=facts(9, max_cost_usd=1.0, checks=("true",))) == Verify(1)
     verdict = verdict_after(claim, known=facts(9, max_cost_usd=1.0, checks=("true",), auto_verify=True))
     assert isinstance(verdict, Finish)
@@ -203,8 +208,8 @@ def test_a_claim_over_budget_is_looked_at() -> None:
 
 def test_a_limit_in_the_last_iterations_proof_is_awaited() -> None:
     """The number of iterations is used up, the claim is not judged yet."""
-    limit = Outcome("usage_limit", "m", resets_at=1000.0)
-    claim = IterationFinished(1, Outcome("ok"), Status(True))
+    limit = Outcome(Kind.USAGE_LIMIT, "m", resets_at=1000.0)
+    claim = IterationFinished(1, Outcome(Kind.OK), Status(True))
     known = facts(9, wall=900, max_iterations=1, checks=("true",), auto_verify=True)
     unheld = ReviewFinished("unheld", outcome=limit)
     assert isinstance(
@@ -212,22 +217,24 @@ def test_a_limit_in_the_last_iterations_proof_is_awaited() -> None:
     )
     limited = IterationFinished(1, limit, Status(True))
     assert isinstance(verdict_after(limited, known=known), WaitStarted)
-    wait = WaitStarted("usage_limit", 1060.0)
+    wait = WaitStarted(Why.USAGE_LIMIT, 1060.0)
     assert isinstance(verdict_after(limited, wait, known=known), Wait)
-    assert verdict_after(limited, wait, WaitEnded("usage_limit"), known=known) == Verify(1)
+    assert verdict_after(limited, wait, WaitEnded(Why.USAGE_LIMIT), known=known) == Verify(1)
 
 
 def test_a_paused_run_does_not_prove_anything() -> None:
     """A review costs money, checks take time; `verify` was asked for, so it is held."""
-    claim = IterationFinished(1, Outcome("ok"), Status(True))
-    assert verdict_after(claim, Requested("pause"), known=facts(9, checks=("true",))) == Wait(float("inf"))
-    assert verdict_after(claim, Requested("pause"), Requested("resume"), known=facts(9, checks=("true",))) == Verify(1)
+    claim = IterationFinished(1, Outcome(Kind.OK), Status(True))
+    assert verdict_after(claim, Requested(Verb.PAUSE), known=facts(9, checks=("true",))) == Wait(float("inf"))
+    assert verdict_after(
+        claim, Requested(Verb.PAUSE), Requested(Verb.RESUME), known=facts(9, checks=("true",))
+    ) == Verify(1)
 
 
 def test_an_iteration_that_is_done_again_is_not_idle_twice() -> None:
     """Only what counts as an iteration can be an idle one."""
     idle = Status(False, worked=False)
-    state = fold(Entry(0, 0.0, 0.0, IterationFinished(1, Outcome(kind), idle)) for kind in ("usage_limit", "ok"))
+    state = fold(Entry(0, 0.0, 0.0, IterationFinished(1, Outcome(kind), idle)) for kind in (Kind.USAGE_LIMIT, Kind.OK))
     assert (state.iterations, state.streaks.idle_iterations) == (1, 1)
 
 

@@ -20,16 +20,16 @@ from claude_iterate.core.events import (
     Thought,
     ToolCalled,
 )
-from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.outcomes.classes import (
     CLASSES,
     COUNTED_FAILURES,
     ENDING_FAILURES,
     FINE,
     RETRIED,
-    Evidence,
     classify,
 )
+from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold, fold_from, reduce
 
@@ -114,11 +114,11 @@ def test_an_allowed_window_is_no_limit() -> None:
     assert classify(Evidence(good, rejected=LimitReported("rejected", "five_hour", 1.0))).kind == "ok"
 
 
-@pytest.mark.parametrize("cause", ["idle", "timeout"])
-def test_a_cut_names_what_was_running(cause: str) -> None:
+@pytest.mark.parametrize(("cause", "kind"), [(Cause.IDLE, Kind.IDLE), (Cause.TIMEOUT, Kind.TIMEOUT)])
+def test_a_cut_names_what_was_running(cause: Cause, kind: Kind) -> None:
     """For how long, and with which tool."""
     outcome = classify(Evidence(None, -15, CutStarted(cause, "Bash has been running for 9m 00s", 900)))
-    assert outcome.kind == cause
+    assert outcome.kind == kind
     assert "15m 00s (Bash has been running for 9m 00s)" in outcome.message
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import asdict
 
@@ -56,7 +58,7 @@ OTHER_NAMES = {"claim.judged": "claims", "session.id": "session"}
 """Fields that have another name in `Resumed`; the others have their own."""
 
 
-def fields(state: RunState) -> dict[str, object]:
+def fields(state: RunState) -> dict[str, Any]:
     """Every field by name, those of the groups as `group.field`."""
     found: dict[str, object] = {}
     for name, value in state._asdict().items():
@@ -81,22 +83,22 @@ def resumed(state: RunState) -> RunState:
     return fold([Entry(1, 600.0, 0.0, again)])
 
 
-def iteration(number: int, kind: str = "ok", status: Status | None = None, **more: object) -> list[Event]:
+def iteration(number: int, kind: Kind = Kind.OK, status: Status | None = None, **more: Any) -> list[Event]:
     outcome = Outcome(kind, "m", resets_at=1000.0 if kind == "usage_limit" else None)
-    return [IterationStarted(number), IterationFinished(number, outcome, status, **more)]  # type: ignore[arg-type]
+    return [IterationStarted(number), IterationFinished(number, outcome, status, **more)]
 
 
 DENIED = (Denial("Bash", "npm test"),)
 CLAIM = Status(True)
 RED, GREEN = VerificationFinished(1, False, "tests fail"), VerificationFinished(1, True)
-LIMITED = ReviewFinished("unheld", outcome=Outcome("usage_limit", "m", resets_at=1000.0))
+LIMITED = ReviewFinished("unheld", outcome=Outcome(Kind.USAGE_LIMIT, "m", resets_at=1000.0))
 STORIES: dict[str, list[Event]] = {
-    "failures": [*iteration(1, "crash"), *iteration(2, "idle")],
+    "failures": [*iteration(1, Kind.CRASH), *iteration(2, Kind.IDLE)],
     "idle": [*iteration(1, status=Status(False, worked=False)), *iteration(2, status=Status(False, worked=False))],
-    "denials": [*iteration(1, "denied", denials=DENIED), *iteration(2, "denied", denials=DENIED)],
-    "retries": [*iteration(1, "transient"), WaitStarted("transient", 505.0), WaitEnded("transient")],
-    "limit": iteration(1, "usage_limit"),
-    "waiting": [*iteration(1, "usage_limit"), WaitStarted("usage_limit", 1060.0)],
+    "denials": [*iteration(1, Kind.DENIED, denials=DENIED), *iteration(2, Kind.DENIED, denials=DENIED)],
+    "retries": [*iteration(1, Kind.TRANSIENT), WaitStarted(Why.TRANSIENT, 505.0), WaitEnded(Why.TRANSIENT)],
+    "limit": iteration(1, Kind.USAGE_LIMIT),
+    "waiting": [*iteration(1, Kind.USAGE_LIMIT), WaitStarted(Why.USAGE_LIMIT, 1060.0)],
     "claim": [*iteration(1, status=CLAIM), VerificationStarted(1)],
     "red": [*iteration(1, status=CLAIM), VerificationStarted(1), RED],
     "green": [*iteration(1, status=CLAIM), VerificationStarted(1), GREEN],
@@ -106,7 +108,7 @@ STORIES: dict[str, list[Event]] = {
         VerificationStarted(1),
         ReviewStarted("quick"),
         LIMITED,
-        WaitStarted("usage_limit", 1060.0),
+        WaitStarted(Why.USAGE_LIMIT, 1060.0),
     ],
     "money": iteration(1, cost_usd=0.5, tokens=Tokens(1, 2, 3, 4), session="s", context=0.5),
     "calls": [IterationStarted(1), AgentStarted(7), *iteration(1)[1:]],
@@ -160,7 +162,7 @@ def test_what_is_taken_over_is_what_was_left(story: str) -> None:
         before["last_outcome"] = None
     status = before["last_status"]
     before["last_status"] = status if isinstance(status, Status) and status.complete else None
-    before["streaks.denials"] = min(before["streaks.denials"], 1)  # type: ignore[type-var]  # one more ends the run
+    before["streaks.denials"] = min(before["streaks.denials"], 1)  # one more ends the run
     for name in fields(RunState()):
         assert name in NOT_HANDED_ON or after[name] == before[name], name
 
@@ -168,12 +170,12 @@ def test_what_is_taken_over_is_what_was_left(story: str) -> None:
 @pytest.mark.parametrize(
     ("story", "verdict"),
     [
-        ("limit", WaitStarted("usage_limit", 1060.0, "m", "", 1)),
+        ("limit", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
         ("waiting", Wait(460.0)),
         ("claim", Verify(1)),
         ("red", Begin(2)),
         ("green", Finish("completed")),
-        ("review", WaitStarted("usage_limit", 1060.0, "m", "", 1)),
+        ("review", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
         ("review waits", Wait(460.0)),
         ("denials", Begin(3)),
     ],
@@ -192,13 +194,13 @@ def test_what_was_decided_is_not_decided_again_without_a_try() -> None:
 
 def test_a_wait_that_was_planned_with_another_clock_is_bounded() -> None:
     """No wait lasts longer than `limits.max_wait`, whoever began it."""
-    state = resumed(state_of(*iteration(1, "usage_limit"), WaitStarted("usage_limit", 30 * 86400.0)))
+    state = resumed(state_of(*iteration(1, Kind.USAGE_LIMIT), WaitStarted(Why.USAGE_LIMIT, 30 * 86400.0)))
     assert decide(state, facts(0.0, wall=600.0, max_wait=3600.0)) == Wait(3600.0)
 
 
 def test_whoever_wants_no_more_iterations_does_not_wait_for_one() -> None:
     """`run -m 1` after a kill in the wait before iteration 2."""
-    state = resumed(state_of(*iteration(1), *iteration(2, "usage_limit"), WaitStarted("usage_limit", 9000.0)))
+    state = resumed(state_of(*iteration(1), *iteration(2, Kind.USAGE_LIMIT), WaitStarted(Why.USAGE_LIMIT, 9000.0)))
     verdict = decide(state, facts(0.0, wall=600.0, max_iterations=1))
     assert isinstance(verdict, Finish)
     assert verdict.reason == "max_iterations"

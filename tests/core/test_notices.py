@@ -23,6 +23,7 @@ from claude_iterate.core.events import (
     Warned,
 )
 from claude_iterate.core.events.reasons import Reason
+from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import NOTIFY_EVENTS
 from claude_iterate.core.state.run_state import RunState
@@ -32,7 +33,7 @@ from claude_iterate.sinks.notifications.notices import Notice, notices
 
 AT = 1760538225.0  # 2025-10-15T14:23:45Z
 HALF = Status(complete=False, completed=35, total=60, summary="Migrated 35/60 API endpoints")
-OK = Outcome("ok")
+OK = Outcome(Kind.OK)
 
 
 def posted(*events: Event, **started: Any) -> list[Notice]:
@@ -71,7 +72,7 @@ def test_an_iteration() -> None:
     assert look(notice) == ("iteration", "Iteration 3", "default", "claude-iterate,iteration")
     assert notice.body == "ITERATION 3/50\n\nWorkspace: my-task\nStatus: In progress\nRemaining: 25"
     assert "Remaining: unknown" in one(IterationFinished(1, OK)).body
-    assert "Status: Failed: it died" in one(IterationFinished(1, Outcome("crash", "it died"))).body
+    assert "Status: Failed: it died" in one(IterationFinished(1, Outcome(Kind.CRASH, "it died"))).body
     assert one(IterationFinished(1, OK), max_iterations=0).body.startswith("ITERATION 1\n")
 
 
@@ -153,20 +154,20 @@ def test_verification() -> None:
 
 def test_waiting_for_a_limit() -> None:
     """Why, and until when; then that it goes on."""
-    notice = one(WaitStarted("usage_limit", AT + 60, "You've hit your limit", "five_hour"))
+    notice = one(WaitStarted(Why.USAGE_LIMIT, AT + 60, "You've hit your limit", "five_hour"))
     assert look(notice) == ("limit_wait", "Waiting For A Limit", "default", "claude-iterate,limit")
     assert notice.body.endswith("Reason: You've hit your limit\nContinues at: 2025-10-15T14:24:45.000Z")
-    notice = one(WaitStarted("reserve", AT), WaitEnded("reserve"))
+    notice = one(WaitStarted(Why.RESERVE, AT), WaitEnded(Why.RESERVE))
     assert look(notice)[:2] == ("limit_over", "Wait Over")
-    assert one(WaitStarted("usage_limit", 1e300)).body.endswith("Continues at: 1e+300")
+    assert one(WaitStarted(Why.USAGE_LIMIT, 1e300)).body.endswith("Continues at: 1e+300")
 
 
 def test_an_overload_is_no_news() -> None:
     """Neither the short wait, nor the iteration that is done again under the same number."""
-    assert posted(WaitStarted("transient", AT)) == []
-    assert posted(WaitEnded("transient")) == []
-    assert posted(IterationFinished(10, Outcome("transient", "529"))) == []
-    assert posted(IterationFinished(10, Outcome("usage_limit", "limit"))) == []
+    assert posted(WaitStarted(Why.TRANSIENT, AT)) == []
+    assert posted(WaitEnded(Why.TRANSIENT)) == []
+    assert posted(IterationFinished(10, Outcome(Kind.TRANSIENT, "529"))) == []
+    assert posted(IterationFinished(10, Outcome(Kind.USAGE_LIMIT, "limit"))) == []
 
 
 def test_setup_and_trial() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, get_args
 
 import msgspec
 import pytest
 
 from claude_iterate.core.events import Event, IterationFinished, Outcome, RunFinished, Said, StatusChanged, ToolCalled
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.secrets.patterns import MASK, is_secret_name
 from claude_iterate.core.secrets.redact import WORDS, Redactor, redactor_for
@@ -79,8 +79,8 @@ def test_every_text_of_an_event_is_cleaned() -> None:
 
 TEXTS = frozenset(
     """
-    advice blocked blockers command denied description detail doing error errors facts findings hint input instructions
-    message output phase problems processes status_instructions summary system_prompt text
+    advice agent_version blocked blockers command denied description detail doing error errors facts findings hint input
+    instructions message output phase problems processes status_instructions summary system_prompt text
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 
@@ -125,7 +125,7 @@ def test_what_is_not_plain_is_a_secret(secret: str) -> None:
 
 def test_what_settings_declare_secret_is_masked() -> None:
     """However plain: a variable's name may mislead, a setting of that name does not."""
-    settings = Settings(notify=replace(Settings().notify, secret="swordfishsword", headers={"X-A": "plainplain"}))
+    settings = Settings(notify=Settings().notify.changed(secret="swordfishsword", headers={"X-A": "plainplain"}))
     cleaned = redactor_for({}, settings).clean("swordfishsword and plainplain")
     assert cleaned == f"{MASK} and {MASK}"
 
@@ -134,10 +134,10 @@ def test_words_that_decide_are_never_masked() -> None:
     """An event means the same after cleaning, whatever the environment holds."""
     redactor = Redactor({"A_KEY": "usage_limit", "B_KEY": "max_iterations", "C_KEY": "five_hour", "D_KEY": "id-12345"})
     finished = IterationFinished(
-        1, Outcome("usage_limit", "a usage_limit", resets_at=1.0, window="five_hour"), session="id-12345"
+        1, Outcome(Kind.USAGE_LIMIT, "a usage_limit", resets_at=1.0, window="five_hour"), session="id-12345"
     )
     assert redactor.clean_event(finished) == IterationFinished(
-        1, Outcome("usage_limit", f"a {MASK}", resets_at=1.0, window="five_hour"), session="id-12345"
+        1, Outcome(Kind.USAGE_LIMIT, f"a {MASK}", resets_at=1.0, window="five_hour"), session="id-12345"
     )
     assert redactor.clean_event(RunFinished("max_iterations", "max_iterations")) == RunFinished("max_iterations", MASK)
     report = StatusChanged(Status(False, summary="id-12345", blockers=("id-12345",)), Change(items=1))

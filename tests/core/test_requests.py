@@ -20,6 +20,7 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from claude_iterate.core.events.vocabulary import Cause, Kind, Verb, Why
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.reports.status import Status
@@ -30,67 +31,70 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
 
-WAIT = WaitStarted("usage_limit", 1000.0, window="five_hour")
+WAIT = WaitStarted(Why.USAGE_LIMIT, 1000.0, window="five_hour")
 
 
 def after(*events: Event) -> RunState:
     return fold(Entry(number, 0.0, float(number), event) for number, event in enumerate(events, 1))
 
 
-def ended(number: int, kind: str) -> IterationFinished:
+def ended(number: int, kind: Kind) -> IterationFinished:
     return IterationFinished(number, Outcome(kind))
 
 
-@pytest.mark.parametrize(("verb", "kind"), [("skip", "skipped"), ("reboot", "rebooted")])
-def test_an_iteration_is_cut_at_once_and_says_why(verb: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("verb", "cause", "kind"),
+    [(Verb.SKIP, Cause.SKIP, Kind.SKIPPED), (Verb.REBOOT, Cause.REBOOT, Kind.REBOOTED)],
+)
+def test_an_iteration_is_cut_at_once_and_says_why(verb: Verb, cause: Cause, kind: Kind) -> None:
     """The cause of the cut decides the outcome, whatever Claude says while it is ended."""
-    assert decide_running(after(IterationStarted(1), Requested(verb)), facts(0)) == Cut(verb)
-    assert classify(Evidence(cut=CutStarted(verb), exit_code=-2)) == Outcome(kind)
+    assert decide_running(after(IterationStarted(1), Requested(verb)), facts(0)) == Cut(cause)
+    assert classify(Evidence(cut=CutStarted(cause), exit_code=-2)) == Outcome(kind)
 
 
 def test_a_skipped_iteration_counts_and_a_rebooted_one_is_done_again() -> None:
     """Both go on without the pause between iterations, and without a wait."""
     known = facts(5, delay=3600)
-    skipped = after(IterationStarted(1), Requested("skip"), ended(1, "skipped"))
+    skipped = after(IterationStarted(1), Requested(Verb.SKIP), ended(1, Kind.SKIPPED))
     assert decide(skipped, known) == Begin(2)
-    rebooted = after(IterationStarted(1), Requested("reboot"), ended(1, "rebooted"))
+    rebooted = after(IterationStarted(1), Requested(Verb.REBOOT), ended(1, Kind.REBOOTED))
     assert decide(rebooted, known) == Begin(1)
     assert (rebooted.iterations, rebooted.streaks.retries, rebooted.session.id) == (0, 1, "")
 
 
 def test_a_cut_is_meant_for_one_iteration_only() -> None:
     """The next one, and a review in between, are left alone."""
-    state = after(IterationStarted(1), Requested("skip"), ended(1, "skipped"), ReviewStarted("quick"))
+    state = after(IterationStarted(1), Requested(Verb.SKIP), ended(1, Kind.SKIPPED), ReviewStarted("quick"))
     assert isinstance(decide_running(state, facts(0)), Wait)
 
 
-@pytest.mark.parametrize("verb", ["skip", "reboot"])
-def test_a_review_is_no_iteration(verb: str) -> None:
+@pytest.mark.parametrize("verb", [Verb.SKIP, Verb.REBOOT])
+def test_a_review_is_no_iteration(verb: Verb) -> None:
     """It is not cut, and neither is what comes after it."""
     assert isinstance(decide_running(after(ReviewStarted("quick"), Requested(verb)), facts(0)), Wait)
 
 
-@pytest.mark.parametrize("verb", ["skip", "retry"])
-def test_the_delay_can_be_ended(verb: str) -> None:
+@pytest.mark.parametrize("verb", [Verb.SKIP, Verb.RETRY])
+def test_the_delay_can_be_ended(verb: Verb) -> None:
     """Between iterations `skip` and `retry` mean: now."""
-    state = after(IterationStarted(1), ended(1, "ok"))
+    state = after(IterationStarted(1), ended(1, Kind.OK))
     assert isinstance(decide(state, facts(4, delay=3600)), Wait)
-    asked = after(IterationStarted(1), ended(1, "ok"), Requested(verb))
+    asked = after(IterationStarted(1), ended(1, Kind.OK), Requested(verb))
     assert decide(asked, facts(4, delay=3600)) == Begin(2)
 
 
-@pytest.mark.parametrize("verb", ["skip", "reboot", "retry"])
-def test_nothing_but_resume_ends_a_pause(verb: str) -> None:
+@pytest.mark.parametrize("verb", [Verb.SKIP, Verb.REBOOT, Verb.RETRY])
+def test_nothing_but_resume_ends_a_pause(verb: Verb) -> None:
     """A paused run that is told something else stays paused."""
-    assert decide(after(Requested("pause"), Requested(verb)), facts(0)) == Wait(float("inf"))
-    assert decide(after(Requested("pause"), Requested(verb), Requested("resume")), facts(0)) == Begin(1)
+    assert decide(after(Requested(Verb.PAUSE), Requested(verb)), facts(0)) == Wait(float("inf"))
+    assert decide(after(Requested(Verb.PAUSE), Requested(verb), Requested(Verb.RESUME)), facts(0)) == Begin(1)
 
 
 def test_a_pause_lets_a_wait_end_and_then_holds() -> None:
     """The limit's countdown is not stopped by it."""
-    state = after(WAIT, Requested("pause"))
+    state = after(WAIT, Requested(Verb.PAUSE))
     assert decide(state, facts(0, wall=0.0)) == Wait(1000.0)
-    assert decide(after(WAIT, Requested("pause"), WaitEnded("usage_limit")), facts(0)) == Wait(float("inf"))
+    assert decide(after(WAIT, Requested(Verb.PAUSE), WaitEnded(Why.USAGE_LIMIT)), facts(0)) == Wait(float("inf"))
 
 
 def test_a_wait_for_the_reserve_that_was_ended_does_not_begin_again() -> None:
@@ -98,9 +102,9 @@ def test_a_wait_for_the_reserve_that_was_ended_does_not_begin_again() -> None:
     seen = LimitReported("allowed_warning", "five_hour", 1000.0, 0.95)
     known = facts(0, wall=10.0, reserve={"five_hour": 20}, on_reserve="wait")
     assert isinstance(decide(after(seen), known), WaitStarted)
-    waiting = WaitStarted("reserve", 1000.0, window="five_hour")
-    assert decide(after(seen, waiting, WaitEnded("reserve", "retry")), known) == Begin(1)
-    assert isinstance(decide(after(seen, waiting, WaitEnded("reserve", "retry"), seen), known), WaitStarted)
+    waiting = WaitStarted(Why.RESERVE, 1000.0, window="five_hour")
+    assert decide(after(seen, waiting, WaitEnded(Why.RESERVE, "retry")), known) == Begin(1)
+    assert isinstance(decide(after(seen, waiting, WaitEnded(Why.RESERVE, "retry"), seen), known), WaitStarted)
 
 
 def test_a_patient_stop_does_not_take_back_an_urgent_one() -> None:
@@ -116,13 +120,13 @@ def test_the_first_stop_names_the_reason() -> None:
     assert decide(after(StopRequested("SIGINT"), StopRequested("command")), facts(0)) == Finish("interrupted", "SIGINT")
     urgent = after(IterationStarted(1), StopRequested("command"), StopRequested("SIGTERM", now=True))
     assert urgent.stop == StopRequested("command", now=True)
-    assert decide_running(urgent, facts(0)) == Cut("stopped")
+    assert decide_running(urgent, facts(0)) == Cut(Cause.STOPPED)
 
 
-@pytest.mark.parametrize("verb", ["skip", "retry"])
-def test_what_is_said_during_a_check_changes_nothing(verb: str) -> None:
+@pytest.mark.parametrize("verb", [Verb.SKIP, Verb.RETRY])
+def test_what_is_said_during_a_check_changes_nothing(verb: Verb) -> None:
     """A check is no call of Claude and no delay: the delay after it is still kept."""
-    claimed = IterationFinished(1, Outcome("ok"), Status(complete=True))
+    claimed = IterationFinished(1, Outcome(Kind.OK), Status(complete=True))
     refuted = VerificationFinished(1, False)
     known = facts(5, delay=3600, checks=("true",), max_attempts=3)
     said = after(IterationStarted(1), claimed, VerificationStarted(1, 1, ""), Requested(verb), refuted)
@@ -133,17 +137,20 @@ def test_consent_is_asked_for_each_iteration_and_not_for_its_repetition() -> Non
     """`go` covers one number."""
     known = facts(9, attended=True)
     assert decide(after(), known) == Ask(1)
-    assert decide(after(Requested("go", "answer")), known) == Begin(1)
-    again = after(Requested("go", "answer"), IterationStarted(1), Requested("reboot"), ended(1, "rebooted"))
+    assert decide(after(Requested(Verb.GO, "answer")), known) == Begin(1)
+    again = after(Requested(Verb.GO, "answer"), IterationStarted(1), Requested(Verb.REBOOT), ended(1, Kind.REBOOTED))
     assert decide(again, known) == Begin(1)
-    assert decide(after(Requested("go", "answer"), IterationStarted(1), ended(1, "ok")), known) == Ask(2)
+    assert decide(after(Requested(Verb.GO, "answer"), IterationStarted(1), ended(1, Kind.OK)), known) == Ask(2)
 
 
 def test_what_was_found_wrong_is_not_forgotten_over_a_skip() -> None:
     """The next iteration still has to deal with it."""
-    state = after(IterationStarted(1), ended(1, "crash"))
+    state = after(IterationStarted(1), ended(1, Kind.CRASH))
     assert state.findings == ""
     told = after(
-        IterationFinished(1, Outcome("crash", "boom")), IterationStarted(2), Requested("skip"), ended(2, "skipped")
+        IterationFinished(1, Outcome(Kind.CRASH, "boom")),
+        IterationStarted(2),
+        Requested(Verb.SKIP),
+        ended(2, Kind.SKIPPED),
     )
     assert told.findings == "boom"

@@ -19,6 +19,7 @@ from claude_iterate.core.events import (
     RunStarted,
     Tokens,
 )
+from claude_iterate.core.events.vocabulary import Kind, Verb
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.rules.between import decide
@@ -38,7 +39,7 @@ def after(*events: Event) -> RunState:
     return fold(Entry(number, float(number), float(number), event) for number, event in enumerate(events, 1))
 
 
-def finished(kind: str = "ok", session: str = ID, context: float | None = 0.5) -> IterationFinished:
+def finished(kind: Kind = Kind.OK, session: str = ID, context: float | None = 0.5) -> IterationFinished:
     return IterationFinished(1, Outcome(kind), session=session, context=context)
 
 
@@ -66,19 +67,19 @@ def test_a_full_context_begins_anew_and_says_so() -> None:
 
 def test_failures_end_a_session_and_limits_do_not() -> None:
     """A limit is nobody's failure: the session, and how full it is, stay as they were."""
-    for kind in ("ok", "max_turns", "skipped"):
+    for kind in (Kind.OK, Kind.MAX_TURNS, Kind.SKIPPED):
         assert after(finished(kind)).session.id == ID
-    for kind in ("crash", "timeout", "idle", "denied", "session"):
+    for kind in (Kind.CRASH, Kind.TIMEOUT, Kind.IDLE, Kind.DENIED, Kind.SESSION):
         assert after(finished(), finished(kind)).session.id == ""
-    for kind in ("usage_limit", "transient"):
+    for kind in (Kind.USAGE_LIMIT, Kind.TRANSIENT):
         state = after(finished(), finished(kind, "another", None))
         assert (state.session.id, state.session.context) == (ID, 0.5)
 
 
 def test_reboot_ends_a_session_in_mid_call_and_between_calls() -> None:
     """Even if the call that was to be cut ended well before the cut."""
-    assert after(finished(), Requested("reboot")).session.id == ""
-    state = after(IterationStarted(1), Requested("reboot"), finished())
+    assert after(finished(), Requested(Verb.REBOOT)).session.id == ""
+    state = after(IterationStarted(1), Requested(Verb.REBOOT), finished())
     assert (state.session.id, state.session.context) == ("", None)
 
 
@@ -128,8 +129,8 @@ def test_a_bad_request_is_tried_once_with_a_fresh_session() -> None:
 
 def test_the_same_iteration_is_done_again_at_once() -> None:
     """No wait, no pause, no failure, the same number, and it is told what the first attempt was told."""
-    crashed = IterationFinished(1, Outcome("crash", "it fell over"), session=ID)
-    state = after(STARTED, IterationStarted(1), crashed, IterationStarted(2, resumes=ID), finished("session"))
+    crashed = IterationFinished(1, Outcome(Kind.CRASH, "it fell over"), session=ID)
+    state = after(STARTED, IterationStarted(1), crashed, IterationStarted(2, resumes=ID), finished(Kind.SESSION))
     assert (state.iterations, state.streaks.failures, state.streaks.retries, state.findings) == (
         1,
         1,
@@ -141,7 +142,7 @@ def test_the_same_iteration_is_done_again_at_once() -> None:
 
 def test_the_session_and_the_tokens_survive_a_crash() -> None:
     """A killed run hands them on, with what the call under way had told; through the journal's form."""
-    done = IterationFinished(1, Outcome("ok"), cost_usd=1.0, tokens=Tokens(1, 2, 3, 4), session=ID, context=0.5)
+    done = IterationFinished(1, Outcome(Kind.OK), cost_usd=1.0, tokens=Tokens(1, 2, 3, 4), session=ID, context=0.5)
     result = ResultReported("success", cost_usd=0.5, tokens=Tokens(10, 20, 30, 40))
     state = after(STARTED, IterationStarted(1), done, IterationStarted(2, resumes=ID), result)
     handed = msgspec.json.encode(

@@ -33,6 +33,7 @@ from claude_iterate.core.events import (
     WaitStarted,
     Warned,
 )
+from claude_iterate.core.events.vocabulary import Cause, Kind, Why
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.state.handover import handed_on
 from claude_iterate.core.state.run_state import RunState
@@ -92,7 +93,7 @@ def test_the_abridged_journal_decides_the_same(entries: list[Entry]) -> None:
         assert getattr(whole, name) == getattr(short, name)
 
 
-def finished(kind: str = "ok", worked: bool | None = None, cost: float = 0.0) -> IterationFinished:
+def finished(kind: Kind = Kind.OK, worked: bool | None = None, cost: float = 0.0) -> IterationFinished:
     status = None if worked is None else Status(False, worked=worked)
     return IterationFinished(1, Outcome(kind), status, cost_usd=cost, tokens=Tokens(1, 2, 3, 4))
 
@@ -106,8 +107,8 @@ def test_idleness_and_failures_count_only_in_a_row() -> None:
     assert after(finished(worked=False), finished(worked=False)).streaks.idle_iterations == 2
     assert after(finished(worked=False), finished(worked=True)).streaks.idle_iterations == 0
     assert after(finished(worked=False), finished()).streaks.idle_iterations == 0
-    assert after(finished("crash"), finished("idle"), finished("timeout")).streaks.failures == 3
-    assert after(finished("crash"), finished("max_turns")).streaks.failures == 0
+    assert after(finished(Kind.CRASH), finished(Kind.IDLE), finished(Kind.TIMEOUT)).streaks.failures == 3
+    assert after(finished(Kind.CRASH), finished(Kind.MAX_TURNS)).streaks.failures == 0
 
 
 def test_totals_reach_over_runs() -> None:
@@ -120,7 +121,7 @@ def test_totals_reach_over_runs() -> None:
 def test_a_result_before_our_cut_stands() -> None:
     """What Claude prints when we end it does not unsay its result."""
     good, bad = ResultReported("success", cost_usd=1.0), ResultReported("error", True, cost_usd=1.2)
-    state = after(IterationStarted(1), good, CutStarted("lingering"), bad)
+    state = after(IterationStarted(1), good, CutStarted(Cause.LINGERING), bad)
     assert state.call is not None
     assert state.call.result == ResultReported("success", cost_usd=1.2)
 
@@ -146,7 +147,11 @@ def test_words_of_another_version_are_kept() -> None:
     entries = [msgspec.json.decode(line, type=Entry) for line in lines]
     assert [msgspec.json.encode(entry) for entry in entries] == lines
     state = fold(entries)
-    assert (state.iterations, state.last_outcome, state.wait) == (1, Outcome("odd"), WaitStarted("full_moon", 9.0))
+    assert (state.iterations, state.last_outcome, state.wait) == (
+        1,
+        Outcome(Kind("odd")),
+        WaitStarted(Why("full_moon"), 9.0),
+    )
 
 
 def test_fields_of_older_versions_do_no_harm() -> None:

@@ -18,6 +18,7 @@ from claude_iterate.core.events import (
     WaitEnded,
     WaitStarted,
 )
+from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verify, Wait
@@ -26,8 +27,8 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold, reduce
 from tests.core.building import facts
 
-LIMIT = Outcome("usage_limit", "limit", resets_at=1000.0, window="five_hour")
-OVERLOAD = Outcome("transient", "529")
+LIMIT = Outcome(Kind.USAGE_LIMIT, "limit", resets_at=1000.0, window="five_hour")
+OVERLOAD = Outcome(Kind.TRANSIENT, "529")
 
 
 def after(*events: Event, at: float = 500.0) -> RunState:
@@ -42,30 +43,30 @@ def test_a_limit_is_awaited_with_its_margin() -> None:
     """Until the reset plus the margin, on the wall clock."""
     state = after(finished(LIMIT))
     assert decide(state, facts(5, wall=900, reset_margin=60)) == WaitStarted(
-        "usage_limit", 1060, "limit", "five_hour", 1
+        Why.USAGE_LIMIT, 1060, "limit", "five_hour", 1
     )
 
 
 def test_a_wait_ends_at_its_moment_and_not_before() -> None:
     """Measured on the wall clock, whatever the other one says."""
-    state = after(finished(LIMIT), WaitStarted("usage_limit", 1060.0))
+    state = after(finished(LIMIT), WaitStarted(Why.USAGE_LIMIT, 1060.0))
     assert decide(state, facts(5, wall=1000)) == Wait(65)
-    assert decide(state, facts(5, wall=1060)) == WaitEnded("usage_limit")
-    assert decide(reduce(state, Entry(9, 1060, 9, WaitEnded("usage_limit"))), facts(9, wall=1060)) == Begin(1)
+    assert decide(state, facts(5, wall=1060)) == WaitEnded(Why.USAGE_LIMIT)
+    assert decide(reduce(state, Entry(9, 1060, 9, WaitEnded(Why.USAGE_LIMIT))), facts(9, wall=1060)) == Begin(1)
 
 
 def test_a_clock_that_is_set_back_does_not_prolong_a_wait() -> None:
     """It lasts no longer than was planned, also when the run goes on after a kill."""
-    state = after(finished(LIMIT), WaitStarted("usage_limit", 1060.0))  # at 500, 2 seconds into the run
+    state = after(finished(LIMIT), WaitStarted(Why.USAGE_LIMIT, 1060.0))  # at 500, 2 seconds into the run
     assert decide(state, facts(5, wall=-1e6)) == Wait(562)
-    assert decide(state, facts(562, wall=-1e6)) == WaitEnded("usage_limit")
+    assert decide(state, facts(562, wall=-1e6)) == WaitEnded(Why.USAGE_LIMIT)
     again = after(RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), resumed=resumption("a", state, 0)), at=560)
     assert decide(again, facts(5, wall=-1e6)) == Wait(501)
 
 
 def test_a_wait_that_goes_on_heeds_the_settings_of_today() -> None:
     """Whoever now wants to stop at a limit is stopped, and told when to come back."""
-    state = after(finished(LIMIT), WaitStarted("usage_limit", 1060.0, "limit"))
+    state = after(finished(LIMIT), WaitStarted(Why.USAGE_LIMIT, 1060.0, "limit"))
     verdict = decide(state, facts(5, wall=900, on_usage_limit="stop"))
     assert isinstance(verdict, Finish)
     assert (verdict.reason, verdict.detail) == ("usage_limit", "limit")
@@ -80,25 +81,25 @@ def test_a_reset_that_has_passed_is_not_asked_for_at_once() -> None:
         verdict = decide(state, facts(5, wall=1100, reset_margin=0))
         assert isinstance(verdict, WaitStarted)
         untils.append(verdict.until - 1100)
-        for event in (WaitStarted("usage_limit", verdict.until), WaitEnded("usage_limit"), finished(LIMIT)):
+        for event in (WaitStarted(Why.USAGE_LIMIT, verdict.until), WaitEnded(Why.USAGE_LIMIT), finished(LIMIT)):
             state = reduce(state, Entry(9 + number, 1100, 9, event))
     assert untils == [5, 10, 20]
 
 
 def test_reboots_do_not_lengthen_the_first_wait() -> None:
     """Only waits in a row do."""
-    rebooted = (finished(Outcome("rebooted")) for _ in range(3))
+    rebooted = (finished(Outcome(Kind.REBOOTED)) for _ in range(3))
     assert decide(after(*rebooted, finished(OVERLOAD)), facts(9, wall=100)) == WaitStarted(
-        "transient", 105, "529", "", 1
+        Why.TRANSIENT, 105, "529", "", 1
     )
 
 
 def test_no_iteration_is_spent_on_limits_and_overloads() -> None:
     """The number stays, the tries are counted, the money too."""
-    state = after(finished(LIMIT), WaitEnded("usage_limit"), finished(OVERLOAD), WaitEnded("transient"))
+    state = after(finished(LIMIT), WaitEnded(Why.USAGE_LIMIT), finished(OVERLOAD), WaitEnded(Why.TRANSIENT))
     assert (state.iterations, state.streaks.retries, state.streaks.failures, state.cost_usd) == (0, 2, 0, 1.0)
     assert decide(state, facts(9)) == Begin(1)
-    done = reduce(state, Entry(9, 0, 9, finished(Outcome("ok"))))
+    done = reduce(state, Entry(9, 0, 9, finished(Outcome(Kind.OK))))
     assert (done.iterations, done.streaks.retries, done.waiting.waits, done.waiting.waited) == (1, 0, 0, 0.0)
 
 
@@ -111,7 +112,9 @@ def test_work_that_is_done_before_the_limit_is_done() -> None:
 
 def test_all_waits_in_a_row_are_bounded_together() -> None:
     """The second wait is cut to what is left; then the run ends. Work and down-time between them are no waiting."""
-    state = after(finished(LIMIT), WaitStarted("usage_limit", 600.0), WaitEnded("usage_limit"), finished(LIMIT), at=500)
+    state = after(
+        finished(LIMIT), WaitStarted(Why.USAGE_LIMIT, 600.0), WaitEnded(Why.USAGE_LIMIT), finished(LIMIT), at=500
+    )
     verdict = decide(state, facts(0, wall=900, max_wait=200))
     assert isinstance(verdict, WaitStarted)
     assert verdict.until == 1000
@@ -122,7 +125,12 @@ def test_all_waits_in_a_row_are_bounded_together() -> None:
 
 def test_whoever_ends_a_wait_begins_a_new_count() -> None:
     """What was planned and not waited does not use up `max_wait`."""
-    events = (finished(LIMIT), WaitStarted("usage_limit", 600.0), WaitEnded("usage_limit", "retry"), finished(LIMIT))
+    events = (
+        finished(LIMIT),
+        WaitStarted(Why.USAGE_LIMIT, 600.0),
+        WaitEnded(Why.USAGE_LIMIT, "retry"),
+        finished(LIMIT),
+    )
     verdict = decide(after(*events, at=500), facts(0, wall=900, max_wait=100))
     assert isinstance(verdict, WaitStarted)
     assert verdict.until == 1000
@@ -131,8 +139,10 @@ def test_whoever_ends_a_wait_begins_a_new_count() -> None:
 def test_overloads_back_off_and_end_as_a_failure() -> None:
     """5 s, 10 s; and when `max_wait` is over: agent_failed."""
     first = decide(after(finished(OVERLOAD)), facts(0, wall=100))
-    assert first == WaitStarted("transient", 105, "529", "", 1)
-    twice = after(finished(OVERLOAD), WaitStarted("transient", 105), WaitEnded("transient"), finished(OVERLOAD), at=100)
+    assert first == WaitStarted(Why.TRANSIENT, 105, "529", "", 1)
+    twice = after(
+        finished(OVERLOAD), WaitStarted(Why.TRANSIENT, 105), WaitEnded(Why.TRANSIENT), finished(OVERLOAD), at=100
+    )
     second = decide(twice, facts(0, wall=200))
     assert isinstance(second, WaitStarted)
     assert second.until == 210
@@ -165,7 +175,7 @@ def test_a_reset_in_ten_years_is_not_waited_for() -> None:
 
 def test_a_stop_beats_a_wait() -> None:
     """Whoever wants to leave may."""
-    state = after(finished(LIMIT), WaitStarted("usage_limit", 1060.0), StopRequested("stop"))
+    state = after(finished(LIMIT), WaitStarted(Why.USAGE_LIMIT, 1060.0), StopRequested("stop"))
     verdict = decide(state, facts(0, wall=900))
     assert isinstance(verdict, Finish)
     assert verdict.reason == "stopped"
@@ -173,19 +183,19 @@ def test_a_stop_beats_a_wait() -> None:
 
 def test_a_pause_holds_until_it_is_lifted() -> None:
     """No new iteration meanwhile."""
-    state = after(Requested("pause"))
+    state = after(Requested(Verb.PAUSE))
     assert decide(state, facts(0)) == Wait(float("inf"))
-    assert decide(reduce(state, Entry(2, 0, 2, Requested("resume"))), facts(0)) == Begin(1)
+    assert decide(reduce(state, Entry(2, 0, 2, Requested(Verb.RESUME))), facts(0)) == Begin(1)
 
 
 def test_a_killed_run_hands_on_its_whole_standing() -> None:
     """Number, streaks, money (of the call under way too, as far as it was told), findings, the wait."""
     started = RunStarted("r1", "w", "loop", 9, 1, "h", "0", ("c",), carried=Carried(4, 1.0, 2))
-    wait = WaitStarted("usage_limit", 1060.0)
+    wait = WaitStarted(Why.USAGE_LIMIT, 1060.0)
     killed = after(
         started,
-        finished(Outcome("ok")),
-        finished(Outcome("crash", "bang"), 2),
+        finished(Outcome(Kind.OK)),
+        finished(Outcome(Kind.CRASH, "bang"), 2),
         IterationStarted(3),
         ResultReported(cost_usd=0.25),
         wait,
@@ -208,21 +218,21 @@ def test_a_pace_is_kept() -> None:
     calls = [Entry(number, at, 0.0, AgentStarted(number)) for number, at in enumerate((1000.0, 2000.0, 3000.0), 1)]
     state = fold(calls)
     assert decide(state, facts(9, wall=3100, calls_per_hour=4)) == Begin(1)
-    assert decide(state, facts(9, wall=3100, calls_per_hour=3)) == WaitStarted("pace", 4600, "3 calls within an hour")
-    assert decide(state, facts(9, wall=3100, calls_per_hour=2)) == WaitStarted("pace", 5600, "2 calls within an hour")
+    assert decide(state, facts(9, wall=3100, calls_per_hour=3)) == WaitStarted(Why.PACE, 4600, "3 calls within an hour")
+    assert decide(state, facts(9, wall=3100, calls_per_hour=2)) == WaitStarted(Why.PACE, 5600, "2 calls within an hour")
     assert decide(state, facts(9, wall=4601, calls_per_hour=3)) == Begin(1)
-    claim = reduce(state, Entry(4, 3100, 9, finished(Outcome("ok"), status=Status(True))))
+    claim = reduce(state, Entry(4, 3100, 9, finished(Outcome(Kind.OK), status=Status(True))))
     checked, reviewed = (facts(9, wall=3100, calls_per_hour=3, checks=("true",), auto_verify=r) for r in (False, True))
     assert decide(claim, checked) == Verify(1)
     assert isinstance(decide(claim, reviewed), WaitStarted)
-    waiting = reduce(state, Entry(4, 3100, 9, WaitStarted("pace", 4600)))
+    waiting = reduce(state, Entry(4, 3100, 9, WaitStarted(Why.PACE, 4600)))
     assert (waiting.waiting.waits, waiting.waiting.waited) == (0, 0.0)
     assert isinstance(decide(waiting, facts(9, wall=3100, calls_per_hour=3)), Wait)
-    ended = reduce(waiting, Entry(5, 3200, 9, WaitEnded("pace", "retry")))
+    ended = reduce(waiting, Entry(5, 3200, 9, WaitEnded(Why.PACE, "retry")))
     assert decide(ended, facts(9, wall=3200, calls_per_hour=3)) == Begin(1)
 
 
 def test_a_clock_that_is_set_back_does_not_slow_the_pace() -> None:
     """Calls of the future are an hour away at most."""
     state = fold([Entry(1, 9e9, 0.0, AgentStarted(1))])
-    assert decide(state, facts(9, wall=1000, calls_per_hour=1)) == WaitStarted("pace", 4600, "1 call within an hour")
+    assert decide(state, facts(9, wall=1000, calls_per_hour=1)) == WaitStarted(Why.PACE, 4600, "1 call within an hour")

@@ -11,9 +11,8 @@ import subprocess
 import sys
 import termios
 import threading
-from typing import Any
 
-from tests.e2e.conftest import PATIENCE, until
+from tests.e2e.conftest import PATIENCE, Loop, until
 
 # What a shell does: it gives its job the terminal, and tells when the job was suspended; one byte on standard input of
 # ours wakes it again. The program is a process group of its own, so that Ctrl-C and Ctrl-Z reach it alone.
@@ -37,7 +36,7 @@ while True:
 class Terminal:
     """Runs one command on a terminal of its own."""
 
-    def __init__(self, loop: Any, *arguments: str) -> None:
+    def __init__(self, loop: Loop, *arguments: str) -> None:
         self._ours, self.theirs = pty.openpty()
         fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
         self.before = termios.tcgetattr(self.theirs)

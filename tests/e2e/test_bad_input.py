@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.conftest import Loop
 
-def untouched(loop: Any, act: Callable[[], Any]) -> Any:
+
+def untouched(loop: Loop, act: Callable[[], Any]) -> Any:
     """The act's outcome, having made no file."""
     before = sorted(str(path) for path in loop.root.rglob("*"))
     done = act()
@@ -20,7 +22,7 @@ def untouched(loop: Any, act: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "-x", "x" * 300, ".hidden", "", "a b"])
-def test_bad_names_are_refused(loop: Any, name: str) -> None:
+def test_bad_names_are_refused(loop: Loop, name: str) -> None:
     """In `run` as everywhere, exit 2."""
     loop.make()
     assert untouched(loop, lambda: loop.call("run", "--", name)).code == 2
@@ -42,7 +44,7 @@ def test_bad_names_are_refused(loop: Any, name: str) -> None:
         ["--nonsense"],
     ],
 )
-def test_bad_flags_are_refused(loop: Any, flags: list[str]) -> None:
+def test_bad_flags_are_refused(loop: Loop, flags: list[str]) -> None:
     """Exit 2, and the message names the flag."""
     loop.make()
     done = untouched(loop, lambda: loop.run(*flags))
@@ -50,13 +52,13 @@ def test_bad_flags_are_refused(loop: Any, flags: list[str]) -> None:
     assert flags[0] in done.err or "--verbose" in done.err
 
 
-def test_no_workspace(loop: Any) -> None:
+def test_no_workspace(loop: Loop) -> None:
     """Says so, and how to make one."""
     done = untouched(loop, loop.run)
     assert (done.code, done.err.splitlines()[0]) == (1, "Error: Workspace not found: my-task")
 
 
-def test_no_instructions(loop: Any) -> None:
+def test_no_instructions(loop: Loop) -> None:
     """The seed's words."""
     loop.make()
     (loop.workspace / "INSTRUCTIONS.md").unlink()
@@ -68,14 +70,14 @@ def test_no_instructions(loop: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "words"), [(b"", "is empty"), (b" \n\t", "is empty"), (b"caf\xe9", "not valid UTF-8")]
 )
-def test_useless_instructions(loop: Any, content: bytes, words: str) -> None:
+def test_useless_instructions(loop: Loop, content: bytes, words: str) -> None:
     """Empty, or not text."""
     loop.make(content)
     done = untouched(loop, loop.run)
     assert (done.code, words in done.err) == (1, True)
 
 
-def test_instructions_that_are_a_folder(loop: Any) -> None:
+def test_instructions_that_are_a_folder(loop: Loop) -> None:
     """A folder is not a task."""
     loop.make()
     (loop.workspace / "INSTRUCTIONS.md").unlink()
@@ -84,7 +86,7 @@ def test_instructions_that_are_a_folder(loop: Any) -> None:
     assert (done.code, "is a folder" in done.err) == (1, True)
 
 
-def test_torn_metadata(loop: Any) -> None:
+def test_torn_metadata(loop: Loop) -> None:
     """Named, with the command that fixes it."""
     loop.make()
     (loop.workspace / ".metadata.json").write_text('{"name": "my-ta')
@@ -92,7 +94,7 @@ def test_torn_metadata(loop: Any) -> None:
     assert (done.code, "init my-task --force" in done.err) == (1, True)
 
 
-def test_a_file_where_the_runs_belong(loop: Any) -> None:
+def test_a_file_where_the_runs_belong(loop: Loop) -> None:
     """It is named, in a run and in a dry run."""
     loop.make()
     (loop.workspace / "runs").write_text("")
@@ -102,7 +104,7 @@ def test_a_file_where_the_runs_belong(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("config", [[], "delay", 3, False])
-def test_settings_of_a_workspace_that_are_not_a_table(loop: Any, config: Any) -> None:
+def test_settings_of_a_workspace_that_are_not_a_table(loop: Loop, config: Any) -> None:
     """File, key and expectation; no command takes it silently, and `init --force` makes it good."""
     loop.make()
     path = loop.workspace / ".metadata.json"
@@ -117,7 +119,7 @@ def test_settings_of_a_workspace_that_are_not_a_table(loop: Any, config: Any) ->
     assert loop.call("config", "delay", "--workspace", "my-task").code == 0
 
 
-def test_a_torn_settings_file(loop: Any) -> None:
+def test_a_torn_settings_file(loop: Loop) -> None:
     """File and line."""
     loop.make()
     (loop.root / ".claude-iterate.toml").write_text("delay = 3\nclaude = [\n")
@@ -125,7 +127,7 @@ def test_a_torn_settings_file(loop: Any) -> None:
     assert (done.code, ".claude-iterate.toml" in done.err) == (1, True)
 
 
-def test_a_bad_variable_is_named(loop: Any) -> None:
+def test_a_bad_variable_is_named(loop: Loop) -> None:
     """`CLAUDE_ITERATE_DELAY=banana`."""
     loop.make()
     loop.env["CLAUDE_ITERATE_DELAY"] = "banana"
@@ -133,7 +135,7 @@ def test_a_bad_variable_is_named(loop: Any) -> None:
     assert (done.code, "CLAUDE_ITERATE_DELAY" in done.err) == (1, True)
 
 
-def test_no_claude(loop: Any) -> None:
+def test_no_claude(loop: Loop) -> None:
     """The seed's words, before anything is written."""
     loop.make()
     loop.env |= {"CLAUDE_ITERATE_CLAUDE__COMMAND": "claude", "PATH": str(loop.folder)}
@@ -142,14 +144,14 @@ def test_no_claude(loop: Any) -> None:
     assert "Claude CLI not found. Make sure 'claude' is installed and in PATH." in done.err
 
 
-def program(loop: Any, text: str, mode: int) -> None:
+def program(loop: Loop, text: str, mode: int) -> None:
     path = loop.folder / "claude"
     path.write_text(text)
     path.chmod(mode)
     loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = str(path)
 
 
-def test_a_claude_that_is_not_executable(loop: Any) -> None:
+def test_a_claude_that_is_not_executable(loop: Loop) -> None:
     """Says how to make it so."""
     loop.make()
     program(loop, "#!/bin/sh\n", stat.S_IRUSR)
@@ -157,7 +159,7 @@ def test_a_claude_that_is_not_executable(loop: Any) -> None:
     assert (done.code, "chmod +x" in done.err) == (1, True)
 
 
-def test_a_claude_whose_version_fails(loop: Any) -> None:
+def test_a_claude_whose_version_fails(loop: Loop) -> None:
     """Its words are shown."""
     loop.make()
     program(loop, "#!/bin/sh\necho 'no node' >&2; exit 3\n", 0o755)
@@ -165,7 +167,7 @@ def test_a_claude_whose_version_fails(loop: Any) -> None:
     assert (done.code, "no node" in done.err) == (1, True)
 
 
-def test_a_folder_in_place_of_the_report_is_survived(loop: Any) -> None:
+def test_a_folder_in_place_of_the_report_is_survived(loop: Loop) -> None:
     """It was there before the run: a problem that is reported, not a crash."""
     loop.make()
     (loop.workspace / ".status.json").mkdir()

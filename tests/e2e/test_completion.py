@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
 DONE = {"complete": True, "progress": {"completed": 2, "total": 2}, "summary": "all done"}
-IDLE = [{"init": {}}, {"status": {"complete": False, "worked": False}}, {"result": {}}]
-BUSY = [{"init": {}}, {"status": {"complete": False, "worked": True}}, {"result": {}}]
+IDLE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False, "worked": False}}, {"result": {}}]
+BUSY: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False, "worked": True}}, {"result": {}}]
 
 
-def test_a_task_is_worked_through_to_its_end(loop: Any) -> None:
+def test_a_task_is_worked_through_to_its_end(loop: Loop) -> None:
     """The fake does one item per iteration; the run says how many it took and exits 0."""
     loop.make("- one\n- two\n- three\n")
     done = loop.run()
@@ -27,7 +27,7 @@ def test_a_task_is_worked_through_to_its_end(loop: Any) -> None:
     assert "✓ Iteration 1 complete (2 items remaining)" in done.err
 
 
-def test_list_show_and_logs_tell_the_same_story(loop: Any) -> None:
+def test_list_show_and_logs_tell_the_same_story(loop: Loop) -> None:
     """What `run` said is what the other commands say, for people and as one JSON document each."""
     loop.make()
     told = json.loads(loop.run("--json").out)
@@ -39,13 +39,13 @@ def test_list_show_and_logs_tell_the_same_story(loop: Any) -> None:
         assert json.loads(loop.call(*command, "--json").out)
 
 
-def test_quiet_prints_nothing_when_all_is_well(loop: Any) -> None:
+def test_quiet_prints_nothing_when_all_is_well(loop: Loop) -> None:
     """Not one byte on either stream."""
     loop.make()
     assert loop.run("--quiet") == (0, "", "")
 
 
-def test_idle_iterations_end_iterative_mode(loop: Any) -> None:
+def test_idle_iterations_end_iterative_mode(loop: Loop) -> None:
     """Two reports of no work in a row: the seed's words, exit 0, and 4 with detailed codes."""
     loop.make(mode="iterative")
     loop.script(BUSY, IDLE, IDLE)
@@ -54,7 +54,7 @@ def test_idle_iterations_end_iterative_mode(loop: Any) -> None:
     assert (done.code, len(loop.events("IterationFinished"))) == (4, 3)
 
 
-def test_threshold_0_never_stagnates(loop: Any) -> None:
+def test_threshold_0_never_stagnates(loop: Loop) -> None:
     """Only the iteration limit ends such a run."""
     loop.make(mode="iterative")
     loop.script(IDLE)
@@ -62,7 +62,7 @@ def test_threshold_0_never_stagnates(loop: Any) -> None:
     assert (done.code, done.out.splitlines()[0]) == (0, "⚠ Reached maximum iterations (4)")
 
 
-def test_the_iteration_limit_ends_the_run(loop: Any) -> None:
+def test_the_iteration_limit_ends_the_run(loop: Loop) -> None:
     """`-m 3` allows exactly three calls of Claude."""
     loop.make()
     loop.script(BUSY)
@@ -71,7 +71,7 @@ def test_the_iteration_limit_ends_the_run(loop: Any) -> None:
     assert len(list(loop.state.glob("call-*.json"))) == 3
 
 
-def test_the_same_completion_written_again_counts(loop: Any) -> None:
+def test_the_same_completion_written_again_counts(loop: Loop) -> None:
     """A report is new when it was written in this iteration, even if its words are the old ones."""
     loop.make()
     (loop.workspace / ".status.json").write_text(json.dumps(DONE))
@@ -80,14 +80,14 @@ def test_the_same_completion_written_again_counts(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("stamp", ["2026-11-16T03:00:00+02:00", "2026-11-16 03:00:00", "yesterday", 17])
-def test_no_timestamp_hides_a_completion(loop: Any, stamp: object) -> None:
+def test_no_timestamp_hides_a_completion(loop: Loop, stamp: object) -> None:
     """`lastUpdated` in any form, even a wrong one, leaves `complete` valid."""
     loop.make()
     loop.script([{"init": {}}, {"status": DONE | {"lastUpdated": stamp}}, {"result": {}}])
     assert "✓ Task completed successfully after 1 iteration" in loop.run().out
 
 
-def test_a_blocked_agent_ends_the_run_with_its_reason(loop: Any) -> None:
+def test_a_blocked_agent_ends_the_run_with_its_reason(loop: Loop) -> None:
     """What the agent needs from a person is the message; exit 1."""
     loop.make()
     loop.script(
@@ -97,7 +97,7 @@ def test_a_blocked_agent_ends_the_run_with_its_reason(loop: Any) -> None:
     assert (done.code, "I need the database password" in done.err) == (1, True)
 
 
-def test_a_dry_run_leaves_no_trace_for_a_real_one(loop: Any) -> None:
+def test_a_dry_run_leaves_no_trace_for_a_real_one(loop: Loop) -> None:
     """The fake's ticked boxes and its claim are gone when Claude comes; a person's notes are back."""
     loop.make()
     (loop.workspace / "TODO.md").write_text("my notes\n")
@@ -111,7 +111,7 @@ def test_a_dry_run_leaves_no_trace_for_a_real_one(loop: Any) -> None:
     assert not (loop.workspace / ".status.json").exists()
 
 
-def test_what_a_person_wrote_after_a_dry_run_stays(loop: Any) -> None:
+def test_what_a_person_wrote_after_a_dry_run_stays(loop: Loop) -> None:
     """Only what the fake left is put back."""
     loop.make()
     loop.run("--dry-run")
@@ -121,7 +121,7 @@ def test_what_a_person_wrote_after_a_dry_run_stays(loop: Any) -> None:
     assert (loop.workspace / "TODO.md").read_text() == "my new notes\n"
 
 
-def test_a_killed_run_is_listed_with_what_it_did(loop: Any) -> None:
+def test_a_killed_run_is_listed_with_what_it_did(loop: Loop) -> None:
     """The journal knows how far it came, though nobody wrote a summary."""
     loop.make()
     loop.script(BUSY, [{"init": {}}, {"touch": "ready"}, {"hang": True}])
@@ -133,7 +133,7 @@ def test_a_killed_run_is_listed_with_what_it_did(loop: Any) -> None:
     assert (row["status"], row["iterations"]) == ("interrupted", 2)
 
 
-def test_the_next_run_counts_on(loop: Any) -> None:
+def test_the_next_run_counts_on(loop: Loop) -> None:
     """Totals are those of the workspace, iteration numbers those of the run."""
     loop.make()
     loop.script(BUSY)
@@ -144,7 +144,7 @@ def test_the_next_run_counts_on(loop: Any) -> None:
     assert [event["number"] for event in loop.events("IterationStarted")] == [1, 2, 1, 2, 3]
 
 
-def test_money_bounds_hold_over_runs(loop: Any) -> None:
+def test_money_bounds_hold_over_runs(loop: Loop) -> None:
     """`--max-cost` counts what earlier runs spent, and passes what is left to Claude."""
     loop.make()
     loop.script([{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.02}}])

@@ -11,12 +11,11 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.e2e.conftest import PATIENCE, until
+from tests.e2e.conftest import PATIENCE, Loop, until
 
 # Makes the terminal the controlling one, as a terminal window does: only then does Ctrl-C become a signal.
 OPEN = "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
@@ -50,7 +49,7 @@ WRITES = {"write": {"path": "INSTRUCTIONS.md", "text": "- tea\n"}}
 class Terminal:
     """A terminal window with one command in it."""
 
-    def __init__(self, loop: Any, arguments: tuple[str, ...], opening: str) -> None:
+    def __init__(self, loop: Loop, arguments: tuple[str, ...], opening: str) -> None:
         self.keyboard, screen = pty.openpty()
         self.settings = termios.tcgetattr(self.keyboard)
         program = [sys.executable, "-m", "claude_iterate", *arguments]
@@ -93,8 +92,11 @@ class Terminal:
         return bool(part)
 
 
+OpenWindow = Callable[..., Terminal]
+
+
 @pytest.fixture
-def window(loop: Any) -> Iterator[Any]:
+def window(loop: Loop) -> Iterator[OpenWindow]:
     """Open a terminal window with a command."""
     opened: list[Terminal] = []
 
@@ -107,7 +109,7 @@ def window(loop: Any) -> Iterator[Any]:
         os.close(terminal.keyboard)
 
 
-def counters(loop: Any) -> tuple[int, int]:
+def counters(loop: Loop) -> tuple[int, int]:
     document = json.loads((loop.workspace / ".metadata.json").read_text())
     return document.get("setupIterations", 0), document.get("totalIterations", 0)
 
@@ -118,7 +120,7 @@ def activity(pid: int) -> str:
         return file.read().rpartition(")")[2].split()[0]
 
 
-def test_setup_is_a_conversation(loop: Any, window: Any) -> None:
+def test_setup_is_a_conversation(loop: Loop, window: OpenWindow) -> None:
     """Claude gets the terminal and our prompt, writes the file, and the question about permissions follows."""
     del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
     terminal = window("setup", "my-task")
@@ -140,7 +142,7 @@ def test_setup_is_a_conversation(loop: Any, window: Any) -> None:
     assert call["env"]["CLAUDE_ITERATE_WORKSPACE"] == str(loop.workspace)
 
 
-def test_ctrl_c_is_for_claude(loop: Any, window: Any) -> None:
+def test_ctrl_c_is_for_claude(loop: Loop, window: OpenWindow) -> None:
     """The key reaches Claude and not us: what it wrote counts, and so does the setup (defect 21)."""
     loop.script([WRITES, {"touch": "working/ready"}, {"hang": True}])
     terminal = window("setup", "my-task")
@@ -154,7 +156,7 @@ def test_ctrl_c_is_for_claude(loop: Any, window: Any) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_to_us_ends_claude(loop: Any, window: Any, number: int) -> None:
+def test_a_signal_to_us_ends_claude(loop: Loop, window: OpenWindow, number: int) -> None:
     """Claude goes first, even if it does not listen at once; then we do. The setup is counted."""
     loop.script([{"ignore": ["SIGINT"]}, {"touch": "working/ready"}, {"hang": True}])
     terminal = window("setup", "my-task")
@@ -165,7 +167,7 @@ def test_a_signal_to_us_ends_claude(loop: Any, window: Any, number: int) -> None
     loop.gone()
 
 
-def test_killing_us_ends_claude(loop: Any, window: Any) -> None:
+def test_killing_us_ends_claude(loop: Loop, window: OpenWindow) -> None:
     """The guardian sees it."""
     loop.script([{"touch": "working/ready"}, {"hang": True}])
     terminal = window("setup", "my-task")
@@ -175,14 +177,14 @@ def test_killing_us_ends_claude(loop: Any, window: Any) -> None:
     loop.gone()
 
 
-def test_what_claude_left_running_is_ended(loop: Any, window: Any) -> None:
+def test_what_claude_left_running_is_ended(loop: Loop, window: OpenWindow) -> None:
     """A tool in a session of its own carries the mark."""
     loop.script([{"grandchild": {"seconds": 300, "own_session": True}}, WRITES])
     assert window("setup", "my-task").close() == 0
     assert loop.processes() == []
 
 
-def test_nothing_was_written(loop: Any, window: Any) -> None:
+def test_nothing_was_written(loop: Loop, window: OpenWindow) -> None:
     """Exit code 1, the way on, and the new workspace stays."""
     loop.script([{"exit": 5}])
     terminal = window("setup", "my-task")
@@ -193,7 +195,7 @@ def test_nothing_was_written(loop: Any, window: Any) -> None:
     assert counters(loop) == (1, 1)
 
 
-def test_ctrl_z_suspends_us_too(loop: Any, window: Any) -> None:
+def test_ctrl_z_suspends_us_too(loop: Loop, window: OpenWindow) -> None:
     """Else the shell would never get its terminal back; both go on together."""
     loop.script([WRITES, {"kill_self": "SIGSTOP"}])
     terminal = window("setup", "my-task", opening=FROM_A_SHELL)
@@ -205,7 +207,7 @@ def test_ctrl_z_suspends_us_too(loop: Any, window: Any) -> None:
     assert counters(loop) == (1, 1)
 
 
-def test_the_terminal_is_given_back_as_it_was(loop: Any, window: Any) -> None:
+def test_the_terminal_is_given_back_as_it_was(loop: Loop, window: OpenWindow) -> None:
     """A Claude that is killed leaves the terminal raw; the questions that follow need it as it was."""
     loop.make()
     program = loop.folder / "rude"
@@ -218,7 +220,7 @@ def test_the_terminal_is_given_back_as_it_was(loop: Any, window: Any) -> None:
     assert termios.tcgetattr(terminal.keyboard) == terminal.settings
 
 
-def test_a_prompt_too_long_for_a_command_line(loop: Any, window: Any) -> None:
+def test_a_prompt_too_long_for_a_command_line(loop: Loop, window: OpenWindow) -> None:
     """It lies in a file while Claude needs it, and is gone afterwards."""
     loop.make()
     (loop.workspace / "prompts").mkdir()
@@ -232,7 +234,7 @@ def test_a_prompt_too_long_for_a_command_line(loop: Any, window: Any) -> None:
     assert list((loop.workspace / "working").iterdir()) == []
 
 
-def test_without_claude_the_editor_opens(loop: Any, window: Any) -> None:
+def test_without_claude_the_editor_opens(loop: Loop, window: OpenWindow) -> None:
     """One line says why; --editor asks for it outright."""
     editor = loop.folder / "editor"
     editor.write_text('#!/bin/sh\necho "- written by $$" > "$1"\n')
@@ -250,7 +252,7 @@ def test_without_claude_the_editor_opens(loop: Any, window: Any) -> None:
     assert (loop.workspace / "INSTRUCTIONS.md.bak").exists()
 
 
-def test_edit_is_a_conversation(loop: Any, window: Any) -> None:
+def test_edit_is_a_conversation(loop: Loop, window: OpenWindow) -> None:
     """It says what changed and keeps the old text; a talk that changed nothing says that."""
     loop.make("- one\n")
     loop.script([{"write": {"path": "INSTRUCTIONS.md", "text": "- one\n- two\n"}}], [{"exit": 0}])
@@ -265,7 +267,7 @@ def test_edit_is_a_conversation(loop: Any, window: Any) -> None:
     assert loop.record(1)["argv"][-1].startswith('Revision of the instructions of "my-task"')
 
 
-def test_a_busy_workspace_is_left_alone(loop: Any, window: Any) -> None:
+def test_a_busy_workspace_is_left_alone(loop: Loop, window: OpenWindow) -> None:
     """No run begins during a conversation about the instructions, and the other way round."""
     loop.make()
     loop.script([{"touch": "working/ready"}, {"hang": True}])

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from claude_iterate.system import processes
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
-HANG = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
-WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+HANG: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
+WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
 @pytest.fixture
-def live(loop: Any) -> subprocess.Popen[bytes]:
+def live(loop: Loop) -> subprocess.Popen[bytes]:
     """A run whose Claude is busy."""
     loop.make()
     loop.script(HANG, WORK)
@@ -26,12 +26,12 @@ def live(loop: Any) -> subprocess.Popen[bytes]:
     return process
 
 
-def claude(loop: Any) -> int:
+def claude(loop: Loop) -> int:
     """The busy one's number."""
     return int(loop.events("AgentStarted")[0]["pid"])
 
 
-def test_a_copy_does_not_touch_the_run_that_it_was_copied_from(loop: Any, live: subprocess.Popen[bytes]) -> None:
+def test_a_copy_does_not_touch_the_run_that_it_was_copied_from(loop: Loop, live: subprocess.Popen[bytes]) -> None:
     """`doctor --fix`, `show` and `run` say what it is; once it is reset, it runs beside the original."""
     shutil.copytree(loop.workspace, loop.workspace.parent / "copy")
     told = loop.call("doctor", "--fix").out
@@ -47,7 +47,7 @@ def test_a_copy_does_not_touch_the_run_that_it_was_copied_from(loop: Any, live: 
     assert processes.is_alive(claude(loop))
 
 
-def test_a_copied_project_is_a_copy_too(loop: Any, live: subprocess.Popen[bytes]) -> None:
+def test_a_copied_project_is_a_copy_too(loop: Loop, live: subprocess.Popen[bytes]) -> None:
     """Wherever it lies; and when the original's runner is dead, the copy goes on where that was."""
     elsewhere = loop.folder / "elsewhere"
     shutil.copytree(loop.root, elsewhere)
@@ -61,7 +61,7 @@ def test_a_copied_project_is_a_copy_too(loop: Any, live: subprocess.Popen[bytes]
     assert (done.code, "Going on with run" in done.err) == (0, True)
 
 
-def test_a_workspace_that_is_moved_under_a_run_keeps_its_lock(loop: Any, live: subprocess.Popen[bytes]) -> None:
+def test_a_workspace_that_is_moved_under_a_run_keeps_its_lock(loop: Loop, live: subprocess.Popen[bytes]) -> None:
     """Under its new name it is running, too."""
     loop.workspace.rename(loop.workspace.parent / "moved")
     loop.call("doctor", "--fix")
@@ -70,7 +70,7 @@ def test_a_workspace_that_is_moved_under_a_run_keeps_its_lock(loop: Any, live: s
 
 
 @pytest.mark.parametrize("anew", [False, True])
-def test_a_run_ends_when_its_folder_is_taken_away(loop: Any, anew: bool) -> None:
+def test_a_run_ends_when_its_folder_is_taken_away(loop: Loop, anew: bool) -> None:
     """Renamed, or deleted and made anew: what stands there now is not written to, and the message covers it."""
     loop.make()
     ready, go = loop.folder / "ready", loop.folder / "go"

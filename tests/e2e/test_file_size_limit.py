@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import resource
-from typing import Any
 
 import pytest
+
+from tests.e2e.conftest import Loop
 
 
 def no_file_may_grow() -> None:
@@ -28,7 +29,7 @@ def no_file_may_grow() -> None:
     ],
     ids=" ".join,
 )
-def test_the_limit_is_named(loop: Any, words: list[str]) -> None:
+def test_the_limit_is_named(loop: Loop, words: list[str]) -> None:
     """The message names the limit and says how to raise it; there is no stack trace, and Claude is not called."""
     loop.make()
     done = loop.call(*words, preexec_fn=no_file_may_grow)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.conftest import Loop
+
 PAUSED: list[dict[str, Any]] = [{"init": {}}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}]
 
 
@@ -16,21 +18,21 @@ def named(done: Any, path: Path) -> bool:
 
 
 @pytest.mark.parametrize("flags", [[], ["--dry-run"]])
-def test_runs(loop: Any, flags: list[str]) -> None:
+def test_runs(loop: Loop, flags: list[str]) -> None:
     """Also for a dry run, which writes there first."""
     loop.make()
     (loop.workspace / "runs").touch()
     assert named(loop.run(*flags), loop.workspace / "runs")
 
 
-def test_working(loop: Any) -> None:
+def test_working(loop: Loop) -> None:
     """It is made by `init --force`."""
     loop.make()
     (loop.workspace / "working").touch()
     assert named(loop.call("init", "my-task", "--force"), loop.workspace / "working")
 
 
-def test_notes(loop: Any) -> None:
+def test_notes(loop: Loop) -> None:
     """A note that could not be read is refused."""
     loop.make()
     (loop.workspace / "notes").touch()
@@ -39,7 +41,7 @@ def test_notes(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("folder", ["archive", "workspaces", "templates"])
-def test_folders_of_the_project(loop: Any, folder: str) -> None:
+def test_folders_of_the_project(loop: Loop, folder: str) -> None:
     """Whether the command lists or writes."""
     loop.make()
     path = loop.root / "claude-iterate" / folder
@@ -56,7 +58,7 @@ def test_folders_of_the_project(loop: Any, folder: str) -> None:
         assert named(done, path), (command, done)
 
 
-def test_control(loop: Any) -> None:
+def test_control(loop: Loop) -> None:
     """The run says that no request can reach it, and so does the command that asks."""
     loop.make()
     loop.script(PAUSED)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
+from tests.e2e.conftest import Loop
 from tests.e2e.terminal import Terminal
 from tests.e2e.test_proof import reviewing
 
@@ -14,7 +14,7 @@ EVIL = "\x1b]0;owned\x07"
 MASKED = "␛]0;owned␇"
 
 
-def seen(loop: Any, *arguments: str) -> str:
+def seen(loop: Loop, *arguments: str) -> str:
     """All that a command shows on a terminal, once the marked text is there."""
     terminal = Terminal(loop, *arguments)
     terminal.process.wait(timeout=120)
@@ -23,7 +23,7 @@ def seen(loop: Any, *arguments: str) -> str:
     return terminal.seen
 
 
-def test_the_report_of_a_review(loop: Any) -> None:
+def test_the_report_of_a_review(loop: Loop) -> None:
     """`verify --show-report`."""
     loop.make()
     reviewing(loop, "VERIFIED", body=f"report.write_text(text.replace('Looked.', {EVIL!r}))")
@@ -32,7 +32,7 @@ def test_the_report_of_a_review(loop: Any) -> None:
     assert EVIL in loop.call("verify", "my-task", "--show-report").out
 
 
-def test_the_report_on_instructions(loop: Any) -> None:
+def test_the_report_on_instructions(loop: Loop) -> None:
     """`validate`."""
     loop.make()
     path = "validation-report.md"
@@ -43,7 +43,7 @@ def test_the_report_on_instructions(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("command", ["show", "logs"])
-def test_a_workspace(loop: Any, command: str) -> None:
+def test_a_workspace(loop: Loop, command: str) -> None:
     """Summaries, the output of checks, and the log."""
     loop.make()
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([r"printf '\033]0;owned\007'; false"])
@@ -54,7 +54,7 @@ def test_a_workspace(loop: Any, command: str) -> None:
     assert (EVIL in shown, MASKED in shown) == (False, True)
 
 
-def test_words_of_claude_in_an_error(loop: Any) -> None:
+def test_words_of_claude_in_an_error(loop: Loop) -> None:
     """`setup --goal` quotes Claude when it wrote nothing."""
     loop.script([{"init": {}}, {"result": {"result": f"{EVIL} no"}}])
     shown = seen(loop, "setup", "my-task", "--goal", "tea")

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
 MORE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.01}}]
 
 
 @pytest.fixture
-def disk(loop: Any) -> Iterator[Path]:
+def disk(loop: Loop) -> Iterator[Path]:
     """The folder `runs` on a disk of 128 KB."""
     loop.make()
     runs: Path = loop.workspace / "runs"
@@ -25,7 +25,7 @@ def disk(loop: Any) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", runs], check=False, stderr=subprocess.DEVNULL
     )
     if mount.returncode:
-        pytest.skip("may not mount")
+        pytest.skip("only root may mount a small disk: run the tests as root, for example in a container")
     try:
         yield runs
     finally:
@@ -39,7 +39,7 @@ def fill(disk: Path) -> None:
             file.write(b"x" * 512)
 
 
-def test_no_iteration_begins_that_could_not_be_recorded(loop: Any, disk: Path) -> None:
+def test_no_iteration_begins_that_could_not_be_recorded(loop: Loop, disk: Path) -> None:
     """The one under way when the disk fills up is recorded, and so is the end; the next run goes on from there."""
     words = [{"say": f"{number} " + "x" * 250} for number in range(30)]  # more than the journal's last block holds
     loop.script([MORE[0], {"touch": "ready"}, {"wait_for": "go"}, *words, *MORE[1:]], MORE)
@@ -60,7 +60,7 @@ def test_no_iteration_begins_that_could_not_be_recorded(loop: Any, disk: Path) -
     assert len(list(loop.state.glob("call-*.json"))) == 3
 
 
-def test_nothing_begins_on_a_full_disk(loop: Any, disk: Path) -> None:
+def test_nothing_begins_on_a_full_disk(loop: Loop, disk: Path) -> None:
     """Not even the first iteration: Claude is not called."""
     loop.script(MORE)
     (disk / "room").write_bytes(b"x" * 16_384)

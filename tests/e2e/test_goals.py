@@ -8,19 +8,21 @@ from typing import Any
 
 import pytest
 
-SAYS = [{"init": {}}, {"result": {"result": "I would rather not."}}]
+from tests.e2e.conftest import Loop
+
+SAYS: list[dict[str, Any]] = [{"init": {}}, {"result": {"result": "I would rather not."}}]
 
 
 def writes(text: str) -> list[dict[str, Any]]:
     return [{"init": {}}, {"write": {"path": "INSTRUCTIONS.md", "text": text}}, {"result": {"result": "There."}}]
 
 
-def counters(loop: Any) -> tuple[int, int]:
+def counters(loop: Loop) -> tuple[int, int]:
     document = json.loads((loop.workspace / ".metadata.json").read_text())
     return document.get("setupIterations", 0), document.get("totalIterations", 0)
 
 
-def test_setup_from_a_goal(loop: Any) -> None:
+def test_setup_from_a_goal(loop: Loop) -> None:
     """The workspace is made, the goal reaches Claude untouched, editing is allowed, the setup is counted."""
     del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
     done = loop.call("setup", "my-task", "--goal", "Boil {{ water }} & $& tea", "--mode", "iterative", "--json")
@@ -34,7 +36,7 @@ def test_setup_from_a_goal(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("steps", [SAYS, writes(" \n")], ids=["nothing", "blank"])
-def test_nothing_usable_was_written(loop: Any, steps: list[dict[str, Any]]) -> None:
+def test_nothing_usable_was_written(loop: Loop, steps: list[dict[str, Any]]) -> None:
     """An error with Claude's words; the workspace stays for the next try."""
     loop.script(steps)
     done = loop.call("setup", "my-task", "--goal", "tea")
@@ -47,7 +49,7 @@ def test_nothing_usable_was_written(loop: Any, steps: list[dict[str, Any]]) -> N
     assert counters(loop) == (2, 2)
 
 
-def test_old_instructions_are_no_result(loop: Any) -> None:
+def test_old_instructions_are_no_result(loop: Loop) -> None:
     """With --force the old text is still there when Claude writes nothing: that is a failure, and the text stays."""
     loop.make("- old\n")
     loop.script(SAYS)
@@ -62,7 +64,7 @@ def test_old_instructions_are_no_result(loop: Any) -> None:
     assert (loop.workspace / "INSTRUCTIONS.md.bak").read_text() == "- old\n"
 
 
-def test_a_failed_call_is_told(loop: Any) -> None:
+def test_a_failed_call_is_told(loop: Loop) -> None:
     """Claude's own failure, with its own exit code, and no claim that something was written."""
     loop.script([{"init": {}}, {"exit": 3}])
     done = loop.call("setup", "my-task", "--goal", "tea")
@@ -70,7 +72,7 @@ def test_a_failed_call_is_told(loop: Any) -> None:
     assert "Wrote" not in done.out
 
 
-def test_without_claude_nothing_is_made(loop: Any) -> None:
+def test_without_claude_nothing_is_made(loop: Loop) -> None:
     """Known before anything is written."""
     loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = "no-such-claude"
     done = loop.call("setup", "my-task", "--goal", "tea")
@@ -89,13 +91,13 @@ def test_without_claude_nothing_is_made(loop: Any) -> None:
         ["setup", "my-task", "--dry-run", "--from", "y"],
     ],
 )
-def test_what_makes_no_sense_is_refused(loop: Any, words: list[str]) -> None:
+def test_what_makes_no_sense_is_refused(loop: Loop, words: list[str]) -> None:
     """Exit code 2 and nothing is made."""
     assert loop.call(*words).code == 2
     assert list(loop.root.iterdir()) == []
 
 
-def test_a_dry_setup_is_not_counted(loop: Any) -> None:
+def test_a_dry_setup_is_not_counted(loop: Loop) -> None:
     """--dry-run leaves a sample to play with, and says that it is one."""
     loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = "no-such-claude"
     done = loop.call("setup", "my-task", "--goal", "tea", "--dry-run")
@@ -104,7 +106,7 @@ def test_a_dry_setup_is_not_counted(loop: Any) -> None:
     assert counters(loop) == (0, 0)
 
 
-def test_a_dry_replacement_is_named_as_one(loop: Any) -> None:
+def test_a_dry_replacement_is_named_as_one(loop: Loop) -> None:
     """--force --dry-run says what would be written, and does not claim a sample that is not there."""
     loop.make("- old\n")
     done = loop.call("setup", "my-task", "--goal", "tea", "--force", "--dry-run")
@@ -118,7 +120,7 @@ def test_a_dry_replacement_is_named_as_one(loop: Any) -> None:
     assert json.loads(done.out)["written"] is False
 
 
-def test_a_broken_claude_makes_no_workspace(loop: Any) -> None:
+def test_a_broken_claude_makes_no_workspace(loop: Loop) -> None:
     """One that is there and fails at `--version` is known before anything is made."""
     loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = "/bin/false"
     done = loop.call("setup", "my-task", "--goal", "tea")
@@ -126,7 +128,7 @@ def test_a_broken_claude_makes_no_workspace(loop: Any) -> None:
     assert list(loop.root.iterdir()) == []
 
 
-def test_edit_with_a_wish(loop: Any) -> None:
+def test_edit_with_a_wish(loop: Loop) -> None:
     """The change is counted and told in figures; the old text is kept."""
     loop.make("- one\n")
     done = loop.call("edit", "my-task", "--goal", "also two")
@@ -141,7 +143,7 @@ def test_edit_with_a_wish(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("step", [{"write": {"path": "INSTRUCTIONS.md", "text": ""}}, {"remove": "INSTRUCTIONS.md"}])
-def test_an_edit_that_leaves_nothing_is_undone(loop: Any, step: dict[str, Any]) -> None:
+def test_an_edit_that_leaves_nothing_is_undone(loop: Loop, step: dict[str, Any]) -> None:
     """Instructions are never lost to an edit."""
     loop.make("- one\n")
     loop.script([{"init": {}}, step, {"result": {}}])
@@ -152,7 +154,7 @@ def test_an_edit_that_leaves_nothing_is_undone(loop: Any, step: dict[str, Any]) 
     assert not (loop.workspace / "INSTRUCTIONS.md.bak").exists()
 
 
-def test_a_rehearsed_edit_changes_nothing(loop: Any) -> None:
+def test_a_rehearsed_edit_changes_nothing(loop: Loop) -> None:
     """--dry-run tells what would change and puts it back."""
     loop.make("- one\n")
     done = loop.call("edit", "my-task", "--goal", "also two", "--dry-run")
@@ -161,7 +163,7 @@ def test_a_rehearsed_edit_changes_nothing(loop: Any) -> None:
     assert counters(loop) == (0, 0)
 
 
-def test_edit_needs_instructions_and_someone_to_ask(loop: Any) -> None:
+def test_edit_needs_instructions_and_someone_to_ask(loop: Loop) -> None:
     """Without a terminal there must be a wish; without instructions there is nothing to edit."""
     loop.make()
     assert loop.call("edit", "my-task").code == 2

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
-WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
-def outcomes(loop: Any) -> list[str]:
+def outcomes(loop: Loop) -> list[str]:
     return [event["outcome"]["kind"] for event in loop.events("IterationFinished")]
 
 
-def hanging(loop: Any, *events: dict[str, Any]) -> None:
+def hanging(loop: Loop, *events: dict[str, Any]) -> None:
     """A Claude that prints these events and then hangs. It is a shell script: on a busy machine it has printed them
     long before `timeouts.idle` is over."""
     program = loop.folder / "claude"
@@ -27,7 +27,7 @@ def hanging(loop: Any, *events: dict[str, Any]) -> None:
     loop.env["CLAUDE_ITERATE_STOP__FAILURES"] = "1"
 
 
-def test_a_task_that_never_ends_is_named(loop: Any) -> None:
+def test_a_task_that_never_ends_is_named(loop: Loop) -> None:
     """A result was given, and a background command goes on in silence: what it is, and for how long."""
     loop.make()
     task = {"type": "system", "subtype": "task_started", "task_id": "t1", "description": "npm run dev"}
@@ -37,7 +37,7 @@ def test_a_task_that_never_ends_is_named(loop: Any) -> None:
     assert "nothing was heard for 2.0s (task `npm run dev` has been running for" in done.err
 
 
-def test_an_api_that_swallows_everything_is_nobodys_failure(loop: Any) -> None:
+def test_an_api_that_swallows_everything_is_nobodys_failure(loop: Loop) -> None:
     """Claude Code tries again and again, and is cut off: the API's trouble, so the iteration is done again."""
     loop.make()
     retry = {"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 10, "error": "timeout"}
@@ -50,10 +50,11 @@ def test_an_api_that_swallows_everything_is_nobodys_failure(loop: Any) -> None:
     assert outcomes(loop) == ["transient", "idle"]
 
 
-def test_one_good_iteration_forgives_the_crashes_before(loop: Any) -> None:
+def test_one_good_iteration_forgives_the_crashes_before(loop: Loop) -> None:
     """Only failures in a row count."""
     loop.make()
-    crash, good = [{"exit": 1}], [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
+    crash = [{"exit": 1}]
+    good: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
     loop.script(crash, crash, good, crash, crash, WORK)
     assert loop.run().code == 0
 
@@ -69,7 +70,7 @@ def test_one_good_iteration_forgives_the_crashes_before(loop: Any) -> None:
         {"event": {"type": "user", "message": {"content": "a plain string"}}},
     ],
 )
-def test_noise_does_not_hurt(loop: Any, noise: dict[str, Any]) -> None:
+def test_noise_does_not_hurt(loop: Loop, noise: dict[str, Any]) -> None:
     """Junk, broken bytes, giant lines, a flood on stderr, unknown events: the report still counts."""
     loop.make()
     loop.script([{"init": {}}, noise, *WORK[1:]])

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 from tests.e2e.test_steering import DONE, HANGING
 
 AS_TOLD = 'shift 3; "$@"'
@@ -20,7 +19,7 @@ HANGS = {
 }
 
 
-def install(loop: Any, deed: str) -> Path:
+def install(loop: Loop, deed: str) -> Path:
     """A `systemd-inhibit` that writes down its pid and how it was called, then does this."""
     folder = loop.folder / "bin"
     folder.mkdir()
@@ -34,12 +33,12 @@ def install(loop: Any, deed: str) -> Path:
 
 
 @pytest.fixture
-def inhibitor(loop: Any) -> Path:
+def inhibitor(loop: Loop) -> Path:
     """One that does what it was told to run, as the real one."""
     return install(loop, AS_TOLD)
 
 
-def test_it_is_held_during_a_run_and_let_go_after_it(loop: Any, inhibitor: Path) -> None:
+def test_it_is_held_during_a_run_and_let_go_after_it(loop: Loop, inhibitor: Path) -> None:
     """Nothing is left, and nobody takes it for something that Claude left."""
     loop.script([{"init": {}}, {"wait_for": str(inhibitor)}, *DONE[1:]])
     assert loop.run().code == 0
@@ -48,7 +47,7 @@ def test_it_is_held_during_a_run_and_let_go_after_it(loop: Any, inhibitor: Path)
     assert loop.events("LeftoversEnded") == []
 
 
-def test_it_does_not_survive_a_killed_runner(loop: Any, inhibitor: Path) -> None:
+def test_it_does_not_survive_a_killed_runner(loop: Loop, inhibitor: Path) -> None:
     """The pipe closes, and with it everything."""
     loop.script([{"init": {}}, {"wait_for": str(inhibitor)}, *HANGING[1:]])
     process = loop.start("run", "my-task")
@@ -59,7 +58,7 @@ def test_it_does_not_survive_a_killed_runner(loop: Any, inhibitor: Path) -> None
 
 
 @pytest.mark.parametrize("how", HANGS)
-def test_one_that_hangs_does_not_survive_the_run(loop: Any, how: str) -> None:
+def test_one_that_hangs_does_not_survive_the_run(loop: Loop, how: str) -> None:
     """Nor does what it started; and it is no leftover of Claude's."""
     called = install(loop, HANGS[how])
     loop.script([{"init": {}}, {"wait_for": str(called)}, *DONE[1:]])
@@ -69,7 +68,7 @@ def test_one_that_hangs_does_not_survive_the_run(loop: Any, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", HANGS)
-def test_one_that_hangs_does_not_survive_a_killed_runner(loop: Any, how: str) -> None:
+def test_one_that_hangs_does_not_survive_a_killed_runner(loop: Loop, how: str) -> None:
     """The guardian knows of it, and of what it started."""
     called = install(loop, HANGS[how])
     loop.script([{"init": {}}, {"wait_for": str(called)}, *HANGING[1:]])
@@ -80,7 +79,7 @@ def test_one_that_hangs_does_not_survive_a_killed_runner(loop: Any, how: str) ->
     loop.gone()
 
 
-def test_when_it_is_killed_its_own_helper_is_no_leftover(loop: Any, inhibitor: Path) -> None:
+def test_when_it_is_killed_its_own_helper_is_no_leftover(loop: Loop, inhibitor: Path) -> None:
     """Nobody reads of a `cat` that Claude never started; at the end it is gone all the same."""
     loop.script([{"init": {}}, {"wait_for": str(inhibitor)}, {"touch": "ready"}, {"wait_for": "go"}, *DONE[1:]])
     process = loop.start("run", "my-task")
@@ -98,13 +97,13 @@ def test_when_it_is_killed_its_own_helper_is_no_leftover(loop: Any, inhibitor: P
     loop.gone()
 
 
-@pytest.mark.parametrize("setting", ["CLAUDE_ITERATE_KEEP_AWAKE", "--dry-run"])
-def test_it_is_not_wanted_always(loop: Any, inhibitor: Path, setting: str) -> None:
-    """Off by setting; never for a dry run."""
-    if setting.startswith("-"):
-        assert loop.run(setting, "-m", "1").code == 0
-    else:
-        loop.env[setting] = "false"
-        loop.script(DONE)
-        assert loop.run().code == 0
-    assert not inhibitor.exists()
+@pytest.mark.parametrize(
+    ("flags", "setting", "wanted"), [((), "true", True), ((), "false", False), (("--dry-run",), "true", False)]
+)
+def test_it_is_not_wanted_always(
+    loop: Loop, inhibitor: Path, flags: tuple[str, ...], setting: str, wanted: bool
+) -> None:
+    """Off by setting; never for a dry run. A run that lasts has it otherwise."""
+    loop.env |= {"CLAUDE_ITERATE_KEEP_AWAKE": setting, "CLAUDE_ITERATE_FAKE_PACE": "0.1"}
+    loop.run(*flags, "-m", "1")
+    assert inhibitor.exists() == wanted

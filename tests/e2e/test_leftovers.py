@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from claude_iterate.system import processes
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
 HANGING: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
 PATIENT: list[dict[str, Any]] = [{"init": {}}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere every search is thorough")
-def test_a_cut_ends_everything_that_carries_the_mark(loop: Any) -> None:
+def test_a_cut_ends_everything_that_carries_the_mark(loop: Loop) -> None:
     """Before the next iteration begins, not only at the end of the run: a forced end searches the whole machine."""
     loop.make()
     loop.script(HANGING, PATIENT)
@@ -36,7 +36,7 @@ def test_a_cut_ends_everything_that_carries_the_mark(loop: Any) -> None:
     assert ["sleep 300" in " ".join(event["processes"]) for event in loop.events("LeftoversEnded")] == [True]
 
 
-def test_a_run_removes_what_killed_writers_left(loop: Any) -> None:
+def test_a_run_removes_what_killed_writers_left(loop: Loop) -> None:
     """Half-written files in the workspace and its folders, right at the next start."""
     loop.make()
     loop.script([{"init": {}}, {"status": {"complete": True}}, {"result": {}}])

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
-WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
-GOING_ON = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
+WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+GOING_ON: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
 
 
 def limited(seconds: float | None) -> list[dict[str, Any]]:
@@ -27,7 +27,7 @@ def limited(seconds: float | None) -> list[dict[str, Any]]:
     ]
 
 
-def goes_on_waiting(loop: Any) -> Any:
+def goes_on_waiting(loop: Loop) -> Any:
     """Run again after a kill during a wait of an hour: it waits for the same moment, until `retry`. How it ended."""
     (wait,) = loop.events("WaitStarted")
     began = len(loop.events("RunStarted"))
@@ -41,18 +41,18 @@ def goes_on_waiting(loop: Any) -> Any:
     return done
 
 
-def numbers(loop: Any) -> list[int]:
+def numbers(loop: Loop) -> list[int]:
     return [event["number"] for event in loop.events("IterationStarted")]
 
 
 @pytest.fixture
-def prompt_loop(loop: Any) -> Any:
+def prompt_loop(loop: Loop) -> Loop:
     loop.make()
     loop.env["CLAUDE_ITERATE_LIMITS__RESET_MARGIN"] = "0"
     return loop
 
 
-def test_a_limit_is_waited_for_and_the_iteration_done_again(prompt_loop: Any) -> None:
+def test_a_limit_is_waited_for_and_the_iteration_done_again(prompt_loop: Loop) -> None:
     """The reset is awaited, the number stays, nothing is spent; and the person is told when it goes on."""
     loop = prompt_loop
     loop.script(GOING_ON, limited(2), WORK)
@@ -66,7 +66,7 @@ def test_a_limit_is_waited_for_and_the_iteration_done_again(prompt_loop: Any) ->
     assert len(list(loop.workspace.glob("runs/*/raw/0002*.ndjson"))) == 2
 
 
-def test_a_rejection_without_a_reset_is_probed_for(prompt_loop: Any) -> None:
+def test_a_rejection_without_a_reset_is_probed_for(prompt_loop: Loop) -> None:
     """The window is named, but not when it opens: the run looks again after a pause."""
     loop = prompt_loop
     loop.script(limited(None), WORK)
@@ -78,7 +78,7 @@ def test_a_rejection_without_a_reset_is_probed_for(prompt_loop: Any) -> None:
     assert loop.finish(process).code == 143
 
 
-def test_waiting_has_an_end(prompt_loop: Any) -> None:
+def test_waiting_has_an_end(prompt_loop: Loop) -> None:
     """After `limits.max_wait` in all the run looks once more, and then ends with the limit as its reason."""
     loop = prompt_loop
     loop.env["CLAUDE_ITERATE_LIMITS__MAX_WAIT"] = "1"
@@ -89,7 +89,7 @@ def test_waiting_has_an_end(prompt_loop: Any) -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-def test_a_wait_can_be_ended_by_a_signal(prompt_loop: Any, name: str, code: int) -> None:
+def test_a_wait_can_be_ended_by_a_signal(prompt_loop: Loop, name: str, code: int) -> None:
     """One Ctrl-C is enough: no iteration is running."""
     loop = prompt_loop
     loop.script(limited(3600))
@@ -99,7 +99,7 @@ def test_a_wait_can_be_ended_by_a_signal(prompt_loop: Any, name: str, code: int)
     assert loop.finish(process).code == code
 
 
-def test_a_killed_wait_goes_on_waiting(prompt_loop: Any) -> None:
+def test_a_killed_wait_goes_on_waiting(prompt_loop: Loop) -> None:
     """kill -9 during the wait: the next run waits for the same moment, and only then calls Claude."""
     loop = prompt_loop
     loop.script(GOING_ON, limited(3600), WORK)
@@ -114,7 +114,7 @@ def test_a_killed_wait_goes_on_waiting(prompt_loop: Any) -> None:
     assert loop.events("RunFinished")[-1]["iterations"] == 2
 
 
-def test_show_tells_what_a_run_waits_for(prompt_loop: Any) -> None:
+def test_show_tells_what_a_run_waits_for(prompt_loop: Loop) -> None:
     """From another terminal, until when and that it is paused; afterwards no more."""
     loop = prompt_loop
     loop.script(limited(3600), WORK)
@@ -132,7 +132,7 @@ def test_show_tells_what_a_run_waits_for(prompt_loop: Any) -> None:
     assert (told["waiting"], told["paused"]) == (None, False)
 
 
-def test_a_reserve_ends_the_run_before_the_window_is_used_up(prompt_loop: Any) -> None:
+def test_a_reserve_ends_the_run_before_the_window_is_used_up(prompt_loop: Loop) -> None:
     """`limits.reserve`: what is to be kept is kept."""
     loop = prompt_loop
     loop.env["CLAUDE_ITERATE_LIMITS__RESERVE"] = json.dumps({"five_hour": 20})
@@ -143,7 +143,7 @@ def test_a_reserve_ends_the_run_before_the_window_is_used_up(prompt_loop: Any) -
     assert "15% of the five_hour window is left; limits.reserve keeps 20%" in done.err
 
 
-def test_a_user_can_teach_it_new_words(prompt_loop: Any) -> None:
+def test_a_user_can_teach_it_new_words(prompt_loop: Loop) -> None:
     """`limits.patterns`."""
     loop = prompt_loop
     loop.env |= {
@@ -155,12 +155,12 @@ def test_a_user_can_teach_it_new_words(prompt_loop: Any) -> None:
     assert loop.events("RunFinished")[0]["reason"] == "usage_limit"
 
 
-def test_money_is_counted_over_restarts(prompt_loop: Any) -> None:
+def test_money_is_counted_over_restarts(prompt_loop: Loop) -> None:
     """`limits.max_cost_usd = 0.05` at 0.02 a call: over three runs, two of them killed, the third call is the last."""
     loop = prompt_loop
     loop.env["CLAUDE_ITERATE_LIMITS__MAX_COST_USD"] = "0.05"
-    call = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.02}}]
-    hanging = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
+    call: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.02}}]
+    hanging: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
     loop.script(call, hanging, call, hanging, call)
     for _ in range(2):
         (loop.workspace / "ready").unlink(missing_ok=True)
@@ -175,7 +175,7 @@ def test_money_is_counted_over_restarts(prompt_loop: Any) -> None:
     assert [event["number"] for event in loop.events("IterationFinished")] == [1, 2, 3]
 
 
-def test_a_killed_run_is_resumed_with_its_streaks(prompt_loop: Any) -> None:
+def test_a_killed_run_is_resumed_with_its_streaks(prompt_loop: Loop) -> None:
     """Failures, idle iterations and numbers go on where they were."""
     loop = prompt_loop
     crash = [{"exit": 1}]
@@ -191,7 +191,7 @@ def test_a_killed_run_is_resumed_with_its_streaks(prompt_loop: Any) -> None:
     assert [event["number"] for event in loop.events("IterationFinished")] == [1, 2, 3]
 
 
-def test_no_more_calls_than_wanted(prompt_loop: Any) -> None:
+def test_no_more_calls_than_wanted(prompt_loop: Loop) -> None:
     """`limits.calls_per_hour`: the third call waits for its hour, also after a kill; `retry` lets it go."""
     loop = prompt_loop
     loop.env["CLAUDE_ITERATE_LIMITS__CALLS_PER_HOUR"] = "2"

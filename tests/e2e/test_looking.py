@@ -11,18 +11,19 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
-WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
-def test_verbose_shows_tools_as_they_happen(loop: Any) -> None:
+def test_verbose_shows_tools_as_they_happen(loop: Loop) -> None:
     """While Claude still runs, its words and tools are on the screen."""
     loop.make()
     tool = {"tool": {"name": "Read", "input": {"file_path": "/x"}, "result": "1\tno error here\n"}}
     loop.script([{"init": {}}, {"say": "hello there"}, tool, {"wait_for": "go"}, *WORK[1:]])
     process = loop.start("run", "my-task", "--output", "verbose")
+    assert process.stderr is not None
     seen = ""
     while "✓ File read successfully" not in seen:
         seen += process.stderr.readline().decode()
@@ -33,7 +34,7 @@ def test_verbose_shows_tools_as_they_happen(loop: Any) -> None:
     assert loop.finish(process).code == 0
 
 
-def test_a_live_run_is_read_from_another_terminal(loop: Any) -> None:
+def test_a_live_run_is_read_from_another_terminal(loop: Loop) -> None:
     """`show` and `list` say what Claude does at this moment; afterwards they tell of a run that is over."""
     loop.make()
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest -q"}}
@@ -51,7 +52,7 @@ def test_a_live_run_is_read_from_another_terminal(loop: Any) -> None:
     assert ("Now:" in shown, "\nLast run: " in shown) == (False, True)
 
 
-def test_a_recording_of_every_tool_is_shown_whole(loop: Any) -> None:
+def test_a_recording_of_every_tool_is_shown_whole(loop: Loop) -> None:
     """Every text and tool of the recording is on the screen, from the real pipeline."""
     loop.make()
     loop.script([{"fixture": str(FIXTURES / "a4-all-tools.ndjson")}, {"status": {"complete": True}}])
@@ -61,7 +62,7 @@ def test_a_recording_of_every_tool_is_shown_whole(loop: Any) -> None:
     assert "✗ Edit failed: String not found in file" in shown
 
 
-def test_the_log_has_the_documented_structure(loop: Any) -> None:
+def test_the_log_has_the_documented_structure(loop: Loop) -> None:
     """Static parts once, a section per iteration, the reason at the end; the name tells the time."""
     loop.make("- one\n- two\n")
     loop.run()
@@ -76,7 +77,7 @@ def test_the_log_has_the_documented_structure(loop: Any) -> None:
     assert "Reason: completed" in log
 
 
-def test_the_log_of_a_flood_has_every_line_once_in_order(loop: Any) -> None:
+def test_the_log_of_a_flood_has_every_line_once_in_order(loop: Loop) -> None:
     """Twenty thousand events: nothing lost, nothing twice, nothing exchanged; and the raw file is the stream."""
     loop.make()
     lines = [
@@ -95,7 +96,7 @@ def test_the_log_of_a_flood_has_every_line_once_in_order(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("in_place", [True, False])
-def test_status_changes_are_told_while_claude_works(loop: Any, in_place: bool) -> None:
+def test_status_changes_are_told_while_claude_works(loop: Loop, in_place: bool) -> None:
     """A first write, further ones in place or by replacement: each is told with its delta, once it is quiet."""
     loop.make()
     loop.env["CLAUDE_ITERATE_NOTIFICATION__STATUS_WATCH__DEBOUNCE_MS"] = "500"
@@ -118,7 +119,7 @@ def test_status_changes_are_told_while_claude_works(loop: Any, in_place: bool) -
     ]
 
 
-def test_a_burst_of_changes_is_one_update(loop: Any) -> None:
+def test_a_burst_of_changes_is_one_update(loop: Loop) -> None:
     """Only the state after the quiet is told; and the last change before the end is never lost."""
     loop.make()
     loop.env["CLAUDE_ITERATE_NOTIFICATION__STATUS_WATCH__DEBOUNCE_MS"] = "10000"
@@ -128,7 +129,7 @@ def test_a_burst_of_changes_is_one_update(loop: Any) -> None:
     assert [event["status"]["completed"] for event in loop.events("StatusChanged")] == [7]
 
 
-def test_secrets_do_not_reach_log_or_journal(loop: Any) -> None:
+def test_secrets_do_not_reach_log_or_journal(loop: Loop) -> None:
     """Values of secret-looking variables and known shapes are masked; the raw stream keeps what was printed."""
     loop.make()
     loop.env["DEPLOY_TOKEN"] = "hunter2-hunter2"
@@ -141,7 +142,7 @@ def test_secrets_do_not_reach_log_or_journal(loop: Any) -> None:
     assert "[redacted]" in kept
 
 
-def test_a_variable_that_holds_a_word_of_ours_changes_nothing(loop: Any) -> None:
+def test_a_variable_that_holds_a_word_of_ours_changes_nothing(loop: Loop) -> None:
     """The name of its variable speaks of secrets; the run means the same all the same."""
     loop.make()
     loop.env |= {"AUTH_STATE": "completed", "OAUTH_FLOW": "loop-loop", "MY_KEY": "my-task-"}
@@ -154,7 +155,7 @@ def test_a_variable_that_holds_a_word_of_ours_changes_nothing(loop: Any) -> None
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("broken", [("stdout",), ("stderr",), ("stdout", "stderr")])
 @pytest.mark.parametrize("how", ["full", "gone"])
-def test_a_broken_console_does_not_change_the_end_of_a_run(loop: Any, broken: tuple[str, ...], how: str) -> None:
+def test_a_broken_console_does_not_change_the_end_of_a_run(loop: Loop, broken: tuple[str, ...], how: str) -> None:
     """Nobody can read what is said, on a full disk or at the end of a pipe: the exit code is that of the run."""
     loop.make()
     loop.script(WORK)
@@ -171,7 +172,7 @@ def test_a_broken_console_does_not_change_the_end_of_a_run(loop: Any, broken: tu
     assert [event["reason"] for event in loop.events("RunFinished")] == ["completed"]
 
 
-def test_a_full_disk_costs_a_warning_not_the_run(loop: Any) -> None:
+def test_a_full_disk_costs_a_warning_not_the_run(loop: Loop) -> None:
     """Log and journal cannot grow any more: one warning each, one for what is lost, and the task is completed."""
     loop.make()
     loop.script([{"init": {}}, {"flood": {"stream": "stderr", "lines": 3000, "bytes": 100}}, *WORK[1:]])
@@ -187,7 +188,7 @@ def test_a_full_disk_costs_a_warning_not_the_run(loop: Any) -> None:
     assert "of the journal are lost" in warnings[-1]
 
 
-def test_an_unwatchable_workspace_is_still_read(loop: Any) -> None:
+def test_an_unwatchable_workspace_is_still_read(loop: Loop) -> None:
     """With watching off the report is read at the end of the iteration."""
     loop.make()
     loop.env["CLAUDE_ITERATE_NOTIFICATION__STATUS_WATCH__ENABLED"] = "false"
@@ -195,7 +196,7 @@ def test_an_unwatchable_workspace_is_still_read(loop: Any) -> None:
     assert "✓ Task completed successfully after 1 iteration" in loop.run().out
 
 
-def test_denied_tools_end_the_run_with_the_rule_to_add(loop: Any) -> None:
+def test_denied_tools_end_the_run_with_the_rule_to_add(loop: Loop) -> None:
     """Claude was twice not allowed to write its report: the message names the flag."""
     loop.make()
     loop.script([{"fixture": str(FIXTURES / "e1-permission-denied-default.ndjson")}])
@@ -213,7 +214,7 @@ def test_denied_tools_end_the_run_with_the_rule_to_add(loop: Any) -> None:
         ("d52-oauth-429-usage-limit", 7, "resets 1:44am (UTC)"),
     ],
 )
-def test_a_failure_ends_the_run_with_claudes_words_and_what_to_do(loop: Any, name: str, code: int, words: str) -> None:
+def test_a_failure_ends_the_run_with_claudes_words_and_what_to_do(loop: Loop, name: str, code: int, words: str) -> None:
     """One call is enough to know; the reason has its own exit code."""
     loop.make()
     loop.env["CLAUDE_ITERATE_LIMITS__ON_USAGE_LIMIT"] = "stop"

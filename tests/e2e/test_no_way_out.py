@@ -8,9 +8,10 @@ import os
 import resource
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from tests.e2e.conftest import Loop
 
 
 def snapshot(folder: Path) -> dict[str, str]:
@@ -27,7 +28,7 @@ def snapshot(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def furnished(loop: Any) -> Any:
+def furnished(loop: Loop) -> Loop:
     """A project with a workspace, a template `t` and an archive `a`."""
     loop.make()
     assert loop.call("template", "save", "my-task", "t").code == 0
@@ -66,7 +67,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_names_lead_nowhere_else(furnished: Any, words: str) -> None:
+def test_names_lead_nowhere_else(furnished: Loop, words: str) -> None:
     """Exit 2, one line of what and one of what to do; not a byte has changed (defect 34)."""
     before = snapshot(furnished.folder)
     done = furnished.call(*words.split())
@@ -90,7 +91,7 @@ EVIL["link upwards"].type, EVIL["link upwards"].linkname = tarfile.SYMTYPE, "../
 
 @pytest.mark.parametrize("kind", EVIL)
 @pytest.mark.parametrize("action", [["restore", "evil"], ["restore", "evil", "x"]])
-def test_hostile_archives_are_refused(furnished: Any, kind: str, action: list[str]) -> None:
+def test_hostile_archives_are_refused(furnished: Loop, kind: str, action: list[str]) -> None:
     """Nothing outside is touched, nothing inside is made, not even for a moment longer than the command lives."""
     with tarfile.open(furnished.root / "claude-iterate" / "archive" / "evil.tar.gz", "w:gz") as tar:
         for name in ("w/.archived.json", "w/.metadata.json", "w/INSTRUCTIONS.md"):
@@ -111,7 +112,7 @@ def test_hostile_archives_are_refused(furnished: Any, kind: str, action: list[st
 
 
 @pytest.mark.parametrize("words", ["archive save my-task", "clean my-task --force"])
-def test_a_full_disk_loses_nothing(loop: Any, words: str) -> None:
+def test_a_full_disk_loses_nothing(loop: Loop, words: str) -> None:
     """The archive cannot be written to its end: the workspace stays whole, no half archive is left."""
     loop.make()
     (loop.workspace / "noise").write_bytes(os.urandom(300_000))
@@ -129,7 +130,7 @@ def test_a_full_disk_loses_nothing(loop: Any, words: str) -> None:
     assert list((loop.root / "claude-iterate" / "archive").iterdir()) == []
 
 
-def test_a_full_disk_while_restoring(furnished: Any) -> None:
+def test_a_full_disk_while_restoring(furnished: Loop) -> None:
     """No half workspace, not even a hidden one; the archive is still good."""
     (furnished.workspace / "noise").write_bytes(os.urandom(300_000))
     assert furnished.call("archive", "save", "my-task").code == 0
@@ -145,7 +146,7 @@ def test_a_full_disk_while_restoring(furnished: Any) -> None:
     assert furnished.call("archive", "restore", name).code == 0
 
 
-def test_a_restored_workspace_goes_on(furnished: Any) -> None:
+def test_a_restored_workspace_goes_on(furnished: Loop) -> None:
     """Away, back under another name, and run."""
     furnished.script([{"init": {}}, {"status": {"complete": True}}, {"result": {}}])
     assert furnished.call("archive", "restore", "a", "again").code == 0

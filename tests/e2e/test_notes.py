@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 from tests.e2e.test_steering import DONE, HANGING, PATIENT, UNDONE, limit, running, say
 
 NOTE = "Use tabs. {{ nothing }} $& %s"
 
 
-def prompts(loop: Any) -> list[bool]:
+def prompts(loop: Loop) -> list[bool]:
     """For each call of Claude: whether the note was in its prompt."""
     calls = sorted(loop.state.glob("call-*.stdin"))
     return [NOTE in Path(call).read_text() for call in calls]
 
 
-def test_a_note_reaches_the_next_iteration_and_no_other(loop: Any) -> None:
+def test_a_note_reaches_the_next_iteration_and_no_other(loop: Loop) -> None:
     """The running one is not disturbed; the text arrives as it was written."""
     loop.make()
     loop.script(PATIENT, UNDONE, DONE)
@@ -35,7 +34,7 @@ def test_a_note_reaches_the_next_iteration_and_no_other(loop: Any) -> None:
     assert "Notes: 1" in loop.log()
 
 
-def test_a_note_can_be_left_while_nothing_runs(loop: Any) -> None:
+def test_a_note_can_be_left_while_nothing_runs(loop: Loop) -> None:
     """From standard input as well; a dry run does not use it up."""
     loop.make()
     text = loop.folder / "note.md"
@@ -51,7 +50,7 @@ def test_a_note_can_be_left_while_nothing_runs(loop: Any) -> None:
     assert prompts(loop)[before:] == [True, False]
 
 
-def test_an_iteration_that_is_done_again_gets_the_note_again(loop: Any) -> None:
+def test_an_iteration_that_is_done_again_gets_the_note_again(loop: Loop) -> None:
     """After a limit, and after a reboot; then it is delivered."""
     loop.make()
     loop.env["CLAUDE_ITERATE_LIMITS__RESET_MARGIN"] = "0"
@@ -66,7 +65,7 @@ def test_an_iteration_that_is_done_again_gets_the_note_again(loop: Any) -> None:
     assert prompts(loop) == [True, True, True, False]
 
 
-def test_a_killed_runner_delivers_the_note_again(loop: Any) -> None:
+def test_a_killed_runner_delivers_the_note_again(loop: Loop) -> None:
     """Rather twice than never: the iteration is done again, too."""
     loop.make()
     loop.script(HANGING, UNDONE, DONE)
@@ -82,7 +81,7 @@ def test_a_killed_runner_delivers_the_note_again(loop: Any) -> None:
 @pytest.mark.parametrize(
     "words", [("- use tabs",), ("--force is not for us",), ("--", "--force"), ("first", "- then this", "--", "-x")]
 )
-def test_a_note_may_begin_with_a_dash(loop: Any, words: tuple[str, ...]) -> None:
+def test_a_note_may_begin_with_a_dash(loop: Loop, words: tuple[str, ...]) -> None:
     """A list item is no option, and after `--` nothing is; options before it still work."""
     loop.make()
     document = json.loads(say(loop, "note", "--json", *words))
@@ -90,7 +89,7 @@ def test_a_note_may_begin_with_a_dash(loop: Any, words: tuple[str, ...]) -> None
     assert kept == " ".join(word for word in words if word != "--") + "\n"
 
 
-def test_a_single_word_with_a_dash_is_taken_for_a_misspelt_option(loop: Any) -> None:
+def test_a_single_word_with_a_dash_is_taken_for_a_misspelt_option(loop: Loop) -> None:
     """And told how it becomes a note; one that belongs before the command is told that."""
     loop.make()
     refused = loop.call("note", "my-task", "--jsno", "text")
@@ -100,7 +99,7 @@ def test_a_single_word_with_a_dash_is_taken_for_a_misspelt_option(loop: Any) -> 
     assert not (loop.workspace / "notes").exists()
 
 
-def test_bad_notes_are_refused(loop: Any) -> None:
+def test_bad_notes_are_refused(loop: Loop) -> None:
     """10 MB and nothing at all: exit 2, what to do, and nothing is kept."""
     loop.make()
     huge = loop.folder / "huge"

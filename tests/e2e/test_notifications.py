@@ -8,12 +8,13 @@ import json
 import signal
 import socket
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
-from tests.recording_receiver import Receiver
+from tests.e2e.conftest import Loop, until
+from tests.recording_receiver import Received, Receiver
 
 DONE = {"complete": True, "progress": {"completed": 4, "total": 4}, "summary": "all done"}
 FINISH: list[dict[str, Any]] = [{"init": {}}, {"status": DONE}, {"result": {}}]
@@ -23,7 +24,7 @@ BUSY: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False, "work
 SINK = "sinks.notifications.notification_sink"
 
 
-def aim(loop: Any, url: str, **settings: str) -> None:
+def aim(loop: Loop, url: str, **settings: str) -> None:
     """Let the loop post to this address, in the form that is easiest to read. A busy machine gets the time it needs."""
     loop.patch(SINK, IN_ORDER=60.0, LAST=60.0)
     loop.env["CLAUDE_ITERATE_NOTIFY__URL"] = url
@@ -40,11 +41,16 @@ def in_place(status: dict[str, Any]) -> dict[str, Any]:
     return {"write": {"path": ".status.json", "text": json.dumps(status), "in_place": True}}
 
 
+def reports(number: int) -> Callable[[list[Received]], bool]:
+    """So many changes of the status have arrived."""
+    return lambda received: len([one for one in received if one.event == "status_update"]) == number
+
+
 def events(receiver: Receiver) -> list[str]:
     return [item.event for item in receiver.received]
 
 
-def test_every_change_of_the_status_arrives_once(loop: Any, receiver: Receiver) -> None:
+def test_every_change_of_the_status_arrives_once(loop: Loop, receiver: Receiver) -> None:
     """In a first run, where there is no file yet: made, rewritten in place, replaced, and changed just before the
     end. Each with the difference to the one before."""
     loop.make()
@@ -64,7 +70,7 @@ def test_every_change_of_the_status_arrives_once(loop: Any, receiver: Receiver) 
     )
     process = loop.start("run", "my-task")
     for number in (1, 2, 3):
-        receiver.wait(lambda got, number=number: len([g for g in got if g.event == "status_update"]) == number)
+        receiver.wait(reports(number))
         (loop.workspace / f"go-{number}").touch()
     assert loop.finish(process).code == 0
     assert [item.document["message"] for item in receiver.named("status_update")] == [
@@ -76,7 +82,7 @@ def test_every_change_of_the_status_arrives_once(loop: Any, receiver: Receiver) 
     assert events(receiver) == ["execution_start", *["status_update"] * 4, "completion"]
 
 
-def test_a_whole_run_in_the_original_form(loop: Any, receiver: Receiver) -> None:
+def test_a_whole_run_in_the_original_form(loop: Loop, receiver: Receiver) -> None:
     """ntfy is the default form: title, priority, tags, text."""
     loop.make()
     aim(loop, receiver.url, NOTIFY__FORMAT="ntfy")
@@ -93,7 +99,7 @@ def test_a_whole_run_in_the_original_form(loop: Any, receiver: Receiver) -> None
 
 
 @pytest.mark.parametrize("most", [10, 11])
-def test_a_milestone_every_ten_iterations(loop: Any, receiver: Receiver, most: int) -> None:
+def test_a_milestone_every_ten_iterations(loop: Loop, receiver: Receiver, most: int) -> None:
     """Also when the tenth is the last; and the limit is said for what it is."""
     loop.make()
     aim(loop, receiver.url, NOTIFY__EVENTS="iteration_milestone,completion")
@@ -112,7 +118,7 @@ def test_a_milestone_every_ten_iterations(loop: Any, receiver: Receiver, most: i
         (FINISH, "completion", "completed"),
     ],
 )
-def test_how_it_ended(loop: Any, receiver: Receiver, steps: Any, event: str, reason: str) -> None:
+def test_how_it_ended(loop: Loop, receiver: Receiver, steps: Any, event: str, reason: str) -> None:
     """Each ending has its event."""
     loop.make()
     aim(loop, receiver.url)
@@ -122,7 +128,7 @@ def test_how_it_ended(loop: Any, receiver: Receiver, steps: Any, event: str, rea
     assert (events(receiver)[-1], receiver.received[-1].document["reason"]) == (event, reason)
 
 
-def test_a_proof_is_told(loop: Any, receiver: Receiver) -> None:
+def test_a_proof_is_told(loop: Loop, receiver: Receiver) -> None:
     """A claim that fails its check, and one that holds; `verify` posts its own."""
     loop.make()
     aim(loop, receiver.url, VERIFICATION__CHECKS=json.dumps([f"test -e {loop.workspace}/fixed"]))
@@ -134,7 +140,7 @@ def test_a_proof_is_told(loop: Any, receiver: Receiver) -> None:
     assert "iteration" in events(receiver)  # the first claim turned out to be one iteration of many
 
 
-def test_waiting_for_a_limit_is_told(loop: Any, receiver: Receiver) -> None:
+def test_waiting_for_a_limit_is_told(loop: Loop, receiver: Receiver) -> None:
     """That it waits, and that it goes on; the attempt is not an iteration."""
     loop.make()
     aim(loop, receiver.url, LIMITS__MAX_WAIT="1s")
@@ -148,7 +154,7 @@ def test_waiting_for_a_limit_is_told(loop: Any, receiver: Receiver) -> None:
     assert said in receiver.named("limit_wait")[0].document["message"]
 
 
-def test_a_stopped_run(loop: Any, receiver: Receiver) -> None:
+def test_a_stopped_run(loop: Loop, receiver: Receiver) -> None:
     """Ctrl-C twice: reported as stopped."""
     loop.make()
     aim(loop, receiver.url)
@@ -161,7 +167,7 @@ def test_a_stopped_run(loop: Any, receiver: Receiver) -> None:
     assert events(receiver)[-1] == "stopped"
 
 
-def test_setup_is_told(loop: Any, receiver: Receiver) -> None:
+def test_setup_is_told(loop: Loop, receiver: Receiver) -> None:
     """When the instructions are written; a dead receiver costs a warning and not the setup."""
     aim(loop, receiver.url)
     assert loop.call("init", "my-task").code == 0
@@ -176,7 +182,7 @@ def test_setup_is_told(loop: Any, receiver: Receiver) -> None:
     assert "Notifications to 127.0.0.1 fail" in done.err
 
 
-def test_a_slow_receiver_holds_up_nothing(loop: Any, receiver: Receiver) -> None:
+def test_a_slow_receiver_holds_up_nothing(loop: Loop, receiver: Receiver) -> None:
     """It answers nothing at all: every iteration is done, and the last word arrives past all others."""
     loop.make()
     loop.script(*[BUSY] * 4, FINISH)
@@ -191,7 +197,7 @@ def test_a_slow_receiver_holds_up_nothing(loop: Any, receiver: Receiver) -> None
     assert (events(receiver)[0], events(receiver)[-1]) == ("execution_start", "completion")
 
 
-def test_a_dead_receiver_costs_one_warning(loop: Any) -> None:
+def test_a_dead_receiver_costs_one_warning(loop: Loop) -> None:
     """Said once, whether the run is short or long; the exit code is the run's own."""
     loop.make()
     loop.script(*[BUSY] * 3, FINISH)
@@ -204,7 +210,7 @@ def test_a_dead_receiver_costs_one_warning(loop: Any) -> None:
     assert "secret-topic" not in done.out + done.err
 
 
-def test_500_then_ok_and_429(loop: Any, receiver: Receiver) -> None:
+def test_500_then_ok_and_429(loop: Loop, receiver: Receiver) -> None:
     """What passes is tried again; what arrives is in order."""
     loop.make()
     receiver.answers = [(500, {}), (429, {"Retry-After": "1"})]
@@ -218,7 +224,7 @@ def test_500_then_ok_and_429(loop: Any, receiver: Receiver) -> None:
     assert third.at - second.at >= 1.0
 
 
-def test_signed(loop: Any, receiver: Receiver) -> None:
+def test_signed(loop: Loop, receiver: Receiver) -> None:
     """The receiver can check every message with the shared secret."""
     loop.make()
     aim(loop, receiver.url, NOTIFY__SECRET="s3cret-key")
@@ -229,7 +235,7 @@ def test_signed(loop: Any, receiver: Receiver) -> None:
         assert item.headers["x-claude-iterate-signature"] == f"sha256={expected}"
 
 
-def test_what_an_agent_lets_slip_is_masked(loop: Any, receiver: Receiver) -> None:
+def test_what_an_agent_lets_slip_is_masked(loop: Loop, receiver: Receiver) -> None:
     """The value of a secret variable in its summary."""
     loop.make()
     loop.env["MY_TOKEN"] = "hunter2hunter2"
@@ -241,7 +247,7 @@ def test_what_an_agent_lets_slip_is_masked(loop: Any, receiver: Receiver) -> Non
 
 
 @pytest.mark.parametrize("layer", ["user", "project", "original"])
-def test_an_address_set_after_init_is_used(loop: Any, receiver: Receiver, layer: str) -> None:
+def test_an_address_set_after_init_is_used(loop: Loop, receiver: Receiver, layer: str) -> None:
     """In the user's or the project's file, by its old name; and so is one in the original's metadata."""
     loop.make()
     loop.patch(SINK, IN_ORDER=60.0)
@@ -261,7 +267,7 @@ def test_an_address_set_after_init_is_used(loop: Any, receiver: Receiver, layer:
     assert [item.headers["title"] for item in receiver.received] == ["Task Complete"]
 
 
-def test_what_init_was_given_is_used(loop: Any, receiver: Receiver) -> None:
+def test_what_init_was_given_is_used(loop: Loop, receiver: Receiver) -> None:
     """--notify-url and --notify-events reach the run."""
     loop.patch(SINK, IN_ORDER=60.0)
     assert loop.call("init", "my-task", "--notify-url", receiver.url, "--notify-events", "completion").code == 0
@@ -281,7 +287,7 @@ def test_what_init_was_given_is_used(loop: Any, receiver: Receiver) -> None:
         ({"notify": {"headers": {"X": "a\r\nB: c"}}}, ["notify.headers", "one line"]),
     ],
 )
-def test_bad_settings_are_refused(loop: Any, document: Any, words: list[str]) -> None:
+def test_bad_settings_are_refused(loop: Loop, document: Any, words: list[str]) -> None:
     """Before anything is written, with the setting's name and what is right."""
     loop.make()
     (loop.root / ".claude-iterate.json").write_text(json.dumps(document))

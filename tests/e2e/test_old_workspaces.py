@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.conftest import Loop
+
 OLD = Path(__file__).parents[1] / "fixtures" / "workspaces"
 NAMES = ("proven", "killed", "original")
-WORK = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 1.0}}]
+WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 1.0}}]
 
 SETTINGS = ("CLAUDE_ITERATE_CLAUDE__COMMAND", "CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE", "CLAUDE_ITERATE_DELAY")
 """Needed to run; `show` would tell of them."""
 
 
 @pytest.fixture
-def old(loop: Any) -> Any:
+def old(loop: Loop) -> Loop:
     """A project with all three."""
     folder = loop.root / "claude-iterate" / "workspaces"
     for name in NAMES:
@@ -38,7 +40,7 @@ def differences(before: Any, now: Any, place: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_looking_tells_the_same(old: Any, name: str) -> None:
+def test_looking_tells_the_same(old: Loop, name: str) -> None:
     """Every key that the earlier version printed is there, with the same value; nothing is written by looking."""
     workspace = old.root / "claude-iterate" / "workspaces" / name
     before = {path: path.read_bytes() for path in workspace.rglob("*") if path.is_file()}
@@ -64,7 +66,7 @@ def test_looking_tells_the_same(old: Any, name: str) -> None:
         ("original", "unfinished", "4 of at most 4 iterations"),
     ],
 )
-def test_their_state_is_told_in_the_new_words(old: Any, name: str, state: str, words: str) -> None:
+def test_their_state_is_told_in_the_new_words(old: Loop, name: str, state: str, words: str) -> None:
     """In the list and by `show`."""
     rows = json.loads(old.call("list", "--json").out)["workspaces"]
     assert {row["name"]: row["state"] for row in rows}[name] == state
@@ -80,7 +82,7 @@ def test_their_state_is_told_in_the_new_words(old: Any, name: str, state: str, w
     ],
 )
 def test_the_next_run_goes_on_with_the_numbers(
-    old: Any, name: str, run: str, number: int, total: int, cost: float
+    old: Loop, name: str, run: str, number: int, total: int, cost: float
 ) -> None:
     """Its id, the number of its iteration, the iterations and the money of all runs."""
     old.script(WORK)

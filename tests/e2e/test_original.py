@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from tests.e2e.conftest import Loop
 
 ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original"
 
 
 @pytest.fixture
-def old(loop: Any) -> Any:
+def old(loop: Loop) -> Loop:
     """What the original leaves in a project: settings, a workspace with its defaults, templates, archives."""
     folder = loop.root / "claude-iterate"
     for name in ("templates", "archive"):
@@ -55,7 +56,7 @@ def old(loop: Any) -> Any:
     return loop
 
 
-def test_it_is_listed_and_shown(old: Any) -> None:
+def test_it_is_listed_and_shown(old: Loop) -> None:
     """With its counters; nothing is written by looking."""
     before = (old.workspace / ".metadata.json").read_bytes()
     (row,) = json.loads(old.call("list", "--json").out)["workspaces"]
@@ -66,7 +67,7 @@ def test_it_is_listed_and_shown(old: Any) -> None:
     assert (old.workspace / ".metadata.json").read_bytes() == before
 
 
-def test_it_is_run_and_counted_on(old: Any) -> None:
+def test_it_is_run_and_counted_on(old: Loop) -> None:
     """Project settings reach it although the original wrote its defaults there; counters go on; unknown keys stay."""
     about = json.loads((old.workspace / ".metadata.json").read_text()) | {"mine": True}
     (old.workspace / ".metadata.json").write_text(json.dumps(about))
@@ -77,7 +78,7 @@ def test_it_is_run_and_counted_on(old: Any) -> None:
     assert (after["executionIterations"], after["status"], after["mine"]) == (8, "completed", True)
 
 
-def test_its_templates_are_used(old: Any) -> None:
+def test_its_templates_are_used(old: Loop) -> None:
     """Listed, and good for a new workspace."""
     assert "port-tests" in old.call("template", "list").out
     assert old.call("template", "use", "port-tests", "ported").code == 0
@@ -85,7 +86,7 @@ def test_its_templates_are_used(old: Any) -> None:
     assert (old.workspace.parent / "ported" / "INSTRUCTIONS.md").read_bytes() == text
 
 
-def test_its_archives_are_restored(old: Any) -> None:
+def test_its_archives_are_restored(old: Loop) -> None:
     """A folder of the original comes back as a workspace, byte for byte, and can be run."""
     name = "old-task-2025-10-01T08-30-00"
     assert name in old.call("archive", "list").out

@@ -12,15 +12,15 @@ import sys
 import time
 from typing import Any
 
-from tests.e2e.conftest import PATIENCE, until
+from tests.e2e.conftest import PATIENCE, Loop, until
 from tests.e2e.terminal import Terminal
 
 QUESTION = re.compile(r"(Your choice|Commands, separated)[^\n]*[\])]: $")
 """At the end of all that was shown, because a terminal hands over text in any pieces."""
-WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
-def on_terminal(loop: Any, answers: list[str], *arguments: str) -> tuple[int, str]:
+def on_terminal(loop: Loop, answers: list[str], *arguments: str) -> tuple[int, str]:
     """Run on a pseudo-terminal and answer each question when it is asked."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -53,18 +53,18 @@ def on_terminal(loop: Any, answers: list[str], *arguments: str) -> tuple[int, st
     return process.returncode, seen
 
 
-def prepared(loop: Any) -> None:
+def prepared(loop: Loop) -> None:
     loop.make()
     loop.script(WORK)
     del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
 
 
-def saved(loop: Any) -> dict[str, Any]:
+def saved(loop: Loop) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((loop.workspace / ".metadata.json").read_text()).get("config", {})
     return found
 
 
-def test_the_first_run_asks_and_the_second_does_not(loop: Any) -> None:
+def test_the_first_run_asks_and_the_second_does_not(loop: Loop) -> None:
     """The answer is saved in the workspace and reaches Claude's command line."""
     prepared(loop)
     code, seen = on_terminal(loop, ["2", "npm test, git commit"], "run", "my-task")
@@ -82,7 +82,7 @@ def test_the_first_run_asks_and_the_second_does_not(loop: Any) -> None:
     assert "How much" not in seen
 
 
-def test_without_a_terminal_it_warns_once_and_goes_on(loop: Any) -> None:
+def test_without_a_terminal_it_warns_once_and_goes_on(loop: Loop) -> None:
     """One warning with the flags that change it."""
     prepared(loop)
     done = loop.run()
@@ -92,7 +92,7 @@ def test_without_a_terminal_it_warns_once_and_goes_on(loop: Any) -> None:
     assert saved(loop) == {}
 
 
-def test_nothing_is_asked_when_claudes_own_settings_decide(loop: Any) -> None:
+def test_nothing_is_asked_when_claudes_own_settings_decide(loop: Loop) -> None:
     """A project's `.claude/settings.json` with permissions is a decision."""
     prepared(loop)
     (loop.root / ".claude").mkdir()
@@ -101,7 +101,7 @@ def test_nothing_is_asked_when_claudes_own_settings_decide(loop: Any) -> None:
     assert (code, "How much" in seen) == (0, False)
 
 
-def test_skipping_permissions_warns_and_is_not_saved(loop: Any) -> None:
+def test_skipping_permissions_warns_and_is_not_saved(loop: Loop) -> None:
     """The flag reaches Claude for this run only."""
     prepared(loop)
     done = loop.run("--dangerously-skip-permissions")
@@ -110,14 +110,14 @@ def test_skipping_permissions_warns_and_is_not_saved(loop: Any) -> None:
     assert saved(loop) == {}
 
 
-def test_a_dry_run_asks_nothing(loop: Any) -> None:
+def test_a_dry_run_asks_nothing(loop: Loop) -> None:
     """The fake needs no permission."""
     prepared(loop)
     code, seen = on_terminal(loop, [], "run", "my-task", "--dry-run")
     assert (code, "How much" in seen) == (0, False)
 
 
-def test_an_open_question_blocks_no_other_command(loop: Any) -> None:
+def test_an_open_question_blocks_no_other_command(loop: Loop) -> None:
     """The lock is taken after the answer; what the other command wrote is kept beside the answer."""
     prepared(loop)
     screen = Terminal(loop, "run", "my-task")
@@ -129,7 +129,7 @@ def test_an_open_question_blocks_no_other_command(loop: Any) -> None:
     assert saved(loop) == {"delay": 0.0, "claude": {"permission_mode": "acceptEdits"}}
 
 
-def test_what_was_set_while_the_question_was_open_counts(loop: Any) -> None:
+def test_what_was_set_while_the_question_was_open_counts(loop: Loop) -> None:
     """The run obeys it, and permissions that were set meanwhile are not overwritten by the answer."""
     prepared(loop)
     loop.script([{"init": {}}, {"status": {"complete": False}}, {"result": {}}])
@@ -146,7 +146,7 @@ def test_what_was_set_while_the_question_was_open_counts(loop: Any) -> None:
     assert argv[argv.index("--permission-mode") + 1] == "plan"
 
 
-def test_a_workspace_that_was_removed_while_the_question_was_open(loop: Any) -> None:
+def test_a_workspace_that_was_removed_while_the_question_was_open(loop: Loop) -> None:
     """The message says that it is gone, and nothing is made in its place."""
     prepared(loop)
     screen = Terminal(loop, "run", "my-task")
@@ -159,7 +159,7 @@ def test_a_workspace_that_was_removed_while_the_question_was_open(loop: Any) -> 
     assert not loop.workspace.exists()
 
 
-def test_nothing_is_asked_for_a_workspace_that_is_running(loop: Any) -> None:
+def test_nothing_is_asked_for_a_workspace_that_is_running(loop: Loop) -> None:
     """The user is not asked in vain: the answer would be lost."""
     prepared(loop)
     loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, *WORK[1:]])
@@ -171,7 +171,7 @@ def test_nothing_is_asked_for_a_workspace_that_is_running(loop: Any) -> None:
     assert loop.finish(process).code == 0
 
 
-def test_naming_no_command_is_not_an_answer(loop: Any) -> None:
+def test_naming_no_command_is_not_an_answer(loop: Loop) -> None:
     """Choice 2 without a command asks again and says why."""
     prepared(loop)
     code, seen = on_terminal(loop, ["2", " , ", "npm test"], "run", "my-task")

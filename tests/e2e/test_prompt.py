@@ -6,14 +6,16 @@ import re
 from pathlib import Path
 from typing import Any
 
-WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+from tests.e2e.conftest import Loop
+
+WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
-def stdin_of(loop: Any, number: int) -> bytes:
+def stdin_of(loop: Loop, number: int) -> bytes:
     return Path(loop.record(number)["stdin"]).read_bytes()
 
 
-def test_a_megabyte_of_odd_instructions_arrives_byte_for_byte(loop: Any) -> None:
+def test_a_megabyte_of_odd_instructions_arrives_byte_for_byte(loop: Loop) -> None:
     """Template syntax, replacement patterns, quotes and emoji in the instructions are data."""
     odd = "- {{ x }} {% if %} $& $$ %s %(a)s \"'` \\n 🦄 é\r\n{{ instructions }}\n"
     text = odd + "x" * 80 + "\n" + "long line of text, repeated\n" * 38_000
@@ -26,7 +28,7 @@ def test_a_megabyte_of_odd_instructions_arrives_byte_for_byte(loop: Any) -> None
     assert sent[:1] not in {b"/", b"-"}
 
 
-def test_the_command_line_is_the_documented_one(loop: Any) -> None:
+def test_the_command_line_is_the_documented_one(loop: Loop) -> None:
     """Stream output, the system prompt, model, turns, permissions; nothing of the prompt in argv."""
     loop.make("- secret-word-of-the-task\n")
     loop.script(WORK)
@@ -49,7 +51,7 @@ def test_the_command_line_is_the_documented_one(loop: Any) -> None:
     assert "secret-word-of-the-task" not in " ".join(argv)
 
 
-def test_every_output_level_makes_the_same_call(loop: Any) -> None:
+def test_every_output_level_makes_the_same_call(loop: Loop) -> None:
     """A level changes what is shown, never what is done."""
     loop.make()
     loop.script(WORK)
@@ -59,7 +61,7 @@ def test_every_output_level_makes_the_same_call(loop: Any) -> None:
     assert first == second == third
 
 
-def test_the_environment_is_ours_less_what_stops_claude(loop: Any) -> None:
+def test_the_environment_is_ours_less_what_stops_claude(loop: Loop) -> None:
     """`CLAUDECODE` and friends do not reach Claude; the run's mark and `claude.env` do."""
     loop.make()
     loop.script(WORK)
@@ -77,7 +79,7 @@ def test_the_environment_is_ours_less_what_stops_claude(loop: Any) -> None:
     assert loop.record(1)["cwd"] == str(loop.root)
 
 
-def test_instructions_edited_during_a_run_reach_the_next_iteration(loop: Any) -> None:
+def test_instructions_edited_during_a_run_reach_the_next_iteration(loop: Loop) -> None:
     """INSTRUCTIONS.md is read at the start of each iteration, and the log shows the change."""
     loop.make("- the first version\n")
     loop.script(
@@ -90,7 +92,7 @@ def test_instructions_edited_during_a_run_reach_the_next_iteration(loop: Any) ->
     assert "INSTRUCTIONS (changed)" in loop.log()
 
 
-def test_a_long_system_prompt_goes_through_a_file(loop: Any) -> None:
+def test_a_long_system_prompt_goes_through_a_file(loop: Loop) -> None:
     """Above 100 KB the `-file` form is used, and the file is gone afterwards."""
     loop.make()
     loop.script(WORK)
@@ -101,7 +103,7 @@ def test_a_long_system_prompt_goes_through_a_file(loop: Any) -> None:
     assert not Path(argv[argv.index("--append-system-prompt-file") + 1]).exists()
 
 
-def test_what_failed_is_told_to_the_next_iteration(loop: Any) -> None:
+def test_what_failed_is_told_to_the_next_iteration(loop: Loop) -> None:
     """Claude's own words about a crash reach the next prompt."""
     loop.make()
     loop.script([{"init": {}}, {"stderr": "the disk caught fire\n"}, {"exit": 3}], WORK)
@@ -109,7 +111,7 @@ def test_what_failed_is_told_to_the_next_iteration(loop: Any) -> None:
     assert b"the disk caught fire" in stdin_of(loop, 2)
 
 
-def test_templates_can_use_the_documented_variables_and_no_others(loop: Any) -> None:
+def test_templates_can_use_the_documented_variables_and_no_others(loop: Loop) -> None:
     """The error about an unknown variable names all known ones: those of the documentation."""
     loop.make()
     (loop.workspace / "prompts").mkdir()

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
-CLAIM = [{"init": {}}, {"status": {"complete": True, "summary": "all done"}}, {"result": {}}]
-FIXED = [{"init": {}}, {"write": {"path": "fixed", "text": "yes"}}, *CLAIM[1:]]
+CLAIM: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True, "summary": "all done"}}, {"result": {}}]
+FIXED: list[dict[str, Any]] = [{"init": {}}, {"write": {"path": "fixed", "text": "yes"}}, *CLAIM[1:]]
 
 
-def checks(loop: Any, *commands: str) -> None:
+def checks(loop: Loop, *commands: str) -> None:
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(list(commands))
 
 
-def test_a_red_check_sends_the_run_on_with_its_output(loop: Any) -> None:
+def test_a_red_check_sends_the_run_on_with_its_output(loop: Loop) -> None:
     """The next prompt holds what the check printed; the run completes only when it is green; show has the evidence."""
     loop.make()
     checks(loop, f"echo looking for trouble; test -e {loop.workspace}/fixed")
@@ -38,7 +38,7 @@ def test_a_red_check_sends_the_run_on_with_its_output(loop: Any) -> None:
     assert "✓ echo looking" in shown
 
 
-def test_a_check_that_cannot_be_started_is_not_called_claude(loop: Any) -> None:
+def test_a_check_that_cannot_be_started_is_not_called_claude(loop: Loop) -> None:
     """It is red, and its message speaks of the shell: here the command line is too long for the system."""
     loop.make()
     long = "true " + "x" * 200_000
@@ -50,7 +50,7 @@ def test_a_check_that_cannot_be_started_is_not_called_claude(loop: Any) -> None:
     assert "Claude" not in output
 
 
-def test_claims_run_out(loop: Any) -> None:
+def test_claims_run_out(loop: Loop) -> None:
     """After `max_attempts` claims that do not hold the run ends as not proven, exit 1, detailed 5."""
     loop.make()
     checks(loop, "echo still red; exit 3")
@@ -61,7 +61,7 @@ def test_claims_run_out(loop: Any) -> None:
     assert "exit code 3" in loop.call("show", "my-task").out
 
 
-def test_without_resuming_one_failed_claim_is_the_end(loop: Any) -> None:
+def test_without_resuming_one_failed_claim_is_the_end(loop: Loop) -> None:
     """`resume_on_fail = false`."""
     loop.make()
     checks(loop, "false")
@@ -70,7 +70,7 @@ def test_without_resuming_one_failed_claim_is_the_end(loop: Any) -> None:
     assert (loop.run().code, len(loop.events("IterationFinished"))) == (1, 1)
 
 
-def test_a_check_that_hangs_or_does_not_exist_is_red(loop: Any) -> None:
+def test_a_check_that_hangs_or_does_not_exist_is_red(loop: Loop) -> None:
     """In its time, with the reason; nothing of it lives on."""
     loop.make()
     checks(loop, "no-such-program --x", "sleep 300 & sleep 301")
@@ -84,7 +84,7 @@ def test_a_check_that_hangs_or_does_not_exist_is_red(loop: Any) -> None:
     assert loop.processes() == []
 
 
-def test_a_stop_during_a_check_ends_it_now(loop: Any) -> None:
+def test_a_stop_during_a_check_ends_it_now(loop: Loop) -> None:
     """SIGTERM while a check runs: terminated, nothing left, the claim stays unproven."""
     loop.make()
     checks(loop, f"touch {loop.workspace}/ready; sleep 300")
@@ -96,7 +96,7 @@ def test_a_stop_during_a_check_ends_it_now(loop: Any) -> None:
     assert loop.processes() == []
 
 
-def reviewing(loop: Any, verdict: str, findings: str = "None.", body: str = "") -> None:
+def reviewing(loop: Loop, verdict: str, findings: str = "None.", body: str = "") -> None:
     """A Claude that works (claims) when asked to work, and reviews as told when asked to review."""
     program = loop.folder / "claude"
     program.write_text(
@@ -125,7 +125,7 @@ print(json.dumps(result))
     loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = str(program)
 
 
-def test_a_review_proves_a_claim(loop: Any) -> None:
+def test_a_review_proves_a_claim(loop: Loop) -> None:
     """With --verify Claude looks once more with fresh context; its cost counts."""
     loop.make()
     reviewing(loop, "VERIFIED")
@@ -135,7 +135,7 @@ def test_a_review_proves_a_claim(loop: Any) -> None:
     assert loop.events("ReviewFinished")[0]["verdict"] == "verified"
 
 
-def test_findings_of_a_review_reach_the_next_prompt(loop: Any) -> None:
+def test_findings_of_a_review_reach_the_next_prompt(loop: Loop) -> None:
     """And after the allowed claims the run ends with them."""
     loop.make()
     reviewing(loop, "INCOMPLETE", "1. The README is missing")
@@ -156,7 +156,7 @@ def test_findings_of_a_review_reach_the_next_prompt(loop: Any) -> None:
         ("and a failed call", "report.write_text(text); sys.exit(3)"),
     ],
 )
-def test_no_report_that_cannot_be_trusted_passes(loop: Any, name: str, body: str) -> None:
+def test_no_report_that_cannot_be_trusted_passes(loop: Loop, name: str, body: str) -> None:
     """A stale, empty, foreign, verdictless or contradictory report, or one of a call that failed."""
     loop.make()
     reviewing(loop, "VERIFIED", body=body)
@@ -167,7 +167,7 @@ def test_no_report_that_cannot_be_trusted_passes(loop: Any, name: str, body: str
     assert (done.code, told["status"], told["passed"]) == (1, "fail", False), name
 
 
-def test_verify_passes_and_says_so(loop: Any) -> None:
+def test_verify_passes_and_says_so(loop: Loop) -> None:
     """Exit 0, one JSON document, the report with --show-report; the metadata knows."""
     loop.make()
     reviewing(loop, "VERIFIED")
@@ -179,7 +179,7 @@ def test_verify_passes_and_says_so(loop: Any) -> None:
     assert about["status"] == "completed"
 
 
-def test_the_final_answer_may_stand_in_for_the_report(loop: Any) -> None:
+def test_the_final_answer_may_stand_in_for_the_report(loop: Loop) -> None:
     """A reviewer that may not write files gives its report as its answer; it is kept as the report."""
     loop.make()
     reviewing(loop, "VERIFIED", body="answer = text")
@@ -187,7 +187,7 @@ def test_the_final_answer_may_stand_in_for_the_report(loop: Any) -> None:
     assert "VERDICT: VERIFIED" in (loop.workspace / "verification-report.md").read_text()
 
 
-def test_a_review_is_not_paid_for_when_a_check_is_red(loop: Any) -> None:
+def test_a_review_is_not_paid_for_when_a_check_is_red(loop: Loop) -> None:
     """The checks come first."""
     loop.make()
     reviewing(loop, "VERIFIED")
@@ -196,14 +196,15 @@ def test_a_review_is_not_paid_for_when_a_check_is_red(loop: Any) -> None:
     assert loop.events("ReviewStarted") == []
 
 
-def test_a_bad_depth_is_refused(loop: Any) -> None:
+def test_a_bad_depth_is_refused(loop: Loop) -> None:
     """Before anything is called."""
     loop.make()
     done = loop.call("verify", "my-task", "--depth", "bottomless")
     assert (done.code, "quick, standard, deep" in done.err) == (2, True)
 
 
-def test_the_evidence_names_what_was_proven(loop: Any) -> None:
+@pytest.mark.needs_git
+def test_the_evidence_names_what_was_proven(loop: Loop) -> None:
     """In a git repository the tree's id is kept, without touching the index."""
 
     loop.make()
@@ -215,7 +216,7 @@ def test_the_evidence_names_what_was_proven(loop: Any) -> None:
     assert not (loop.root / ".git" / "index").exists()
 
 
-def test_a_status_block_is_a_report(loop: Any) -> None:
+def test_a_status_block_is_a_report(loop: Loop) -> None:
     """Without a status file the last message's LOOP_STATUS block counts."""
     loop.make()
     text = "---LOOP_STATUS---\nSTATUS: COMPLETE\nFILES_MODIFIED: 2\n---END_LOOP_STATUS---"
@@ -223,7 +224,7 @@ def test_a_status_block_is_a_report(loop: Any) -> None:
     assert "after 1 iteration" in loop.run().out
 
 
-def test_boxes_count_what_is_left_and_never_complete(loop: Any) -> None:
+def test_boxes_count_what_is_left_and_never_complete(loop: Loop) -> None:
     """TODO.md is the weakest source."""
     loop.make()
     loop.script(
@@ -236,7 +237,7 @@ def test_boxes_count_what_is_left_and_never_complete(loop: Any) -> None:
     assert "Reached maximum iterations (2)" in done.out
 
 
-def test_no_red_check_is_ever_taken_for_green(loop: Any) -> None:
+def test_no_red_check_is_ever_taken_for_green(loop: Loop) -> None:
     """Forty quick red checks: the exit code of each is the one it ended with."""
     loop.make()
     checks(loop, *(f"exit {number}" for number in range(1, 41)))
@@ -245,7 +246,7 @@ def test_no_red_check_is_ever_taken_for_green(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["overload", "limit"])
-def test_a_review_that_cannot_be_held_spends_no_claim(loop: Any, kind: str) -> None:
+def test_a_review_that_cannot_be_held_spends_no_claim(loop: Loop, kind: str) -> None:
     """A limit or an overload during the review is waited for, and the review is done again."""
     loop.make()
     loop.env["CLAUDE_ITERATE_LIMITS__RESET_MARGIN"] = "0"
@@ -265,7 +266,7 @@ def test_a_review_that_cannot_be_held_spends_no_claim(loop: Any, kind: str) -> N
     assert len(loop.events("WaitStarted")) == 1
 
 
-def test_a_missing_login_during_a_review_ends_the_run(loop: Any) -> None:
+def test_a_missing_login_during_a_review_ends_the_run(loop: Loop) -> None:
     """With what to do, and not as a claim that failed."""
     loop.make()
     fail = "print(json.dumps({'type': 'result', 'is_error': True, 'result': 'Not logged in'})); sys.exit(1)"
@@ -274,7 +275,8 @@ def test_a_missing_login_during_a_review_ends_the_run(loop: Any) -> None:
     assert (done.code, loop.events("RunFinished")[0]["reason"]) == (1, "agent_failed")
 
 
-def test_a_review_that_changes_the_project_proves_nothing(loop: Any) -> None:
+@pytest.mark.needs_git
+def test_a_review_that_changes_the_project_proves_nothing(loop: Loop) -> None:
     """What the checks saw must be what is proven."""
 
     loop.make()
@@ -289,7 +291,7 @@ def test_a_review_that_changes_the_project_proves_nothing(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["../../../evil.md", "INSTRUCTIONS.md", ".metadata.json", "runs/x", "."])
-def test_a_report_cannot_be_written_over_what_matters(loop: Any, path: str) -> None:
+def test_a_report_cannot_be_written_over_what_matters(loop: Loop, path: str) -> None:
     """Not outside the workspace by a relative path, not onto our own files."""
     loop.make()
     before = (loop.workspace / "INSTRUCTIONS.md").read_bytes()
@@ -298,7 +300,7 @@ def test_a_report_cannot_be_written_over_what_matters(loop: Any, path: str) -> N
     assert (loop.workspace / "INSTRUCTIONS.md").read_bytes() == before
 
 
-def test_a_report_may_lie_in_a_new_folder(loop: Any) -> None:
+def test_a_report_may_lie_in_a_new_folder(loop: Loop) -> None:
     """Which is made."""
     loop.make()
     reviewing(loop, "VERIFIED")
@@ -307,7 +309,7 @@ def test_a_report_may_lie_in_a_new_folder(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["verification-report.md", "TODO.md"])
-def test_a_pipe_in_the_place_of_a_file_hangs_nobody(loop: Any, name: str) -> None:
+def test_a_pipe_in_the_place_of_a_file_hangs_nobody(loop: Loop, name: str) -> None:
     """It is no report and no list; the run goes its way."""
     import os
 
@@ -321,7 +323,7 @@ def test_a_pipe_in_the_place_of_a_file_hangs_nobody(loop: Any, name: str) -> Non
     assert loop.run("--dry-run", "-m", "1").code == 0
 
 
-def test_findings_survive_a_retry_a_kill_and_the_end_of_a_run(loop: Any) -> None:
+def test_findings_survive_a_retry_a_kill_and_the_end_of_a_run(loop: Loop) -> None:
     """The next prompt says what the proof found."""
     loop.make()
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
@@ -329,7 +331,7 @@ def test_findings_survive_a_retry_a_kill_and_the_end_of_a_run(loop: Any) -> None
     loop.script(CLAIM)
     assert loop.run().code == 1
     limited = {"result": {"is_error": True, "result": "API Error: 529 Overloaded", "api_error_status": 529}}
-    hang = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
+    hang: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
     loop.script(CLAIM, [{"init": {}}, limited], hang, [{"init": {}}, {"result": {}}])
     process = loop.start("run", "my-task")
     until((loop.workspace / "ready").exists)
@@ -341,7 +343,7 @@ def test_findings_survive_a_retry_a_kill_and_the_end_of_a_run(loop: Any) -> None
     assert all("the secret of red" in prompt for prompt in prompts)
 
 
-def test_a_killed_proof_spends_no_claim_and_no_iteration(loop: Any) -> None:
+def test_a_killed_proof_spends_no_claim_and_no_iteration(loop: Loop) -> None:
     """The next run goes straight to the proof."""
     loop.make()
     checks(loop, f"touch {loop.workspace}/ready; test -e {loop.workspace}/go || sleep 300")
@@ -357,7 +359,7 @@ def test_a_killed_proof_spends_no_claim_and_no_iteration(loop: Any) -> None:
     assert loop.events("VerificationFinished")[-1]["claim"] == 1
 
 
-def test_one_interrupt_is_enough_to_end_a_verification(loop: Any) -> None:
+def test_one_interrupt_is_enough_to_end_a_verification(loop: Loop) -> None:
     """No further check or review begins; the proof counts as cut off, not as failed."""
     import signal
 
@@ -373,7 +375,7 @@ def test_one_interrupt_is_enough_to_end_a_verification(loop: Any) -> None:
     assert "verification" not in json.loads((loop.workspace / ".metadata.json").read_text())
 
 
-def test_the_time_of_a_run_bounds_its_checks(loop: Any) -> None:
+def test_the_time_of_a_run_bounds_its_checks(loop: Loop) -> None:
     """`--max-duration` holds during the proof too."""
     loop.make()
     checks(loop, "sleep 300")
@@ -381,7 +383,7 @@ def test_the_time_of_a_run_bounds_its_checks(loop: Any) -> None:
     assert loop.run("--max-duration", "2s", "--detailed-exit-code").code == 7
 
 
-def test_a_review_that_cannot_be_paid_is_not_begun(loop: Any) -> None:
+def test_a_review_that_cannot_be_paid_is_not_begun(loop: Loop) -> None:
     """`--max-cost` is used up by the iteration."""
     loop.make()
     reviewing(loop, "VERIFIED")
@@ -389,7 +391,7 @@ def test_a_review_that_cannot_be_paid_is_not_begun(loop: Any) -> None:
     assert (done.code, loop.events("ReviewStarted")) == (7, [])
 
 
-def test_a_check_that_deletes_the_workspace_is_told(loop: Any) -> None:
+def test_a_check_that_deletes_the_workspace_is_told(loop: Loop) -> None:
     """`git clean -fdx` and the like: an error that says so, no bug, no success."""
     loop.make()
     checks(loop, f"rm -rf {loop.workspace}")
@@ -398,7 +400,7 @@ def test_a_check_that_deletes_the_workspace_is_told(loop: Any) -> None:
     assert (done.code, "is gone" in done.err) == (1, True)
 
 
-def test_secrets_of_the_settings_do_not_reach_log_or_journal(loop: Any) -> None:
+def test_secrets_of_the_settings_do_not_reach_log_or_journal(loop: Loop) -> None:
     """Not even when a check prints the settings themselves."""
     loop.make()
     loop.env |= {"CLAUDE_ITERATE_NOTIFY__SECRET": "swordfish-swordfish"}
@@ -417,10 +419,12 @@ exec {git} "$@"
 """
 
 
-def test_a_large_project_holds_nobody_up(loop: Any) -> None:
+@pytest.mark.needs_git
+def test_a_large_project_holds_nobody_up(loop: Loop) -> None:
     """While git looks through it, requests are answered, and after a stop no review begins."""
     loop.make()
     git = shutil.which("git")
+    assert git is not None
     subprocess.run([git, "init", "-q", str(loop.root)], check=True, env=loop.env)
     tools = loop.folder / "tools"
     tools.mkdir()

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 from tests.e2e.test_limits import GOING_ON, goes_on_waiting, limited
 
-WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {"total_cost_usd": 0.16}}]
-REVIEW = [{"init": {}}, {"result": {"total_cost_usd": 0.04}}]
+WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {"total_cost_usd": 0.16}}]
+REVIEW: list[dict[str, Any]] = [{"init": {}}, {"result": {"total_cost_usd": 0.04}}]
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ REVIEW = [{"init": {}}, {"result": {"total_cost_usd": 0.04}}]
     [["verify", "my-task"], ["validate", "my-task"], ["run", "my-task", "--dry-run", "-m", "1"], ["doctor", "--fix"]],
     ids=lambda words: words[0] + "-dry" * ("--dry-run" in words),
 )
-def test_a_wait_survives_a_kill_and_what_comes_between(loop: Any, between: list[str]) -> None:
+def test_a_wait_survives_a_kill_and_what_comes_between(loop: Loop, between: list[str]) -> None:
     """The next run waits for the same moment and goes on with the same iteration."""
     loop.make()
     loop.script(GOING_ON, limited(3600), REVIEW, WORK)
@@ -38,11 +38,11 @@ def test_a_wait_survives_a_kill_and_what_comes_between(loop: Any, between: list[
     assert loop.events("RunFinished")[-1]["iterations"] == 2
 
 
-def test_every_dollar_is_counted_once_over_a_kill_and_what_comes_between(loop: Any) -> None:
+def test_every_dollar_is_counted_once_over_a_kill_and_what_comes_between(loop: Loop) -> None:
     """The killed run, `verify` twice, `validate` and the run that goes on: `show` tells the sum of `history --all`."""
     loop.make()
     loop.env |= {"CLAUDE_ITERATE_STOP__FAILURES": "0", "CLAUDE_ITERATE_TIMEOUTS__RESULT_GRACE": "1h"}
-    killed = [{"init": {}}, {"result": {"total_cost_usd": 0.02}}, {"hang": True}]
+    killed: list[dict[str, Any]] = [{"init": {}}, {"result": {"total_cost_usd": 0.02}}, {"hang": True}]
     loop.script([*GOING_ON[:2], {"result": {"total_cost_usd": 0.01}}], killed, REVIEW, REVIEW, REVIEW, WORK)
     process = loop.start("run", "my-task")
     until(lambda: len(loop.events("ResultReported")) == 2)  # recorded, not only printed
@@ -60,7 +60,7 @@ def test_every_dollar_is_counted_once_over_a_kill_and_what_comes_between(loop: A
     assert shown["counters"]["execution"] == 2
 
 
-def test_a_copied_or_touched_journal_is_no_older_than_it_was(loop: Any) -> None:
+def test_a_copied_or_touched_journal_is_no_older_than_it_was(loop: Loop) -> None:
     """`--max-duration` counts what the run took, not what the file's time says."""
     loop.make()
     loop.script([{"init": {}}, {"touch": "ready"}, {"hang": True}], WORK)
@@ -75,7 +75,7 @@ def test_a_copied_or_touched_journal_is_no_older_than_it_was(loop: Any) -> None:
     assert loop.run("--max-duration", "1h").code == 0
 
 
-def test_the_next_command_writes_down_how_a_run_ended_that_could_not(loop: Any) -> None:
+def test_the_next_command_writes_down_how_a_run_ended_that_could_not(loop: Loop) -> None:
     """Killed between its last entry and its summary; a `verify` tells nothing of that run, and still sets it right."""
     loop.make()
     loop.script(WORK, REVIEW)
@@ -89,7 +89,7 @@ def test_the_next_command_writes_down_how_a_run_ended_that_could_not(loop: Any) 
     assert (now["run"], now["executionIterations"]) == (about["run"], 1)
 
 
-def test_a_reset_forgets_only_what_was_before_it(loop: Any) -> None:
+def test_a_reset_forgets_only_what_was_before_it(loop: Loop) -> None:
     """Where the runs before it are gone (a clone), numbers start again at 1 and compare with nothing."""
     loop.make()
     loop.script(WORK)
@@ -109,7 +109,7 @@ def test_a_reset_forgets_only_what_was_before_it(loop: Any) -> None:
     assert [event["number"] for event in loop.events("IterationStarted")] == [1, 2, 2]
 
 
-def test_a_run_that_cannot_begin_changes_nothing(loop: Any) -> None:
+def test_a_run_that_cannot_begin_changes_nothing(loop: Loop) -> None:
     """No process can be started: that is said, and what was known of the workspace stays known."""
     loop.make()
     loop.script(WORK)
@@ -137,7 +137,7 @@ subprocess.Popen.__init__ = init
 """
 
 
-def test_what_a_killed_proof_left_aside_is_gone_with_the_next_run(loop: Any) -> None:
+def test_what_a_killed_proof_left_aside_is_gone_with_the_next_run(loop: Loop) -> None:
     """It may be as large as the project."""
     loop.make()
     loop.script(WORK)

@@ -5,29 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
-GOING_ON = [{"init": {}}, {"say": "on it"}, {"status": {"complete": False}}, {"result": {}}]
-WORK = [{"init": {}}, {"say": "done"}, {"status": {"complete": True}}, {"result": {}}]
-UNKNOWN = [{"fixture": str(FIXTURES / "c11-resume-unknown.ndjson")}, {"exit": 1}]
+GOING_ON: list[dict[str, Any]] = [{"init": {}}, {"say": "on it"}, {"status": {"complete": False}}, {"result": {}}]
+WORK: list[dict[str, Any]] = [{"init": {}}, {"say": "done"}, {"status": {"complete": True}}, {"result": {}}]
+UNKNOWN: list[dict[str, Any]] = [{"fixture": str(FIXTURES / "c11-resume-unknown.ndjson")}, {"exit": 1}]
 
 
-def resumed(loop: Any) -> list[str]:
+def resumed(loop: Loop) -> list[str]:
     """The session that each call was told to resume."""
     calls = [loop.record(number)["argv"] for number in range(1, len(list(loop.state.glob("call-*.json"))) + 1)]
     return [argv[argv.index("--resume") + 1] if "--resume" in argv else "" for argv in calls]
 
 
-def sessions(loop: Any) -> list[str]:
+def sessions(loop: Loop) -> list[str]:
     return [event["session"] for event in loop.events("SessionOpened")]
 
 
-def numbers(loop: Any) -> list[int]:
+def numbers(loop: Loop) -> list[int]:
     return [event["number"] for event in loop.events("IterationStarted")]
 
 
-def test_a_session_goes_on_from_iteration_to_iteration(loop: Any) -> None:
+def test_a_session_goes_on_from_iteration_to_iteration(loop: Loop) -> None:
     """The first call begins one that is kept; each further one resumes it by its id."""
     loop.make()
     loop.script(GOING_ON, GOING_ON, WORK)
@@ -38,7 +38,7 @@ def test_a_session_goes_on_from_iteration_to_iteration(loop: Any) -> None:
     assert [event.get("resumes", "") for event in loop.events("IterationStarted")] == ["", first, first]
 
 
-def test_fresh_is_the_default(loop: Any) -> None:
+def test_fresh_is_the_default(loop: Loop) -> None:
     """No session is kept, none is resumed."""
     loop.make()
     loop.script(GOING_ON, WORK)
@@ -47,7 +47,7 @@ def test_fresh_is_the_default(loop: Any) -> None:
     assert all("--no-session-persistence" in loop.record(number)["argv"] for number in (1, 2))
 
 
-def test_an_unknown_session_costs_nothing_but_the_session(loop: Any) -> None:
+def test_an_unknown_session_costs_nothing_but_the_session(loop: Loop) -> None:
     """The same iteration at once with a fresh one; no failure is counted, and the lost id is never tried again."""
     loop.make()
     loop.env |= {"CLAUDE_ITERATE_DELAY": "0.1", "CLAUDE_ITERATE_STOP__FAILURES": "1"}
@@ -61,11 +61,14 @@ def test_an_unknown_session_costs_nothing_but_the_session(loop: Any) -> None:
     assert loop.events("WaitStarted") == []
 
 
-def test_a_poisoned_session_is_never_resumed_again(loop: Any) -> None:
+def test_a_poisoned_session_is_never_resumed_again(loop: Loop) -> None:
     """Not even when the fresh one fails as well: that failure counts for itself."""
     loop.make()
     words = "API Error: 400 messages.5: `tool_use` ids were found without `tool_result` blocks"
-    poisoned = [{"init": {}}, {"result": {"is_error": True, "result": words, "api_error_status": 400}}]
+    poisoned: list[dict[str, Any]] = [
+        {"init": {}},
+        {"result": {"is_error": True, "result": words, "api_error_status": 400}},
+    ]
     loop.script(GOING_ON, poisoned)
     done = loop.run("--session", "resume", "-m", "9")
     assert (done.code, numbers(loop)) == (1, [1, 2, 2, 3, 4])
@@ -74,7 +77,7 @@ def test_a_poisoned_session_is_never_resumed_again(loop: Any) -> None:
     assert kinds == ["ok", "session", "refused", "refused", "refused"]
 
 
-def test_a_full_context_is_left_behind(loop: Any) -> None:
+def test_a_full_context_is_left_behind(loop: Loop) -> None:
     """At `context_redline` a fresh session begins, and the journal says why."""
     loop.make()
     full = {"claude-fake-0": {"inputTokens": 1, "contextWindow": 1300}}  # the fake's requests are of 1200 tokens
@@ -85,7 +88,7 @@ def test_a_full_context_is_left_behind(loop: Any) -> None:
     assert "92% full" in note["text"]
 
 
-def test_a_crash_does_not_lose_the_session(loop: Any) -> None:
+def test_a_crash_does_not_lose_the_session(loop: Loop) -> None:
     """kill -9 in iteration 2; the run that goes on resumes what iteration 1 left."""
     loop.make()
     loop.env["CLAUDE_ITERATE_SESSION"] = "resume"
@@ -100,7 +103,7 @@ def test_a_crash_does_not_lose_the_session(loop: Any) -> None:
     assert (resumed(loop), numbers(loop)) == (["", first, first], [1, 2, 2])
 
 
-def test_a_review_has_fresh_context(loop: Any) -> None:
+def test_a_review_has_fresh_context(loop: Loop) -> None:
     """A reviewer must not remember having done the work."""
     loop.make("- one\n")
     loop.env["CLAUDE_ITERATE_SESSION"] = "resume"

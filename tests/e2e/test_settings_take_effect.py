@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from claude_iterate.core.settings.declared import catalogue
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
 ROOT = Path(__file__).parents[2]
-DONE = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+DONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 BUSY: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
 HANG: list[dict[str, Any]] = [{"init": {}}, {"hang": {}}]
 
 
-def settle(loop: Any, **values: Any) -> None:
+def settle(loop: Loop, **values: Any) -> None:
     """Give settings by the environment; `__` stands for the dot of a group."""
     for name, value in values.items():
         text = value if isinstance(value, str) else json.dumps(value)
@@ -41,7 +41,7 @@ def test_every_setting_is_named_by_a_test() -> None:
 
 
 @pytest.mark.parametrize(("codes", "code"), [("simple", 1), ("detailed", 5)])
-def test_exit_codes(loop: Any, codes: str, code: int) -> None:
+def test_exit_codes(loop: Loop, codes: str, code: int) -> None:
     """`detailed` gives the reason a code of its own."""
     loop.make()
     settle(loop, exit_codes=codes)
@@ -49,7 +49,7 @@ def test_exit_codes(loop: Any, codes: str, code: int) -> None:
     assert loop.run().code == code
 
 
-def test_keep_raw_runs(loop: Any) -> None:
+def test_keep_raw_runs(loop: Loop) -> None:
     """Only the newest runs keep Claude's raw output; their journals stay."""
     loop.make()
     settle(loop, keep_raw_runs=2)
@@ -61,7 +61,7 @@ def test_keep_raw_runs(loop: Any) -> None:
     assert len(loop.events("RunFinished")) == 3
 
 
-def test_allowed_tools_and_the_bound_of_money_reach_claude(loop: Any) -> None:
+def test_allowed_tools_and_the_bound_of_money_reach_claude(loop: Loop) -> None:
     """As arguments of every call."""
     loop.make()
     settle(loop, claude__allowed_tools=["Bash(npm test:*)"], limits__max_cost_per_iteration_usd="0.25")
@@ -81,7 +81,7 @@ def test_allowed_tools_and_the_bound_of_money_reach_claude(loop: Any) -> None:
         ("limits__max_duration", "4s", HANG, "duration"),  # it counts from the start of the run
     ],
 )
-def test_bounds_of_time(loop: Any, setting: str, span: str, steps: Any, cause: str) -> None:
+def test_bounds_of_time(loop: Loop, setting: str, span: str, steps: Any, cause: str) -> None:
     """Each ends Claude for its own reason."""
     loop.make()
     settle(loop, **{setting: span}, stop__failures=1, timeouts__terminate_grace="0.3s")
@@ -91,7 +91,7 @@ def test_bounds_of_time(loop: Any, setting: str, span: str, steps: Any, cause: s
 
 
 @pytest.mark.parametrize(("what", "reason"), [("stop", "reserve"), ("wait", "completed")])
-def test_on_reserve(loop: Any, what: str, reason: str) -> None:
+def test_on_reserve(loop: Loop, what: str, reason: str) -> None:
     """`wait` waits for the window's reset, an hour away; `retry` ends the wait, and the run continues."""
     loop.make()
     settle(loop, limits__reserve={"five_hour": 20}, limits__on_reserve=what, limits__reset_margin=0)
@@ -107,17 +107,18 @@ def test_on_reserve(loop: Any, what: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(("only", "changes"), [(True, 1), (False, 2)])
-def test_notify_only_meaningful(loop: Any, only: bool, changes: int) -> None:
+def test_notify_only_meaningful(loop: Loop, only: bool, changes: int) -> None:
     """A report in which only the time is new counts as a change if the setting says so."""
     loop.make()
     settle(loop, notification__status_watch__notify_only_meaningful=only)
     reports = [{"complete": False, "summary": "same", "lastUpdated": f"2030-01-0{day}T00:00:00Z"} for day in (1, 2)]
-    loop.script(*[[{"init": {}}, {"status": report}, {"result": {}}] for report in reports])
+    calls: list[list[dict[str, Any]]] = [[{"init": {}}, {"status": report}, {"result": {}}] for report in reports]
+    loop.script(*calls)
     loop.run("-m", "2")
     assert len(loop.events("StatusChanged")) == changes
 
 
-def test_the_review_and_its_report(loop: Any) -> None:
+def test_the_review_and_its_report(loop: Loop) -> None:
     """`auto_verify` holds a review, `depth` says how thorough it is, `report_filename` where its report lies."""
     loop.make()
     settle(
@@ -129,7 +130,7 @@ def test_the_review_and_its_report(loop: Any) -> None:
 
 
 @pytest.mark.parametrize(("redline", "resumes"), [(1, False), (100, True)])
-def test_context_redline(loop: Any, redline: int, resumes: bool) -> None:
+def test_context_redline(loop: Loop, redline: int, resumes: bool) -> None:
     """A context that is fuller than this is not resumed."""
     loop.make()
     settle(loop, session="resume", context_redline=redline)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import control
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
 UNDONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
 DONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
@@ -27,14 +28,14 @@ def limit(resets_at: float) -> list[dict[str, Any]]:
     return [{"init": {}}, {"event": {"type": "rate_limit_event", "rate_limit_info": info}}, {"result": refused}]
 
 
-def running(loop: Any, *arguments: str) -> Any:
+def running(loop: Loop, *arguments: str) -> subprocess.Popen[bytes]:
     """A run whose Claude has said that it is ready."""
     process = loop.start("run", "my-task", *arguments)
     until((loop.workspace / "ready").exists)
     return process
 
 
-def waiting(loop: Any, *arguments: str) -> Any:
+def waiting(loop: Loop, *arguments: str) -> subprocess.Popen[bytes]:
     """A run that waits for a limit that resets in an hour."""
     loop.make()
     loop.script(limit(time.time() + 3600), DONE)
@@ -43,23 +44,23 @@ def waiting(loop: Any, *arguments: str) -> Any:
     return process
 
 
-def say(loop: Any, verb: str, *more: str) -> str:
+def say(loop: Loop, verb: str, *more: str) -> str:
     """Steer from another terminal; the answer."""
     done = loop.call(verb, "my-task", *more)
     assert done.code == 0, done
     return str(done.out)
 
 
-def outcomes(loop: Any) -> list[tuple[int, str]]:
+def outcomes(loop: Loop) -> list[tuple[int, str]]:
     return [(event["number"], event["outcome"]["kind"]) for event in loop.events("IterationFinished")]
 
 
-def order(loop: Any) -> list[str]:
+def order(loop: Loop) -> list[str]:
     """The journal's kinds of events, and what was asked for."""
     return [entry["event"].get("verb") or entry["event"]["event"] for entry in loop.journal()]
 
 
-def test_pause_lets_the_iteration_finish_and_holds_until_resume(loop: Any) -> None:
+def test_pause_lets_the_iteration_finish_and_holds_until_resume(loop: Loop) -> None:
     """Nothing begins in between; saying it twice changes nothing."""
     loop.make()
     loop.script(PATIENT, DONE)
@@ -76,7 +77,7 @@ def test_pause_lets_the_iteration_finish_and_holds_until_resume(loop: Any) -> No
     assert "IterationStarted" not in kinds[kinds.index("pause") : kinds.index("resume")]
 
 
-def test_stop_ends_the_run_after_the_iteration(loop: Any) -> None:
+def test_stop_ends_the_run_after_the_iteration(loop: Loop) -> None:
     """Its report still counts; the detailed exit code is 8."""
     loop.make()
     loop.script(PATIENT)
@@ -90,7 +91,7 @@ def test_stop_ends_the_run_after_the_iteration(loop: Any) -> None:
     assert loop.events("RunFinished")[0]["reason"] == "stopped"
 
 
-def test_stop_now_ends_claude(loop: Any) -> None:
+def test_stop_now_ends_claude(loop: Loop) -> None:
     """At once, and still as a stop: exit 0."""
     loop.make()
     loop.script(HANGING)
@@ -102,7 +103,7 @@ def test_stop_now_ends_claude(loop: Any) -> None:
     assert loop.processes() == []
 
 
-def test_skip_ends_the_iteration_and_the_next_begins(loop: Any) -> None:
+def test_skip_ends_the_iteration_and_the_next_begins(loop: Loop) -> None:
     """The number is used up; the delay is not waited for."""
     loop.make()
     loop.env["CLAUDE_ITERATE_DELAY"] = "1h"
@@ -115,7 +116,7 @@ def test_skip_ends_the_iteration_and_the_next_begins(loop: Any) -> None:
     assert outcomes(loop) == [(1, "skipped"), (2, "ok")]
 
 
-def test_reboot_does_the_same_iteration_again(loop: Any) -> None:
+def test_reboot_does_the_same_iteration_again(loop: Loop) -> None:
     """It is not counted, what the first try printed is kept, and nothing is waited for."""
     loop.make()
     loop.env["CLAUDE_ITERATE_DELAY"] = "1h"
@@ -130,7 +131,7 @@ def test_reboot_does_the_same_iteration_again(loop: Any) -> None:
     assert raw == ["0001.ndjson", "0001.retry-1.ndjson"]
 
 
-def test_a_delay_can_be_skipped(loop: Any) -> None:
+def test_a_delay_can_be_skipped(loop: Loop) -> None:
     """Between iterations `skip` begins the next."""
     loop.make()
     loop.env["CLAUDE_ITERATE_DELAY"] = "1h"
@@ -142,7 +143,7 @@ def test_a_delay_can_be_skipped(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("verb", ["retry", "skip"])
-def test_a_wait_can_be_ended(loop: Any, verb: str) -> None:
+def test_a_wait_can_be_ended(loop: Loop, verb: str) -> None:
     """The same iteration is tried again, and nothing was spent."""
     process = waiting(loop)
     assert "The wait is over" in say(loop, verb)
@@ -151,7 +152,7 @@ def test_a_wait_can_be_ended(loop: Any, verb: str) -> None:
     assert loop.events("WaitEnded")[0]["by"] == verb
 
 
-def test_a_wait_can_be_stopped(loop: Any) -> None:
+def test_a_wait_can_be_stopped(loop: Loop) -> None:
     """At once, though nobody said so."""
     process = waiting(loop)
     assert "stops now" in say(loop, "stop")
@@ -159,7 +160,7 @@ def test_a_wait_can_be_stopped(loop: Any) -> None:
     assert loop.events("RunFinished")[0]["reason"] == "stopped"
 
 
-def test_a_run_that_waits_can_be_paused(loop: Any) -> None:
+def test_a_run_that_waits_can_be_paused(loop: Loop) -> None:
     """When the wait is over it holds; only `resume` goes on; `reboot` and `retry` do not."""
     process = waiting(loop)
     assert "when the wait is over" in say(loop, "pause")
@@ -173,7 +174,7 @@ def test_a_run_that_waits_can_be_paused(loop: Any) -> None:
     assert "IterationStarted" not in kinds[kinds.index("pause") : kinds.index("resume")]
 
 
-def test_a_paused_run_can_be_stopped(loop: Any) -> None:
+def test_a_paused_run_can_be_stopped(loop: Loop) -> None:
     """At once."""
     loop.make()
     loop.script(PATIENT)
@@ -185,7 +186,7 @@ def test_a_paused_run_can_be_stopped(loop: Any) -> None:
     assert loop.finish(process).code == 0
 
 
-def test_requests_that_mean_nothing_now_disturb_nothing(loop: Any) -> None:
+def test_requests_that_mean_nothing_now_disturb_nothing(loop: Loop) -> None:
     """In mid-iteration there is nothing to retry or to resume."""
     loop.make()
     loop.script([*PATIENT[:-2], *DONE[1:]])
@@ -197,14 +198,14 @@ def test_requests_that_mean_nothing_now_disturb_nothing(loop: Any) -> None:
     assert outcomes(loop) == [(1, "ok")]
 
 
-def answered(loop: Any, verb: str) -> bool:
+def answered(loop: Loop, verb: str) -> bool:
     """The runner takes a request."""
     layout = Layout(loop.root, loop.workspace)
     name = control.post(layout, layout.run_ids()[-1], verb)
     return bool(until(lambda: control.answered(layout, name)))
 
 
-def test_the_answer_waits_for_nothing(loop: Any) -> None:
+def test_the_answer_waits_for_nothing(loop: Loop) -> None:
     """In mid-iteration, while waiting for an hour and while paused: not for the end of any of these."""
     loop.make()
     loop.script(PATIENT, limit(time.time() + 3600), DONE)
@@ -219,7 +220,7 @@ def test_the_answer_waits_for_nothing(loop: Any) -> None:
     assert loop.finish(process).code == 0
 
 
-def test_a_suspended_run_answers_when_it_wakes(loop: Any) -> None:
+def test_a_suspended_run_answers_when_it_wakes(loop: Loop) -> None:
     """The command gives up after a while, and the request is not lost."""
     loop.make()
     loop.script(PATIENT)
@@ -236,7 +237,7 @@ def test_a_suspended_run_answers_when_it_wakes(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("verb", ["pause", "resume", "stop", "skip", "reboot", "retry"])
-def test_when_nothing_runs_it_says_so(loop: Any, verb: str) -> None:
+def test_when_nothing_runs_it_says_so(loop: Loop, verb: str) -> None:
     """Exit 1, the next step, and no file left behind for the next run."""
     loop.make()
     done = loop.call(verb, "my-task")
@@ -246,7 +247,7 @@ def test_when_nothing_runs_it_says_so(loop: Any, verb: str) -> None:
     assert not (loop.workspace / "control").exists()
 
 
-def test_junk_in_the_control_folder_does_no_harm(loop: Any) -> None:
+def test_junk_in_the_control_folder_does_no_harm(loop: Loop) -> None:
     """Each piece is told. What is named like a request is removed, all else stays; an old `stop` is not obeyed."""
     loop.make()
     folder = loop.workspace / "control"

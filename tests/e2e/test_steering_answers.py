@@ -6,16 +6,15 @@ import json
 import os
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 from tests.e2e.test_steering import DONE, PATIENT, UNDONE, order, outcomes, running, say
 
 
 @pytest.mark.parametrize("verb", ["skip", "retry"])
-def test_nothing_is_promised_while_a_check_runs(loop: Any, verb: str) -> None:
+def test_nothing_is_promised_while_a_check_runs(loop: Loop, verb: str) -> None:
     """There is no iteration to skip and no wait to end, and both terminals say so."""
     loop.make()
     check = f"touch {loop.workspace}/ready; until test -e {loop.workspace}/go; do sleep 0.05; done"
@@ -38,7 +37,7 @@ def bytes_read(pid: int) -> int:
 
 
 @pytest.mark.skipif(not os.access("/proc/self/io", os.R_OK), reason="this system does not tell what a process reads")
-def test_a_huge_journal_delays_no_answer(loop: Any) -> None:
+def test_a_huge_journal_delays_no_answer(loop: Loop) -> None:
     """The answer is right, and the command has not read the 100 MB for it."""
     loop.make()
     loop.script(PATIENT, DONE)
@@ -58,7 +57,7 @@ def test_a_huge_journal_delays_no_answer(loop: Any) -> None:
     assert taken < path.stat().st_size / 2
 
 
-def test_a_control_folder_that_leads_elsewhere_is_left_alone(loop: Any) -> None:
+def test_a_control_folder_that_leads_elsewhere_is_left_alone(loop: Loop) -> None:
     """The run warns once and goes on; what lies there stays; the request is refused with the reason."""
     loop.make()
     elsewhere = loop.folder / "elsewhere"
@@ -82,7 +81,7 @@ def test_a_control_folder_that_leads_elsewhere_is_left_alone(loop: Any) -> None:
     assert "not for Claude" not in (loop.state / "call-0001.stdin").read_text()
 
 
-def test_the_first_stop_names_the_reason(loop: Any) -> None:
+def test_the_first_stop_names_the_reason(loop: Loop) -> None:
     """Ctrl-C, and then `stop` from another terminal: still interrupted, exit 130."""
     loop.make()
     loop.script(PATIENT)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
 GRANDCHILD = {"grandchild": {"seconds": 300, "own_session": True, "hold_stdout": True}}
-WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
 def hanging(*before: dict[str, Any]) -> list[dict[str, Any]]:
@@ -19,12 +19,12 @@ def hanging(*before: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"init": {}}, {"say": "a word before the end"}, *before, {"touch": "ready"}, {"hang": True}]
 
 
-def lock_is_free(loop: Any) -> bool:
+def lock_is_free(loop: Loop) -> bool:
     loop.script(WORK)
     return bool(loop.run("-m", "1").code == 0)
 
 
-def test_a_completion_after_the_first_interrupt_is_a_completion(loop: Any) -> None:
+def test_a_completion_after_the_first_interrupt_is_a_completion(loop: Loop) -> None:
     """Work that is done is done, whatever was asked for meanwhile."""
     loop.make()
     loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, {"status": {"complete": True}}, {"result": {}}])
@@ -36,7 +36,7 @@ def test_a_completion_after_the_first_interrupt_is_a_completion(loop: Any) -> No
     assert loop.finish(process).code == 0
 
 
-def test_a_killed_runner_leaves_nothing_behind(loop: Any) -> None:
+def test_a_killed_runner_leaves_nothing_behind(loop: Loop) -> None:
     """kill -9 while Claude ignores SIGINT: the guardian ends Claude and its tools; the journal has what it printed."""
     loop.make()
     loop.script(hanging({"ignore": ["SIGINT"]}, GRANDCHILD))
@@ -50,7 +50,7 @@ def test_a_killed_runner_leaves_nothing_behind(loop: Any) -> None:
     assert lock_is_free(loop)
 
 
-def test_a_stop_between_iterations_is_immediate(loop: Any) -> None:
+def test_a_stop_between_iterations_is_immediate(loop: Loop) -> None:
     """During the delay the first Ctrl-C is enough."""
     loop.make()
     loop.env["CLAUDE_ITERATE_DELAY"] = "1h"
@@ -61,11 +61,11 @@ def test_a_stop_between_iterations_is_immediate(loop: Any) -> None:
     assert loop.finish(process).code == 130
 
 
-def test_an_interrupt_between_two_iterations_begins_no_third(loop: Any) -> None:
+def test_an_interrupt_between_two_iterations_begins_no_third(loop: Loop) -> None:
     """Claude is gone and its stubborn child is being ended: Ctrl-C now, without any delay, and nothing more begins."""
     loop.make()
     loop.patch("agent.processes.leftover_processes", _POLITE=4.0, _PATIENCE=60.0)
-    stubborn = [{"ignore": ["SIGTERM"]}, {"grandchild": {"seconds": 300, "own_session": True}}]
+    stubborn: list[dict[str, Any]] = [{"ignore": ["SIGTERM"]}, {"grandchild": {"seconds": 300, "own_session": True}}]
     loop.script([{"init": {}}, *stubborn, {"status": {"complete": False}}, {"result": {}}])
     process = loop.start("run", "my-task")
     claude = until(lambda: loop.events("AgentStarted"))[0]["pid"]
@@ -84,7 +84,7 @@ def alive(pid: int) -> bool:
     return True
 
 
-def test_a_leftover_without_our_mark_is_ended_too(loop: Any) -> None:
+def test_a_leftover_without_our_mark_is_ended_too(loop: Loop) -> None:
     """A process that cleared its environment cannot hide: it becomes our child when its parent dies."""
     loop.make()
     pid_file = loop.workspace / "pid"

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 
-WORK = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
-GOING_ON = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.01}}]
+WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+GOING_ON: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.01}}]
 
 
-def test_runs_in_the_same_second_lose_nothing(loop: Any) -> None:
+def test_runs_in_the_same_second_lose_nothing(loop: Loop) -> None:
     """Three short runs: three iterations, three times the money; ids are in the order of the runs."""
     loop.make()
     loop.script(GOING_ON)
@@ -29,7 +29,7 @@ def test_runs_in_the_same_second_lose_nothing(loop: Any) -> None:
     assert shown["counters"]["costUsd"] == pytest.approx(0.03)
 
 
-def test_processes_that_were_there_before_are_left_alone(loop: Any) -> None:
+def test_processes_that_were_there_before_are_left_alone(loop: Loop) -> None:
     """`server & exec claude-iterate run`: the server is nobody's leftover."""
     loop.make()
     loop.script(WORK)
@@ -42,7 +42,7 @@ def test_processes_that_were_there_before_are_left_alone(loop: Any) -> None:
     assert done.returncode == 0
 
 
-def test_orphans_of_such_processes_are_left_alone(loop: Any) -> None:
+def test_orphans_of_such_processes_are_left_alone(loop: Loop) -> None:
     """What a neighbour starts and leaves while the run is on is not ended with the run; our own leftovers are."""
     loop.make()
     loop.script(
@@ -65,7 +65,7 @@ def test_orphans_of_such_processes_are_left_alone(loop: Any) -> None:
     os.kill(pid, signal.SIGKILL)  # raises when it is gone
 
 
-def test_nohup_is_heeded(loop: Any) -> None:
+def test_nohup_is_heeded(loop: Loop) -> None:
     """A signal that was ignored when the run began stays ignored."""
     loop.make()
     loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, *WORK[1:]])
@@ -77,7 +77,7 @@ def test_nohup_is_heeded(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("depth", [100, 300, 600, 950, 5000])
-def test_a_deeply_nested_line_is_survived(loop: Any, depth: int) -> None:
+def test_a_deeply_nested_line_is_survived(loop: Loop, depth: int) -> None:
     """In a result, in a tool's input: shown as what it is, never a crash."""
     loop.make()
     deep = "[" * depth + "]" * depth
@@ -94,7 +94,7 @@ def test_a_deeply_nested_line_is_survived(loop: Any, depth: int) -> None:
 
 
 @pytest.mark.parametrize("closed", [0, 1, 2])
-def test_a_closed_stream_is_no_bug(loop: Any, closed: int) -> None:
+def test_a_closed_stream_is_no_bug(loop: Loop, closed: int) -> None:
     """Standard input, output or error may be missing; the run goes its way and no file of ours takes their number."""
     loop.make()
     loop.script(WORK)
@@ -104,7 +104,7 @@ def test_a_closed_stream_is_no_bug(loop: Any, closed: int) -> None:
     assert loop.events("RunFinished")[0]["reason"] == "completed"
 
 
-def test_a_prompt_that_nobody_reads_holds_nothing_up(loop: Any) -> None:
+def test_a_prompt_that_nobody_reads_holds_nothing_up(loop: Loop) -> None:
     """A Claude that never reads its stdin is cut like any silent one, however long the prompt."""
     loop.make("- x\n" * 60_000)
     program = loop.folder / "claude"
@@ -116,7 +116,7 @@ def test_a_prompt_that_nobody_reads_holds_nothing_up(loop: Any) -> None:
     assert loop.events("IterationFinished")[0]["outcome"]["kind"] == "idle"
 
 
-def test_the_time_of_a_run_bounds_its_iteration(loop: Any) -> None:
+def test_the_time_of_a_run_bounds_its_iteration(loop: Loop) -> None:
     """`--max-duration` ends a running iteration too."""
     loop.make()
     loop.script([{"init": {}}, {"hang": True}])
@@ -125,7 +125,7 @@ def test_the_time_of_a_run_bounds_its_iteration(loop: Any) -> None:
     assert loop.processes() == []
 
 
-def test_half_a_line_is_a_sign_of_life(loop: Any) -> None:
+def test_half_a_line_is_a_sign_of_life(loop: Loop) -> None:
     """Dots without a line end are no silence."""
     loop.make()
     loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "5"
@@ -135,7 +135,7 @@ def test_half_a_line_is_a_sign_of_life(loop: Any) -> None:
     assert loop.events("CutStarted") == []
 
 
-def test_secrets_of_claudes_own_environment_are_masked(loop: Any) -> None:
+def test_secrets_of_claudes_own_environment_are_masked(loop: Loop) -> None:
     """`claude.env` is an environment like any other."""
     loop.make()
     loop.env["CLAUDE_ITERATE_CLAUDE__ENV"] = json.dumps({"MY_TOKEN": "swordfish-swordfish"})
@@ -144,7 +144,7 @@ def test_secrets_of_claudes_own_environment_are_masked(loop: Any) -> None:
     assert "swordfish" not in done.err + loop.log()
 
 
-def test_a_killed_rehearsal_leaves_no_trace(loop: Any) -> None:
+def test_a_killed_rehearsal_leaves_no_trace(loop: Loop) -> None:
     """kill -9 during a dry run: the next real run finds the workspace as it was."""
     loop.make("- a\n- b\n- c\n")
     loop.env["CLAUDE_ITERATE_FAKE_PACE"] = "0.02"
@@ -158,7 +158,7 @@ def test_a_killed_rehearsal_leaves_no_trace(loop: Any) -> None:
     assert not (loop.workspace / "TODO.md").exists()
 
 
-def test_flags_decide_permissions_on_a_terminal_too(loop: Any) -> None:
+def test_flags_decide_permissions_on_a_terminal_too(loop: Loop) -> None:
     """Nobody is asked who has said it on the command line."""
     from tests.e2e.test_permissions import on_terminal
 
@@ -169,7 +169,7 @@ def test_flags_decide_permissions_on_a_terminal_too(loop: Any) -> None:
     assert (code, "How much" in seen) == (0, False)
 
 
-def test_a_relative_command_is_one_from_the_project_root(loop: Any) -> None:
+def test_a_relative_command_is_one_from_the_project_root(loop: Loop) -> None:
     """From wherever the tool is called."""
     loop.make()
     tools = loop.root / "tools"
@@ -186,7 +186,7 @@ def test_a_relative_command_is_one_from_the_project_root(loop: Any) -> None:
     assert loop.call("-C", str(sub), "run", "my-task").code == 0
 
 
-def test_no_home_is_no_bug(loop: Any) -> None:
+def test_no_home_is_no_bug(loop: Loop) -> None:
     """An unknown user in a container has none."""
     loop.make()
     loop.script(WORK)
@@ -195,7 +195,7 @@ def test_no_home_is_no_bug(loop: Any) -> None:
 
 
 @pytest.mark.parametrize("odd", ["\\ud83d", "NaN"])
-def test_an_odd_value_does_not_hide_a_completion(loop: Any, odd: str) -> None:
+def test_an_odd_value_does_not_hide_a_completion(loop: Loop, odd: str) -> None:
     """A lone surrogate or NaN in an optional field."""
     loop.make()
     text = '{"complete": true, "summary": "' + odd + '"}' if odd != "NaN" else '{"complete": true, "x": NaN}'
@@ -203,7 +203,7 @@ def test_an_odd_value_does_not_hide_a_completion(loop: Any, odd: str) -> None:
     assert "after 1 iteration" in loop.run().out
 
 
-def test_a_nul_in_settings_is_refused_with_its_name(loop: Any) -> None:
+def test_a_nul_in_settings_is_refused_with_its_name(loop: Loop) -> None:
     """No program can be given one."""
     loop.make()
     (loop.root / ".claude-iterate.json").write_text(json.dumps({"claude": {"env": {"A": "x\u0000y"}}}))

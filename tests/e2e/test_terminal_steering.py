@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import until
+from tests.e2e.conftest import Loop, until
 from tests.e2e.terminal import Terminal
 from tests.e2e.test_steering import DONE, HANGING, PATIENT, UNDONE, order, outcomes, say
 
@@ -15,7 +14,7 @@ Open = Callable[..., Terminal]
 
 
 @pytest.fixture
-def terminal(loop: Any) -> Iterator[Open]:
+def terminal(loop: Loop) -> Iterator[Open]:
     opened: list[Terminal] = []
 
     def open_one(*arguments: str) -> Terminal:
@@ -29,7 +28,7 @@ def terminal(loop: Any) -> Iterator[Open]:
         one.close()
 
 
-def test_keys_are_the_same_requests(loop: Any, terminal: Open) -> None:
+def test_keys_are_the_same_requests(loop: Loop, terminal: Open) -> None:
     """p pauses and resumes, n skips, ? helps; the terminal is restored."""
     loop.make()
     loop.script(HANGING, PATIENT, DONE)
@@ -54,7 +53,7 @@ def test_keys_are_the_same_requests(loop: Any, terminal: Open) -> None:
     assert outcomes(loop) == [(1, "skipped"), (2, "ok"), (3, "ok")]
 
 
-def test_s_stops_after_the_iteration(loop: Any, terminal: Open) -> None:
+def test_s_stops_after_the_iteration(loop: Loop, terminal: Open) -> None:
     """And the run says so."""
     loop.make()
     loop.script(PATIENT)
@@ -68,7 +67,7 @@ def test_s_stops_after_the_iteration(loop: Any, terminal: Open) -> None:
     screen.await_text("Stopped by key")
 
 
-def test_interrupts_work_and_leave_the_terminal_as_it_was(loop: Any, terminal: Open) -> None:
+def test_interrupts_work_and_leave_the_terminal_as_it_was(loop: Loop, terminal: Open) -> None:
     """Ctrl-C twice: exit 130."""
     loop.make()
     loop.script(HANGING)
@@ -81,7 +80,7 @@ def test_interrupts_work_and_leave_the_terminal_as_it_was(loop: Any, terminal: O
     assert screen.finish() == 130
 
 
-def test_suspending_gives_the_terminal_back(loop: Any, terminal: Open) -> None:
+def test_suspending_gives_the_terminal_back(loop: Loop, terminal: Open) -> None:
     """While suspended the shell has it as it was; afterwards keys work again."""
     loop.make()
     loop.script(PATIENT, DONE)
@@ -100,7 +99,7 @@ def test_suspending_gives_the_terminal_back(loop: Any, terminal: Open) -> None:
 
 
 @pytest.mark.parametrize("level", ["--quiet", "--verbose"])
-def test_keys_are_read_in_the_progress_view_only(loop: Any, terminal: Open, level: str) -> None:
+def test_keys_are_read_in_the_progress_view_only(loop: Loop, terminal: Open, level: str) -> None:
     """Elsewhere the terminal is left alone."""
     loop.make()
     loop.script([{"init": {}}, {"touch": "ready"}, {"wait_for": "go"}, *DONE[1:]])
@@ -111,7 +110,7 @@ def test_keys_are_read_in_the_progress_view_only(loop: Any, terminal: Open, leve
     assert screen.finish() == 0
 
 
-def test_attended_mode_asks_before_each_iteration(loop: Any, terminal: Open) -> None:
+def test_attended_mode_asks_before_each_iteration(loop: Loop, terminal: Open) -> None:
     """go, skip, a note, stop; an answer that is none is asked for again."""
     loop.make()
     loop.script(UNDONE)
@@ -136,7 +135,7 @@ def test_attended_mode_asks_before_each_iteration(loop: Any, terminal: Open) -> 
     assert loop.events("RunFinished")[0]["reason"] == "stopped"
 
 
-def test_an_open_question_holds_nothing_up(loop: Any, terminal: Open) -> None:
+def test_an_open_question_holds_nothing_up(loop: Loop, terminal: Open) -> None:
     """Requests from another terminal are answered meanwhile; so is Ctrl-C."""
     loop.make()
     loop.script(UNDONE)
@@ -150,7 +149,7 @@ def test_an_open_question_holds_nothing_up(loop: Any, terminal: Open) -> None:
 
 
 @pytest.mark.parametrize("verb", ["skip", "retry"])
-def test_commands_do_not_answer_an_open_question(loop: Any, terminal: Open, verb: str) -> None:
+def test_commands_do_not_answer_an_open_question(loop: Loop, terminal: Open, verb: str) -> None:
     """Consent is given where it is asked for, and both terminals are told so."""
     loop.make()
     loop.script(UNDONE)
@@ -164,7 +163,7 @@ def test_commands_do_not_answer_an_open_question(loop: Any, terminal: Open, verb
     assert "begins now" not in screen.seen
 
 
-def test_what_was_typed_in_a_pause_is_no_answer(loop: Any, terminal: Open) -> None:
+def test_what_was_typed_in_a_pause_is_no_answer(loop: Loop, terminal: Open) -> None:
     """After `resume` it is asked again; finished and unfinished lines from before are forgotten."""
     loop.make()
     loop.script(UNDONE)
@@ -182,7 +181,7 @@ def test_what_was_typed_in_a_pause_is_no_answer(loop: Any, terminal: Open) -> No
     assert "not one of the answers" not in screen.seen
 
 
-def test_what_was_typed_in_an_iteration_is_no_answer(loop: Any, terminal: Open) -> None:
+def test_what_was_typed_in_an_iteration_is_no_answer(loop: Loop, terminal: Open) -> None:
     """However often the user pressed Enter before."""
     loop.make()
     loop.script(PATIENT, UNDONE)
@@ -201,7 +200,7 @@ def test_what_was_typed_in_an_iteration_is_no_answer(loop: Any, terminal: Open) 
     assert "not one of the answers" not in screen.seen
 
 
-def test_the_end_of_input_is_no_consent(loop: Any, terminal: Open) -> None:
+def test_the_end_of_input_is_no_consent(loop: Loop, terminal: Open) -> None:
     """Ctrl-D stops."""
     loop.make()
     loop.script(UNDONE)
@@ -212,7 +211,7 @@ def test_the_end_of_input_is_no_consent(loop: Any, terminal: Open) -> None:
     assert loop.events("RunFinished")[0]["reason"] == "stopped"
 
 
-def test_attended_without_a_terminal_is_refused(loop: Any) -> None:
+def test_attended_without_a_terminal_is_refused(loop: Loop) -> None:
     """By flag or by setting, before anything is written."""
     loop.make()
     loop.script(UNDONE)

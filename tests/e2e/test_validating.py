@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.conftest import Loop
+
 GRADES = "\n".join(f"### {number}. Name: pass" for number in range(1, 11))
 REPORT = f"# Validation\n\n## Summary\nAs it is.\n\n## Criteria\n{GRADES}\n\nVERDICT: {{}}\n"
 
@@ -20,7 +22,7 @@ def writes(text: str, said: str = "Done.") -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("verdict", "code"), [("READY", 0), ("NEEDS_REVISION", 1), ("MAJOR_ISSUES", 1)])
-def test_the_verdict_decides_the_exit_code(loop: Any, verdict: str, code: int) -> None:
+def test_the_verdict_decides_the_exit_code(loop: Loop, verdict: str, code: int) -> None:
     """The report is printed with it; with --quiet the verdict alone."""
     loop.make()
     loop.script(writes(REPORT.format(verdict)))
@@ -33,7 +35,7 @@ def test_the_verdict_decides_the_exit_code(loop: Any, verdict: str, code: int) -
     assert len(done.out.splitlines()) == 1
 
 
-def test_the_users_words_for_a_limit_count_here_too(loop: Any) -> None:
+def test_the_users_words_for_a_limit_count_here_too(loop: Loop) -> None:
     """`limits.patterns` hold for every call of Claude, not for iterations alone."""
     loop.make()
     loop.env["CLAUDE_ITERATE_LIMITS__PATTERNS"] = '["the well is dry"]'
@@ -55,7 +57,7 @@ def test_the_users_words_for_a_limit_count_here_too(loop: Any) -> None:
     ],
     ids=["stale", "no-verdict", "two-verdicts", "empty", "contradiction", "row-fails", "no-grades"],
 )
-def test_a_report_that_proves_nothing(loop: Any, steps: list[dict[str, Any]], problem: str) -> None:
+def test_a_report_that_proves_nothing(loop: Loop, steps: list[dict[str, Any]], problem: str) -> None:
     """A report of an earlier call never counts, nor does one without one clear verdict."""
     loop.make()
     (loop.workspace / "validation-report.md").write_text(REPORT.format("READY"))
@@ -67,7 +69,7 @@ def test_a_report_that_proves_nothing(loop: Any, steps: list[dict[str, Any]], pr
     assert json.loads(answer.out)["verdict"] == "INVALID"
 
 
-def test_the_same_text_again_is_fresh(loop: Any) -> None:
+def test_the_same_text_again_is_fresh(loop: Loop) -> None:
     """What counts is that it was written, not that it is new."""
     loop.make()
     (loop.workspace / "validation-report.md").write_text(REPORT.format("READY"))
@@ -75,7 +77,7 @@ def test_the_same_text_again_is_fresh(loop: Any) -> None:
     assert loop.call("validate", "my-task").code == 0
 
 
-def test_the_answer_stands_in_for_a_report(loop: Any) -> None:
+def test_the_answer_stands_in_for_a_report(loop: Loop) -> None:
     """Claude may not have been able to write; its answer is saved, also over an older report."""
     loop.make()
     path = loop.workspace / "validation-report.md"
@@ -85,7 +87,7 @@ def test_the_answer_stands_in_for_a_report(loop: Any) -> None:
     assert path.read_text() == REPORT.format("READY")
 
 
-def test_json_is_one_document(loop: Any) -> None:
+def test_json_is_one_document(loop: Loop) -> None:
     """With exactly these keys."""
     loop.make()
     loop.script(writes(REPORT.format("NEEDS_REVISION")))
@@ -99,7 +101,7 @@ def test_json_is_one_document(loop: Any) -> None:
     }
 
 
-def test_a_failed_call_has_no_verdict(loop: Any) -> None:
+def test_a_failed_call_has_no_verdict(loop: Loop) -> None:
     """Even if it wrote a report before it fell over."""
     loop.make()
     loop.script([*writes(REPORT.format("READY"))[:2], {"exit": 3}])
@@ -108,7 +110,7 @@ def test_a_failed_call_has_no_verdict(loop: Any) -> None:
     assert json.loads(done.out)["verdict"] == "INVALID"
 
 
-def test_a_denied_tool_on_the_way_is_no_failure(loop: Any) -> None:
+def test_a_denied_tool_on_the_way_is_no_failure(loop: Loop) -> None:
     """Claude wanted to try a command and may not; what counts is the report."""
     loop.make()
     steps = writes(REPORT.format("READY"))
@@ -117,7 +119,7 @@ def test_a_denied_tool_on_the_way_is_no_failure(loop: Any) -> None:
     assert loop.call("validate", "my-task").code == 0
 
 
-def test_list_and_show_tell_of_runs_only(loop: Any) -> None:
+def test_list_and_show_tell_of_runs_only(loop: Loop) -> None:
     """A validation is no run: no iteration, the same last run, log and status. Its money is spent all the same."""
     loop.make()
     assert loop.run().code == 0
@@ -130,12 +132,12 @@ def test_list_and_show_tell_of_runs_only(loop: Any) -> None:
     assert after == before
 
 
-def looks(loop: Any) -> list[Any]:
+def looks(loop: Loop) -> list[Any]:
     """What the two commands tell."""
     return [json.loads(loop.call(*words, "--json").out) for words in (["show", "my-task"], ["list"])]
 
 
-def test_nothing_to_validate(loop: Any) -> None:
+def test_nothing_to_validate(loop: Loop) -> None:
     """Instructions must be there before Claude is called."""
     loop.make()
     (loop.workspace / "INSTRUCTIONS.md").unlink()

@@ -45,7 +45,7 @@ def made(
 ) -> tuple[Inbox, Dispatcher, Recorder]:
     """The three, for a run that has just begun."""
     nobody, layout, texts = Nobody(), Layout(folder, folder), Texts("", "", "", "")
-    recorder = Recorder(journal or nobody, lambda entry, state: None, Redactor({}), [])
+    recorder = Recorder(journal or nobody, lambda batch: None, Redactor({}), [])
     plan = Plan(
         run="r",
         layout=layout,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from claude_iterate.core.events import Entry, Said, Warned
-from claude_iterate.core.secrets.redact import MASK, Redactor
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.secrets.patterns import MASK
+from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.state.run_state import Batch
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.workspace.journal.writer import JournalWriter
 
@@ -19,9 +20,9 @@ def test_what_a_sink_complains_of_is_redacted_and_written_out(tmp_path: Path) ->
     troubles: list[Warned] = []
     shown: list[Entry] = []
 
-    def show(entry: Entry, _state: RunState) -> None:
-        shown.append(entry)
-        if isinstance(entry.event, Said):
+    def show(batch: Batch) -> None:
+        shown.extend(entry for entry, _ in batch)
+        if isinstance(shown[-1].event, Said):
             troubles.append(Warned(f"The sink fails: {SECRET}"))
 
     writer = JournalWriter(path, lambda text: None)

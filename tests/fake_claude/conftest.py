@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.package_path import PACKAGES
+
 COMMAND = [sys.executable, "-P", "-m", "claude_iterate.fake_claude"]
 STREAM = ["-p", "--output-format", "stream-json", "--verbose"]
 LOOP = "Complete ONE item this iteration."
@@ -28,7 +29,7 @@ class FakeClaude:
         self.workspace.mkdir()
         self.env = {
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": str(PACKAGES),
             "CLAUDE_ITERATE_WORKSPACE": str(self.workspace),
             "CLAUDE_ITERATE_FAKE_PACE": "0",
             "CLAUDE_ITERATE_MOCK_LOG": str(self.log),
@@ -77,13 +78,13 @@ class FakeClaude:
         process.stdin = None
         return process
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Any:
         return json.loads((self.workspace / ".status.json").read_text())
 
     def todo(self) -> str:
         return (self.workspace / "TODO.md").read_text()
 
-    def record(self, number: int) -> dict[str, Any]:
+    def record(self, number: int) -> Any:
         return json.loads((self.state / f"call-{number:04d}.json").read_text())
 
 

@@ -7,18 +7,21 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from claude_iterate.prompts import Prompts
+from tests.fake_claude.conftest import FakeClaude
 
 ROOT = Path(__file__).parents[2]
 RECORDING = ROOT / "tests" / "fixtures" / "claude-2.1.197" / "a4-all-tools.ndjson"
 ITERATIVE = "Complete as many items as you can this iteration."
 
 
-def test_version_names_itself_as_the_fake(fake):
+def test_version_names_itself_as_the_fake(fake: FakeClaude) -> None:
     """`--version` answers at once, without a prompt, and cannot be mistaken for the real one."""
     done = fake.run("--version", stdin=b"")
     assert (done.returncode, done.stdout) == (0, b"0.0.0 (Claude Code, built-in fake)\n")
@@ -50,13 +53,13 @@ def test_version_names_itself_as_the_fake(fake):
         (["-p", "--session-id", "abc"], "x", "Error: Invalid session ID. Must be a valid UUID."),
     ],
 )
-def test_refuses_what_the_real_one_refuses(fake, argv, stdin, complaint):
+def test_refuses_what_the_real_one_refuses(fake: FakeClaude, argv: list[str], stdin: str, complaint: str) -> None:
     """A bad command line: the words of the real one on stderr, nothing on stdout, exit code 1."""
     done = fake.run(*argv, stdin=stdin)
     assert (done.returncode, done.stdout, done.stderr.decode()) == (1, b"", complaint + "\n")
 
 
-def test_takes_every_option_that_we_pass(fake):
+def test_takes_every_option_that_we_pass(fake: FakeClaude) -> None:
     """All options of a real run are understood; variadic ones end at the next option."""
     events = fake.stream(
         *["--append-system-prompt", "- be brief", "--model", "opus", "--max-turns", "9", "--max-budget-usd=2.5"],
@@ -65,7 +68,7 @@ def test_takes_every_option_that_we_pass(fake):
     assert (events[0]["model"], events[0]["permissionMode"]) == ("opus", "acceptEdits")
 
 
-def test_loop_call_does_one_item_and_says_so_in_the_status_file(fake):
+def test_loop_call_does_one_item_and_says_so_in_the_status_file(fake: FakeClaude) -> None:
     """Asked for ONE item, each call ticks one box and reports progress; the last one reports complete."""
     fake.instructions("# Task\n\n- first\n- [ ] second\n\n```\n- not this\n```\n3. third\n")
     seen = []
@@ -80,7 +83,7 @@ def test_loop_call_does_one_item_and_says_so_in_the_status_file(fake):
     assert "not this" not in fake.todo()
 
 
-def test_iterative_call_does_up_to_three_items_and_reports_worked(fake):
+def test_iterative_call_does_up_to_three_items_and_reports_worked(fake: FakeClaude) -> None:
     """Asked for as many as possible, a call does up to three, and says truthfully when none was left."""
     fake.env["CLAUDE_ITERATE_RUN"] = "r1"
     fake.instructions("\n".join(f"* item {number}" for number in range(5)) + "\nONE item is not the rule here.")
@@ -94,21 +97,21 @@ def test_iterative_call_does_up_to_three_items_and_reports_worked(fake):
     assert seen == [(True, False, 3), (True, True, 5), (False, True, 5)]
 
 
-def test_without_items_it_makes_up_five(fake):
+def test_without_items_it_makes_up_five(fake: FakeClaude) -> None:
     """A text without a list still gives a run something to count."""
     fake.instructions("Do something nice.")
     fake.stream()
     assert fake.status()["progress"] == {"completed": 1, "total": 5}
 
 
-def test_at_most_twenty_items(fake):
+def test_at_most_twenty_items(fake: FakeClaude) -> None:
     """A long list is cut, so that a dry run of any task comes to an end."""
     fake.instructions("".join(f"- item {number}\n" for number in range(100)))
     fake.stream()
     assert fake.status()["progress"] == {"completed": 1, "total": 20}
 
 
-def test_keeps_what_people_wrote_in_the_todo_file(fake):
+def test_keeps_what_people_wrote_in_the_todo_file(fake: FakeClaude) -> None:
     """Text around its own section stays, even a box that looks like one of its own."""
     fake.instructions("- a\n- b\n")
     (fake.workspace / "TODO.md").write_text("My notes\n- [ ] a\n")
@@ -120,7 +123,7 @@ def test_keeps_what_people_wrote_in_the_todo_file(fake):
     assert "- [x] a\n- [x] b\n" in fake.todo()
 
 
-def test_a_list_finished_by_an_earlier_run_starts_over(fake):
+def test_a_list_finished_by_an_earlier_run_starts_over(fake: FakeClaude) -> None:
     """All boxes ticked and `complete` reported by another run: the next run starts again; the same run does not."""
     fake.instructions("- a\n- b\n")
     for run, expected in [("r1", 1), ("r1", 2), ("r1", 2), ("r2", 1)]:
@@ -129,7 +132,7 @@ def test_a_list_finished_by_an_earlier_run_starts_over(fake):
         assert fake.status()["progress"]["completed"] == expected
 
 
-def test_instructions_edited_between_calls_are_followed(fake):
+def test_instructions_edited_between_calls_are_followed(fake: FakeClaude) -> None:
     """New items join the list, ticked ones stay ticked, removed ones go."""
     fake.instructions("- a\n- b\n")
     fake.stream()
@@ -138,7 +141,7 @@ def test_instructions_edited_between_calls_are_followed(fake):
     assert "- [x] a\n- [x] c\n- [ ] d\n" in fake.todo()
 
 
-def test_events_come_in_the_order_of_a_real_session(fake):
+def test_events_come_in_the_order_of_a_real_session(fake: FakeClaude) -> None:
     """init first, result last; every tool answer follows its call and carries its id."""
     fake.instructions("- a\n- b\n")
     fake.stream()
@@ -155,11 +158,11 @@ def test_events_come_in_the_order_of_a_real_session(fake):
     assert len({event["session_id"] for event in events}) == 1
 
 
-def test_events_have_the_keys_of_recorded_ones(fake):
+def test_events_have_the_keys_of_recorded_ones(fake: FakeClaude) -> None:
     """The fake prints no key that the real one does not print, and leaves none out that we read."""
     fake.instructions("- a\n")
 
-    def keys(events):
+    def keys(events: Iterable[dict[str, Any]]) -> dict[tuple[str, str | None], set[str]]:
         return {(event["type"], event.get("subtype")): set(event) for event in events}
 
     recorded = keys(json.loads(line) for line in RECORDING.read_text().splitlines())
@@ -169,7 +172,7 @@ def test_events_have_the_keys_of_recorded_ones(fake):
     assert wanted <= keys(fake.stream())["result", "success"]
 
 
-def test_the_result_counts_turns_tokens_and_money(fake):
+def test_the_result_counts_turns_tokens_and_money(fake: FakeClaude) -> None:
     """Cost, usage and modelUsage agree with each other."""
     result = fake.stream()[-1]
     (model,) = result["modelUsage"].values()
@@ -178,7 +181,7 @@ def test_the_result_counts_turns_tokens_and_money(fake):
     assert result["num_turns"] > 1
 
 
-def test_text_prints_the_final_words_only(fake):
+def test_text_prints_the_final_words_only(fake: FakeClaude) -> None:
     """text: the last message and a newline; json: the result as one line; json with --verbose: all events."""
     fake.instructions("- a\n- b\n- c\n")
     assert fake.run("-p").stdout == b"Did: a. 2 left.\n"
@@ -187,21 +190,21 @@ def test_text_prints_the_final_words_only(fake):
     assert [events[0]["type"], events[-1]["type"]] == ["system", "result"]
 
 
-def test_the_prompt_may_be_an_argument(fake):
+def test_the_prompt_may_be_an_argument(fake: FakeClaude) -> None:
     """The prompt as last word is as good as one on stdin."""
     fake.instructions("- a\n- b\n")
     fake.run("-p", "Do ONE item", stdin=b"")
     assert fake.status()["progress"] == {"completed": 1, "total": 2}
 
 
-def test_a_prompt_that_begins_with_a_slash_is_a_command(fake):
+def test_a_prompt_that_begins_with_a_slash_is_a_command(fake: FakeClaude) -> None:
     """The trap of the real one: success, no turn, nothing done."""
     result = fake.stream(stdin="/work/INSTRUCTIONS.md says ONE item")[-1]
     assert (result["result"], result["num_turns"]) == ("Unknown command: /work/INSTRUCTIONS.md", 0)
     assert not (fake.workspace / ".status.json").exists()
 
 
-def test_a_status_file_that_cannot_be_written_is_a_tool_error(fake):
+def test_a_status_file_that_cannot_be_written_is_a_tool_error(fake: FakeClaude) -> None:
     """The real one ends well even when its Write failed; so does the fake, and leaves no debris."""
     fake.instructions("- a\n")
     (fake.workspace / ".status.json").mkdir()
@@ -212,10 +215,11 @@ def test_a_status_file_that_cannot_be_written_is_a_tool_error(fake):
     assert not list(fake.workspace.glob(".fake-*"))
 
 
-def test_sigint_ends_with_a_result_and_exit_code_0(fake):
+def test_sigint_ends_with_a_result_and_exit_code_0(fake: FakeClaude) -> None:
     """Interrupted in mid-work: result/error_during_execution, exit code 0."""
     fake.script([{"init": {}}, {"hang": True}])
     with fake.start() as process:
+        assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         rest = [json.loads(line) for line in process.stdout]
@@ -223,10 +227,11 @@ def test_sigint_ends_with_a_result_and_exit_code_0(fake):
     assert (rest[-1]["subtype"], rest[-1]["is_error"]) == ("error_during_execution", True)
 
 
-def test_sigterm_ends_at_once_without_a_result(fake):
+def test_sigterm_ends_at_once_without_a_result(fake: FakeClaude) -> None:
     """SIGTERM: exit code 143 and not another word."""
     fake.script([{"init": {}}, {"hang": True}])
     with fake.start() as process:
+        assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGTERM)
         assert process.stdout.read() == b""
@@ -234,7 +239,7 @@ def test_sigterm_ends_at_once_without_a_result(fake):
     assert "exit=143" in fake.log.read_text()
 
 
-def test_interactive_setup_writes_instructions_only_where_there_are_none(fake):
+def test_interactive_setup_writes_instructions_only_where_there_are_none(fake: FakeClaude) -> None:
     """Without -p it writes a sample once and never overwrites."""
     path = fake.workspace / "INSTRUCTIONS.md"
     assert fake.run("--append-system-prompt", "x", "the setup prompt", stdin=b"").returncode == 0
@@ -245,7 +250,7 @@ def test_interactive_setup_writes_instructions_only_where_there_are_none(fake):
 
 
 @pytest.mark.parametrize("mode", ["loop", "iterative"])
-def test_answers_the_shipped_validate_and_verify_prompts_with_a_report(fake, mode):
+def test_answers_the_shipped_validate_and_verify_prompts_with_a_report(fake: FakeClaude, mode: str) -> None:
     """The other prompts are known by their first words: they get a report, and the work is left alone."""
     fake.instructions("- a\n- b\n")
     fake.stream()
@@ -264,7 +269,7 @@ def test_answers_the_shipped_validate_and_verify_prompts_with_a_report(fake, mod
     assert "Make {{ it }} so" in (fake.workspace / "INSTRUCTIONS.md").read_text()
 
 
-def test_the_log_tells_of_each_call_and_keeps_secrets(fake):
+def test_the_log_tells_of_each_call_and_keeps_secrets(fake: FakeClaude) -> None:
     """One line per call with exit code and sizes; no prompt, no system prompt, no unknown value."""
     fake.run("-p", "--model", "opus", "--append-system-prompt", "sk-secret " * 50, stdin="password 123")
     fake.run("-p", "--settings", '{"key": "sk-secret"}', "--nonsense")
@@ -276,13 +281,13 @@ def test_the_log_tells_of_each_call_and_keeps_secrets(fake):
     assert "123" not in first.rpartition("argv=")[2]
 
 
-def test_a_log_that_cannot_be_written_is_ignored(fake):
+def test_a_log_that_cannot_be_written_is_ignored(fake: FakeClaude) -> None:
     """Logging is a courtesy: it never fails a call."""
     fake.env["CLAUDE_ITERATE_MOCK_LOG"] = str(fake.folder / "no" / "such" / "folder")
     assert fake.stream()[-1]["subtype"] == "success"
 
 
-def test_starts_light(fake):
+def test_starts_light(fake: FakeClaude) -> None:
     """A dry run starts it once per iteration: none of the heavy packages, nor the rest of ours, is imported."""
     code = "import sys, claude_iterate.fake_claude.__main__; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], env=fake.env, capture_output=True, text=True, check=True)

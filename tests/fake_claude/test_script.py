@@ -6,27 +6,31 @@ import base64
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.fake_claude.conftest import FakeClaude
 
 RECORDING = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197" / "d52-oauth-429-usage-limit.ndjson"
 
 
-def printed(done):
+def printed(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_each_call_plays_the_next_act_and_the_last_one_repeats(fake):
+def test_each_call_plays_the_next_act_and_the_last_one_repeats(fake: FakeClaude) -> None:
     """Call k plays calls[k]; past the end the last one again."""
     fake.script([{"raw": "one"}], [{"raw": "two"}])
     assert [fake.run("-p").stdout for _ in range(3)] == [b"one", b"two", b"two"]
 
 
-def test_after_the_script_it_may_work(fake):
+def test_after_the_script_it_may_work(fake: FakeClaude) -> None:
     """`after: work` goes on as the ordinary fake."""
     fake.script([{"exit": 3}], after="work")
     assert fake.run("-p").returncode == 3
@@ -34,14 +38,14 @@ def test_after_the_script_it_may_work(fake):
     assert fake.status()["progress"]["completed"] == 1
 
 
-def test_asking_for_the_version_is_not_a_call(fake):
+def test_asking_for_the_version_is_not_a_call(fake: FakeClaude) -> None:
     """A start-up check does not use up an act."""
     fake.script([{"raw": "one"}], [{"raw": "two"}])
     fake.run("--version")
     assert fake.run("-p").stdout == b"one"
 
 
-def test_records_what_arrived(fake):
+def test_records_what_arrived(fake: FakeClaude) -> None:
     """argv, stdin byte for byte, cwd, pid and environment are kept per call; values of secrets are not."""
     fake.env.update(CLAUDE_ITERATE_RUN="run-1", SOME_API_KEY="sk-123")
     fake.script([])
@@ -56,7 +60,7 @@ def test_records_what_arrived(fake):
     assert record["env"]["SOME_API_KEY"] == "<secret, 6 characters>"
 
 
-def test_calls_at_the_same_time_get_different_numbers(fake):
+def test_calls_at_the_same_time_get_different_numbers(fake: FakeClaude) -> None:
     """The counter has no gaps and no doubles under concurrency."""
     fake.script(*[[{"raw": str(number)}] for number in range(8)])
     with ThreadPoolExecutor(4) as pool:
@@ -73,20 +77,20 @@ def test_calls_at_the_same_time_get_different_numbers(fake):
         ([{"ignore": ["SIGNONE"]}], "step 'ignore' failed"),
     ],
 )
-def test_a_wrong_step_is_a_clear_error(fake, steps, complaint):
+def test_a_wrong_step_is_a_clear_error(fake: FakeClaude, steps: list[dict[str, Any]], complaint: str) -> None:
     """Exit code 97 and the reason on stderr; a test never fails silently because of a typing error."""
     done = fake.play(*steps)
     assert done.returncode == 97
     assert complaint in done.stderr.decode()
 
 
-def test_an_unreadable_script_is_a_clear_error(fake):
+def test_an_unreadable_script_is_a_clear_error(fake: FakeClaude) -> None:
     """A missing script is exit code 97, too."""
     fake.env["CLAUDE_ITERATE_FAKE_SCRIPT"] = str(fake.folder / "none.json")
     assert fake.run("-p").returncode == 97
 
 
-def test_printing_verbs(fake):
+def test_printing_verbs(fake: FakeClaude) -> None:
     """say, event, tool, init and result print events; a result with an error gives exit code 1."""
     done = fake.play(
         {"init": {"model": "m"}},
@@ -106,7 +110,7 @@ def test_printing_verbs(fake):
     assert done.returncode == 1
 
 
-def test_a_used_up_window_opens_in_so_many_seconds(fake):
+def test_a_used_up_window_opens_in_so_many_seconds(fake: FakeClaude) -> None:
     """rejected: the moment counts from the call, not from when the script was written."""
     before = time.time()
     (event,) = printed(fake.play({"rejected": {"window": "five_hour", "seconds": 100}}))
@@ -115,7 +119,7 @@ def test_a_used_up_window_opens_in_so_many_seconds(fake):
     assert before + 99 <= event["rate_limit_info"]["resetsAt"] <= time.time() + 101
 
 
-def test_bytes_are_printed_as_they_are(fake):
+def test_bytes_are_printed_as_they_are(fake: FakeClaude) -> None:
     """raw, raw_base64 and fixture: not one byte is changed or added."""
     fake.script(
         [{"raw": "torn {"}, {"raw_base64": base64.b64encode(b"\xff\x00").decode()}, {"fixture": str(RECORDING)}]
@@ -123,7 +127,7 @@ def test_bytes_are_printed_as_they_are(fake):
     assert fake.run("-p").stdout == b"torn {\xff\x00" + RECORDING.read_bytes()
 
 
-def test_file_verbs(fake):
+def test_file_verbs(fake: FakeClaude) -> None:
     """status, write, append, remove and touch change files of the workspace; in_place keeps the inode."""
     path = fake.workspace / "a.txt"
     path.write_text("old")
@@ -145,7 +149,7 @@ def test_file_verbs(fake):
     assert not (fake.workspace / "d").exists()
 
 
-def test_noise_verbs(fake):
+def test_noise_verbs(fake: FakeClaude) -> None:
     """flood and long_line give exactly the promised number of lines and bytes."""
     done = fake.play(
         {"flood": {"stream": "stdout", "lines": 5000, "bytes": 99}},
@@ -160,11 +164,12 @@ def test_noise_verbs(fake):
     assert done.stderr == (b"x" * 100_000 + b"\n") * 3 + b"end"
 
 
-def test_handshake_and_ignored_signals(fake):
+def test_handshake_and_ignored_signals(fake: FakeClaude) -> None:
     """wait_for holds the call until the file is there; an ignored SIGTERM and SIGINT do not end it."""
     go = fake.folder / "go"
     fake.script([{"ignore": ["SIGTERM", "SIGINT"]}, {"init": {}}, {"wait_for": str(go)}, {"raw": "went"}])
     with fake.start() as process:
+        assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGINT)
@@ -173,19 +178,19 @@ def test_handshake_and_ignored_signals(fake):
     assert process.returncode == 0
 
 
-def test_kill_self_ends_by_the_signal(fake):
+def test_kill_self_ends_by_the_signal(fake: FakeClaude) -> None:
     """The exit status is that of a process killed from outside."""
     assert fake.play({"kill_self": "SIGKILL"}, {"raw": "never"}).returncode == -signal.SIGKILL
 
 
-def test_close_stdout_ends_the_output_and_not_the_call(fake):
+def test_close_stdout_ends_the_output_and_not_the_call(fake: FakeClaude) -> None:
     """The reader sees end-of-file while the process goes on and gives its exit code."""
     done = fake.play({"raw": "a"}, {"close_stdout": True}, {"raw": "b"}, {"touch": "later"}, {"exit": 5})
     assert (done.returncode, done.stdout) == (5, b"a")
     assert (fake.workspace / "later").exists()
 
 
-def test_work_is_a_step_like_any_other(fake):
+def test_work_is_a_step_like_any_other(fake: FakeClaude) -> None:
     """A whole ordinary call, then a fault after its result."""
     done = fake.play({"work": True}, {"raw": "junk\n"}, {"exit": 4})
     *events, junk = done.stdout.splitlines()
@@ -195,12 +200,13 @@ def test_work_is_a_step_like_any_other(fake):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_grandchild_outlives_the_call(fake):
+def test_grandchild_outlives_the_call(fake: FakeClaude) -> None:
     """It lives on in a session of its own, holds stdout if the step says so, and can be without the run's id."""
     fake.env["CLAUDE_ITERATE_RUN"] = "run-1"
     child = {"seconds": 300, "own_session": True, "hold_stdout": True, "pidfile": "pid"}
     fake.script([{"grandchild": child}], [{"grandchild": {"pidfile": "pid-2", "clear_environment": True}}])
     with fake.start() as process:
+        assert process.stdout is not None
         assert process.wait(120) == 0
         pid = int((fake.workspace / "pid").read_text())
         try:
@@ -218,10 +224,11 @@ def test_grandchild_outlives_the_call(fake):
         os.kill(unmarked, signal.SIGKILL)
 
 
-def test_a_reader_that_goes_away_does_not_stop_it(fake):
+def test_a_reader_that_goes_away_does_not_stop_it(fake: FakeClaude) -> None:
     """Like the real one it goes on when its stdout is closed at the other end."""
     fake.script([{"init": {}}, {"wait_for": "closed"}, {"say": "x"}, {"work": True}])
     process = fake.start()
+    assert process.stdout is not None
     process.stdout.readline()
     process.stdout.close()
     (fake.workspace / "closed").touch()

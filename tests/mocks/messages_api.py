@@ -87,8 +87,9 @@ class Message:
     def events(self, model: str) -> Iterator[dict[str, Any]]:
         """The same answer as the events of a stream."""
         whole = self.document(model)
-        empty = {"content": [], "stop_reason": None, "usage": self.usage.document(1)}
+        empty: dict[str, Any] = {"content": [], "stop_reason": None, "usage": self.usage.document(1)}
         yield {"type": "message_start", "message": whole | empty}
+        start: dict[str, Any]
         for index, block in enumerate(self.blocks):
             if block["type"] == "text":
                 start, delta = {"text": ""}, {"type": "text_delta", "text": block["text"]}

@@ -11,8 +11,8 @@ from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import plan_run
 from claude_iterate.workspace.lifecycle.inheritance import Inheritance
 from claude_iterate.workspace.lifecycle.project import Project
+from tests.package_path import PACKAGES
 
-SOURCE = Path(__file__).parents[2]
 PROGRAM = """
 import contextlib, json, os, sys
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_a_program_can_start_a_run(tmp_path: Path) -> None:
     environ = {
         "PATH": "/usr/bin:/bin",
         "HOME": str(tmp_path),
-        "PYTHONPATH": str(SOURCE),
+        "PYTHONPATH": str(PACKAGES),
         "CLAUDE_ITERATE_CLAUDE__COMMAND": json.dumps([sys.executable, "-m", "claude_iterate.fake_claude"]),
         "CLAUDE_ITERATE_FAKE_STATE": str(tmp_path / "state"),
         "CLAUDE_ITERATE_FAKE_PACE": "0",

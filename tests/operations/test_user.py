@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-SOURCE = Path(__file__).parents[2]
+from tests.package_path import PACKAGES
 
 
 def test_operations_do_not_import_click() -> None:
     """Every module of the room can be imported without click."""
     modules = [
-        ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-        for path in (SOURCE / "claude_iterate" / "operations").rglob("*.py")
+        ".".join(path.relative_to(PACKAGES).with_suffix("").parts)
+        for path in (PACKAGES / "claude_iterate" / "operations").rglob("*.py")
     ]
     code = f"import importlib, sys\nfor name in {modules!r}: importlib.import_module(name)\n"
     code += "assert 'click' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], cwd=SOURCE, check=True)
+    subprocess.run([sys.executable, "-c", code], cwd=PACKAGES, check=True)

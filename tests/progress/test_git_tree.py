@@ -20,7 +20,7 @@ def said(root: Path, *words: str) -> str:
 @pytest.fixture(params=["plain", 'od:d "name\\'])
 def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A repository with a commit; git's list of object folders has a notation of its own for odd paths."""
-    folder = tmp_path / request.param
+    folder = tmp_path / str(request.param)
     folder.mkdir()
     said(folder, "init", "-q")
     (folder / "a").write_text("one\n")
@@ -36,6 +36,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.needs_git
 def test_the_repository_stays_as_it_is(root: Path) -> None:
     """Neither its index nor its objects: a proof adds nothing to them, however often it is held."""
     (root / "a").write_text("two\n")
@@ -45,6 +46,7 @@ def test_the_repository_stays_as_it_is(root: Path) -> None:
     assert contents(root) == before
 
 
+@pytest.mark.needs_git
 def test_nothing_is_left_aside(root: Path) -> None:
     """The folder for new objects is gone, whether git could tell or not."""
     scratch = root / "own" / "runs" / "r" / "scratch"
@@ -56,6 +58,7 @@ def test_nothing_is_left_aside(root: Path) -> None:
     assert git_tree.tree_of(root, root / "own", scratch) == ""
 
 
+@pytest.mark.needs_git
 def test_the_name_is_that_of_the_whole_content(root: Path) -> None:
     """It is what git itself would call it: untracked files count, our own folder and what is ignored do not."""
     (root / "a").write_text("two\n")

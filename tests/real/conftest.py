@@ -17,6 +17,7 @@ import pytest
 
 from tests.e2e.conftest import ROOT, Loop
 from tests.mocks.messages_api import Block, MessagesApi, tool
+from tests.package_path import PACKAGES
 
 INSTALLED = ROOT / ".venv" / "claude-code" / "node_modules" / ".bin" / "claude"
 HINT = "the real Claude Code is not here; .ci/run installs it, or name one in CLAUDE_ITERATE_TEST_CLAUDE"
@@ -32,7 +33,7 @@ class RealLoop(Loop):
         self.env = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": str(PACKAGES),
             "PYTHONSAFEPATH": "1",
             "LANG": "C.UTF-8",
             "TZ": "UTC",

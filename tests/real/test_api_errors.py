@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.conftest import until
 from tests.mocks.messages_api import Disconnect, Failure, Hang, Message, text, tool, used_up
+from tests.real.conftest import RealLoop
 
 pytestmark = pytest.mark.real_claude
 
@@ -35,7 +36,7 @@ UNIFIED = "anthropic-ratelimit-unified-"
     ],
 )
 def test_what_a_person_must_mend_ends_the_run_at_once(
-    real: Any, answer: Failure, kind: str, words: str, advice: str
+    real: RealLoop, answer: Failure, kind: str, words: str, advice: str
 ) -> None:
     """One iteration, Claude's own words, and what to do."""
     real.make()
@@ -49,7 +50,7 @@ def test_what_a_person_must_mend_ends_the_run_at_once(
 
 
 @pytest.mark.parametrize("credential", ["none", "expired subscription"])
-def test_a_missing_login_ends_the_run_at_once(real: Any, credential: str) -> None:
+def test_a_missing_login_ends_the_run_at_once(real: RealLoop, credential: str) -> None:
     """Nobody is logged in, or the subscription's token does not count any more."""
     real.make()
     real.subscribe()
@@ -69,7 +70,7 @@ def test_a_missing_login_ends_the_run_at_once(real: Any, credential: str) -> Non
         pytest.param([Disconnect(), Disconnect()], id="disconnect-twice"),
     ],
 )
-def test_trouble_beyond_claudes_patience_is_waited_out(real: Any, trouble: list[Any]) -> None:
+def test_trouble_beyond_claudes_patience_is_waited_out(real: RealLoop, trouble: list[Any]) -> None:
     """The same iteration is done again after a pause; nothing was spent on the first try."""
     real.make()
     real.set(limits__max_wait="1s")
@@ -82,7 +83,7 @@ def test_trouble_beyond_claudes_patience_is_waited_out(real: Any, trouble: list[
     assert real.ending()["cost_usd"] == pytest.approx(real.results()[-1]["total_cost_usd"])
 
 
-def test_server_errors_that_claude_rides_out_itself_cost_nothing(real: Any) -> None:
+def test_server_errors_that_claude_rides_out_itself_cost_nothing(real: RealLoop) -> None:
     """500 twice, then fine, within Claude's own retries: seen, told, no wait of ours."""
     real.make()
     real.env["CLAUDE_CODE_MAX_RETRIES"] = "2"
@@ -92,7 +93,7 @@ def test_server_errors_that_claude_rides_out_itself_cost_nothing(real: Any) -> N
     assert [(event["attempt"], event["status"]) for event in real.events("ApiRetried")] == [(1, 500), (2, 500)]
 
 
-def test_server_errors_beyond_claudes_retries_are_backed_off_from(real: Any) -> None:
+def test_server_errors_beyond_claudes_retries_are_backed_off_from(real: RealLoop) -> None:
     """500 twice is more than Claude bears here: 5 s or a little more later the same iteration is done again."""
     real.make()
     real.env["CLAUDE_CODE_MAX_RETRIES"] = "1"
@@ -106,7 +107,7 @@ def test_server_errors_beyond_claudes_retries_are_backed_off_from(real: Any) -> 
     assert third.at - second.at > 5
 
 
-def test_trouble_without_end_ends_the_run_after_the_longest_wait(real: Any) -> None:
+def test_trouble_without_end_ends_the_run_after_the_longest_wait(real: RealLoop) -> None:
     """No iteration is counted for it, and the next run does not begin with a debt."""
     real.make()
     real.set(limits__max_wait="1s")
@@ -119,7 +120,7 @@ def test_trouble_without_end_ends_the_run_after_the_longest_wait(real: Any) -> N
     assert real.run().code == 0
 
 
-def test_one_broken_stream_is_mended_by_claude(real: Any) -> None:
+def test_one_broken_stream_is_mended_by_claude(real: RealLoop) -> None:
     """It asks again for the whole answer; the iteration is a good one, and the half of a tool call was not run."""
     real.make()
     real.api.script(Disconnect((tool("Bash", command="touch never"),)), real.report(True), text("Done."))
@@ -129,7 +130,7 @@ def test_one_broken_stream_is_mended_by_claude(real: Any) -> None:
     assert not (real.root / "never").exists()
 
 
-def test_a_stream_that_breaks_after_a_whole_block_is_waited_out(real: Any) -> None:
+def test_a_stream_that_breaks_after_a_whole_block_is_waited_out(real: RealLoop) -> None:
     """Claude does not ask again then ("Connection closed mid-response"): a trouble of the network, nobody's failure."""
     real.make()
     real.set(limits__max_wait="1s")
@@ -142,7 +143,7 @@ def test_a_stream_that_breaks_after_a_whole_block_is_waited_out(real: Any) -> No
 
 
 @pytest.mark.parametrize("hang", [pytest.param(Hang(), id="no-answer"), pytest.param(Hang(after=3), id="mid-answer")])
-def test_a_silent_server_is_cut_and_the_run_goes_on(real: Any, hang: Hang) -> None:
+def test_a_silent_server_is_cut_and_the_run_goes_on(real: RealLoop, hang: Hang) -> None:
     """Claude would wait 5 minutes or more; `timeouts.idle` ends it, politely, and the next iteration works."""
     real.make()
     real.set(timeouts__idle=IDLE)
@@ -155,7 +156,7 @@ def test_a_silent_server_is_cut_and_the_run_goes_on(real: Any, hang: Hang) -> No
     assert real.processes() == []
 
 
-def test_a_report_before_a_silence_counts(real: Any) -> None:
+def test_a_report_before_a_silence_counts(real: RealLoop) -> None:
     """The work was done, the last answer never came: completed."""
     real.make()
     real.set(timeouts__idle=IDLE)
@@ -164,7 +165,7 @@ def test_a_report_before_a_silence_counts(real: Any) -> None:
     assert real.iterations() == [(1, "idle")]
 
 
-def test_a_usage_limit_is_waited_for_and_the_same_iteration_goes_on(real: Any) -> None:
+def test_a_usage_limit_is_waited_for_and_the_same_iteration_goes_on(real: RealLoop) -> None:
     """A subscription's window is used up: the run waits for the second that Claude names; here `retry` comes first."""
     real.make()
     real.subscribe()
@@ -183,7 +184,7 @@ def test_a_usage_limit_is_waited_for_and_the_same_iteration_goes_on(real: Any) -
     assert real.ending()["iterations"] == 1
 
 
-def test_a_usage_limit_can_end_the_run(real: Any) -> None:
+def test_a_usage_limit_can_end_the_run(real: RealLoop) -> None:
     """`limits.on_usage_limit = stop`: the weekly limit, with the moment of its reset in Claude's words."""
     real.make()
     real.subscribe()
@@ -197,7 +198,7 @@ def test_a_usage_limit_can_end_the_run(real: Any) -> None:
     assert (outcome["window"], outcome["resets_at"]) == ("seven_day", reset)
 
 
-def test_a_throttle_of_a_subscription_is_no_usage_limit(real: Any) -> None:
+def test_a_throttle_of_a_subscription_is_no_usage_limit(real: RealLoop) -> None:
     """429 without headers: the server is busy, the window is not used up."""
     real.make()
     real.subscribe()
@@ -207,7 +208,7 @@ def test_a_throttle_of_a_subscription_is_no_usage_limit(real: Any) -> None:
     assert real.iterations() == [(1, "transient"), (1, "ok")]
 
 
-def test_a_warning_is_no_limit_but_a_reserve_is_kept(real: Any) -> None:
+def test_a_warning_is_no_limit_but_a_reserve_is_kept(real: RealLoop) -> None:
     """90% of a window are used: the run goes on, unless 20% are to be kept."""
     real.make()
     real.subscribe()
@@ -241,7 +242,7 @@ def test_a_warning_is_no_limit_but_a_reserve_is_kept(real: Any) -> None:
     assert (done.code, real.ending()["reason"]) == (7, "reserve")
 
 
-def test_words_about_a_limit_are_only_words(real: Any) -> None:
+def test_words_about_a_limit_are_only_words(real: RealLoop) -> None:
     """Said by the model or found in a file, they never cause a wait."""
     real.make()
     words = "API Error: we hit the 5-hour limit, resets 3pm. You've hit your usage limit|1893456000"

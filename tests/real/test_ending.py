@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import signal
-from typing import Any
+import subprocess
 
 import pytest
 
 from tests.e2e.conftest import until
 from tests.mocks.messages_api import text, tool
+from tests.real.conftest import RealLoop
 
 pytestmark = pytest.mark.real_claude
 
 
-def working(real: Any) -> Any:
+def working(real: RealLoop) -> subprocess.Popen[bytes]:
     """A run whose Claude is in the middle of a long command, which ignores what it can."""
     real.make()
     ready = real.folder / "ready"
@@ -26,7 +27,7 @@ def working(real: Any) -> Any:
     return process
 
 
-def test_sigterm_ends_claude_and_its_command(real: Any) -> None:
+def test_sigterm_ends_claude_and_its_command(real: RealLoop) -> None:
     """Exit 143, the log is whole, and no process is left."""
     process = working(real)
     process.send_signal(signal.SIGTERM)
@@ -36,7 +37,7 @@ def test_sigterm_ends_claude_and_its_command(real: Any) -> None:
     assert real.iterations() == [(1, "interrupted")]
 
 
-def test_the_second_ctrl_c_ends_claude_and_its_command(real: Any) -> None:
+def test_the_second_ctrl_c_ends_claude_and_its_command(real: RealLoop) -> None:
     """The first lets the iteration finish, the second does not: exit 130."""
     process = working(real)
     process.send_signal(signal.SIGINT)
@@ -46,7 +47,7 @@ def test_the_second_ctrl_c_ends_claude_and_its_command(real: Any) -> None:
     real.gone()
 
 
-def test_kill_9_of_the_runner_leaves_nothing_and_the_next_run_goes_on(real: Any) -> None:
+def test_kill_9_of_the_runner_leaves_nothing_and_the_next_run_goes_on(real: RealLoop) -> None:
     """The guardian ends Claude and its command; the next run does the same iteration again."""
     process = working(real)
     process.kill()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from typing import Any
 
 import pytest
 
 from tests.e2e.conftest import until
-from tests.mocks.messages_api import Message, Request, Usage, text, tool
+from tests.mocks.messages_api import Message, Request, Scripted, Usage, text, tool
+from tests.real.conftest import RealLoop
 
 pytestmark = pytest.mark.real_claude
 
@@ -28,7 +28,7 @@ def first_of_each_session(requests: list[Request]) -> list[Request]:
     return list({request.session: request for request in reversed(requests)}.values())[::-1]
 
 
-def test_two_iterations_edit_test_and_report(real: Any) -> None:
+def test_two_iterations_edit_test_and_report(real: RealLoop) -> None:
     """Iteration 1 does item 1, iteration 2 item 2 and claims completion, each in a session of its own; the prompts
     reach the API, the tools their files, and the money is the sum of what Claude counted."""
     real.make("Mend calc.py.\n\n- item 1: add\n- item 2: double\n")
@@ -81,7 +81,7 @@ def test_two_iterations_edit_test_and_report(real: Any) -> None:
     assert [event["tokens"] for event in real.events("IterationFinished")] == [tokens, tokens]
 
 
-def test_a_session_goes_on_when_it_is_to(real: Any) -> None:
+def test_a_session_goes_on_when_it_is_to(real: RealLoop) -> None:
     """`session = resume`: the second call knows what was said in the first."""
     real.make()
     real.api.script(real.report(False), text("The word is plover."), real.report(True), text("Done."))
@@ -92,7 +92,7 @@ def test_a_session_goes_on_when_it_is_to(real: Any) -> None:
     assert real.ending()["cost_usd"] == pytest.approx(sum(costs))
 
 
-def test_a_session_that_is_gone_is_not_resumed_again(real: Any) -> None:
+def test_a_session_that_is_gone_is_not_resumed_again(real: RealLoop) -> None:
     """Claude does not find it: the work goes on in a new one, and the run does not end for it."""
     real.make()
     real.set(delay="1h")
@@ -108,7 +108,7 @@ def test_a_session_that_is_gone_is_not_resumed_again(real: Any) -> None:
     assert [number for number, kind in real.iterations() if kind == "ok"] == [1, 2]
 
 
-def test_a_long_system_prompt_arrives_whole(real: Any) -> None:
+def test_a_long_system_prompt_arrives_whole(real: RealLoop) -> None:
     """What is too long for an argument goes through a file, and a prompt that begins with a slash is no command."""
     real.make("/help me\n" + "x" * 200_000 + " the end of the task\n")
     (real.root / "AGENTS.md").write_text("y" * 200_000 + " the end of the rules\n")
@@ -119,7 +119,7 @@ def test_a_long_system_prompt_arrives_whole(real: Any) -> None:
     assert "the end of the task" in real.api.requests[0].prompt
 
 
-def test_a_background_command_ends_and_the_later_result_counts(real: Any) -> None:
+def test_a_background_command_ends_and_the_later_result_counts(real: RealLoop) -> None:
     """Claude gives a result, hears of its background command, works on and gives another: the last one is the sum."""
     real.make()
     real.api.script(
@@ -136,7 +136,7 @@ def test_a_background_command_ends_and_the_later_result_counts(real: Any) -> Non
     assert real.events("CutStarted") == []
 
 
-def test_running_into_the_turn_limit_is_a_normal_end(real: Any) -> None:
+def test_running_into_the_turn_limit_is_a_normal_end(real: RealLoop) -> None:
     """Iteration 1 is cut by its turns; in iteration 2 the report is written by the last turn, and counts."""
     real.make()
     real.set(claude__max_turns=1)
@@ -146,7 +146,7 @@ def test_running_into_the_turn_limit_is_a_normal_end(real: Any) -> None:
     assert [result["subtype"] for result in real.results()] == ["error_max_turns"] * 2
 
 
-def test_money_ends_the_run_and_the_next_one_does_not_begin(real: Any) -> None:
+def test_money_ends_the_run_and_the_next_one_does_not_begin(real: RealLoop) -> None:
     """Claude is told how much is left and stops at it; what it spent is counted, and nothing more is."""
     real.make()
     real.api.script(
@@ -165,7 +165,7 @@ def test_money_ends_the_run_and_the_next_one_does_not_begin(real: Any) -> None:
     assert real.ending().get("cost_usd", 0) == 0
 
 
-def test_a_report_before_the_money_ran_out_counts(real: Any) -> None:
+def test_a_report_before_the_money_ran_out_counts(real: RealLoop) -> None:
     """Even a final answer over the budget is an error to Claude; the work was done before it."""
     real.make()
     real.api.script(real.report(True), Message((text("Done."),), Usage(input=100_000)))
@@ -174,12 +174,13 @@ def test_a_report_before_the_money_ran_out_counts(real: Any) -> None:
     assert real.results()[-1]["subtype"] == "error_max_budget_usd"
 
 
-def test_denied_tools_end_the_run_and_the_advice_works(real: Any) -> None:
+def test_denied_tools_end_the_run_and_the_advice_works(real: RealLoop) -> None:
     """Two iterations with the same denial: the message has the rules to add, and with exactly these it works."""
     real.make()
     real.set(claude__permission_mode="default")
     attempt = (tool("Bash", command="touch made.txt"), real.report(True))
-    real.api.script(*[Message(attempt), text("I may not.")] * 2)
+    refused: list[Scripted] = [Message(attempt), text("I may not.")]
+    real.api.script(*refused * 2)
     done = real.run("--detailed-exit-code")
     assert (done.code, real.ending()["reason"]) == (6, "agent_failed")
     assert real.iterations() == [(1, "denied"), (2, "denied")]
@@ -193,7 +194,7 @@ def test_denied_tools_end_the_run_and_the_advice_works(real: Any) -> None:
     assert (real.root / "made.txt").exists()
 
 
-def test_what_a_tool_leaves_running_is_ended_with_its_iteration(real: Any) -> None:
+def test_what_a_tool_leaves_running_is_ended_with_its_iteration(real: RealLoop) -> None:
     """In the background, in a session of its own, even without the run's mark: gone before the next iteration."""
     real.make()
     idler = real.idler()

@@ -20,8 +20,8 @@ from claude_iterate.selftest.harness.fault import Fault
 from claude_iterate.selftest.harness.fault_runner import run_fault
 from claude_iterate.selftest.harness.scripted_project import PATIENCE, until
 from claude_iterate.system import processes
+from tests.package_path import PACKAGES
 
-ROOT = Path(__file__).parents[2]
 WRONG = """
 from dataclasses import replace
 from claude_iterate.cli.boundary import main
@@ -36,7 +36,7 @@ raise SystemExit(main(["selftest"]))
 
 
 def environment(folder: Path) -> dict[str, str]:
-    return {"PATH": os.environ["PATH"], "HOME": str(folder), "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
+    return {"PATH": os.environ["PATH"], "HOME": str(folder), "TMPDIR": str(folder), "PYTHONPATH": str(PACKAGES)}
 
 
 def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
+import msgspec
 import pytest
 
 from claude_iterate.core.events import Entry, Event, RunStarted
@@ -25,7 +27,7 @@ class Fed:
 
     def __call__(self, entry: Entry) -> None:
         self._state = reduce(self._state, entry)
-        self._sink(entry, self._state)
+        self._sink([(entry, self._state)])
 
 
 class Terminal(io.StringIO):
@@ -35,13 +37,23 @@ class Terminal(io.StringIO):
         return True
 
 
+class MakeEntry(Protocol):
+    """The fixture `entry`."""
+
+    def __call__(self, event: Event, elapsed: float = 0.0) -> Entry: ...
+
+
+MakeStarted = Callable[..., RunStarted]
+MakeTerminal = Callable[[], io.StringIO]
+
+
 @pytest.fixture
-def terminal() -> Callable[[], io.StringIO]:
+def terminal() -> MakeTerminal:
     return Terminal
 
 
 @pytest.fixture
-def entry() -> Callable[..., Entry]:
+def entry() -> MakeEntry:
     """Makes entries: numbered from 1, the wall clock in step with `elapsed`."""
 
     def numbers() -> Iterator[int]:
@@ -59,19 +71,19 @@ def entry() -> Callable[..., Entry]:
 
 
 @pytest.fixture
-def started() -> Callable[..., RunStarted]:
-    def make(**changes: object) -> RunStarted:
-        values = {
-            "run": "r1",
-            "workspace": "my-task",
-            "mode": "loop",
-            "max_iterations": 50,
-            "pid": 1,
-            "host": "here",
-            "version": "0.1.0",
-            "command": ("claude", "--model", "a b"),
-            "log": "/w/iterate-1.log",
-        }
-        return RunStarted(**{**values, **changes})  # type: ignore[arg-type]
+def started() -> MakeStarted:
+    def make(**changes: Any) -> RunStarted:
+        usual = RunStarted(
+            run="r1",
+            workspace="my-task",
+            mode="loop",
+            max_iterations=50,
+            pid=1,
+            host="here",
+            version="0.1.0",
+            command=("claude", "--model", "a b"),
+            log="/w/iterate-1.log",
+        )
+        return msgspec.structs.replace(usual, **changes)
 
     return make

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 
+import msgspec
 import pytest
 
 from claude_iterate.core import events
@@ -17,6 +18,7 @@ from claude_iterate.core.events import (
     ResultReported,
     Said,
     SessionOpened,
+    StreamEvent,
     TaskEnded,
     TaskStarted,
     Thought,
@@ -70,18 +72,18 @@ from claude_iterate.text.transcript import Transcript
         ),
     ],
 )
-def test_formats(event, expected):
+def test_formats(event: StreamEvent, expected: list[str]) -> None:
     """Each kind of event has its lines."""
     assert lines(event, CONSOLE) == expected
 
 
 @pytest.mark.parametrize("event", [Said("a\n\nb", "p"), ToolCalled("1", "Bash", {"command": "ls"}, "p")])
-def test_sub_agents_are_indented(event):
+def test_sub_agents_are_indented(event: StreamEvent) -> None:
     """What a sub-agent does stands one level to the right."""
     assert [line.startswith("    ") for line in lines(event, WHOLE) if line] == [True, True]
 
 
-def test_every_stream_event_shows_something():
+def test_every_stream_event_shows_something() -> None:
     """Even with nothing but its required fields, no event of the stream is invisible."""
     filled = {str: "x", int: 1}
     for kind in typing.get_args(events.StreamEvent):
@@ -91,16 +93,16 @@ def test_every_stream_event_shows_something():
         assert lines(kind(*required), WHOLE), kind
 
 
-def _required(kind):
+def _required(kind: type[msgspec.Struct]) -> int:
     return len(kind.__struct_fields__) - len(kind.__struct_defaults__)
 
 
-def test_events_of_the_run_are_not_claudes():
+def test_events_of_the_run_are_not_claudes() -> None:
     """`lines` is for the stream alone."""
     assert lines(events.AgentStarted(1), CONSOLE) == []
 
 
-def test_paragraphs():
+def test_paragraphs() -> None:
     """An empty line before each call and where talk begins, none within."""
     transcript = Transcript(CONSOLE)
     block = [
@@ -130,7 +132,7 @@ def test_paragraphs():
     ]
 
 
-def test_results_of_parallel_calls_name_their_call():
+def test_results_of_parallel_calls_name_their_call() -> None:
     """A result that does not stand under its call says which call it answers, found by the id."""
     transcript = Transcript(CONSOLE)
     transcript.lines(ToolCalled("1", "Bash", {"command": "first"}))

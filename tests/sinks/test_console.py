@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Protocol
 
 import pytest
 
@@ -10,6 +11,7 @@ from claude_iterate.core.events import (
     AgentExited,
     CutStarted,
     Denial,
+    Event,
     IterationFinished,
     IterationStarted,
     LeftoversEnded,
@@ -23,21 +25,41 @@ from claude_iterate.core.events import (
     ToolCalled,
     Warned,
 )
-from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.events.reasons import ENDINGS, Reason
+from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.sinks.console.console import Console
-from tests.sinks.conftest import Fed
+from tests.sinks.conftest import Fed, MakeEntry, MakeStarted, MakeTerminal
 
-OK = Outcome("ok")
+OK = Outcome(Kind.OK)
+
+
+class Play(Protocol):
+    """The fixture `play`."""
+
+    def __call__(
+        self,
+        *events: Event,
+        level: str = "progress",
+        out: io.StringIO | None = None,
+        err: io.StringIO | None = None,
+        color: bool = False,
+    ) -> tuple[str, str]: ...
 
 
 @pytest.fixture
-def play(entry):
+def play(entry: MakeEntry) -> Play:
     """Plays events to a console; gives what came to out and to err."""
 
-    def run(*events, level="progress", out=None, err=None, **options):
+    def run(
+        *events: Event,
+        level: str = "progress",
+        out: io.StringIO | None = None,
+        err: io.StringIO | None = None,
+        color: bool = False,
+    ) -> tuple[str, str]:
         out, err = out or io.StringIO(), err or io.StringIO()
-        console = Fed(Console(out, err, level, **options))
+        console = Fed(Console(out, err, level, color))
         for number, event in enumerate(events):
             console(entry(event, float(number)))
         console.close()
@@ -46,7 +68,7 @@ def play(entry):
     return run
 
 
-def test_progress_lines_of_a_loop(play, started):
+def test_progress_lines_of_a_loop(play: Play, started: MakeStarted) -> None:
     """The seed's lines: progress on err, the result on out."""
     out, err = play(
         started(),
@@ -56,7 +78,7 @@ def test_progress_lines_of_a_loop(play, started):
         StatusChanged(Status(False, 35, 60, summary="Migrated 35"), Change(5)),
         IterationFinished(1, OK, Status(False, 56, 60)),
         IterationStarted(2),
-        IterationFinished(2, Outcome("max_turns"), Status(True, 60, 60, summary="All done")),
+        IterationFinished(2, Outcome(Kind.MAX_TURNS), Status(True, 60, 60, summary="All done")),
         RunFinished("completed", "All done", iterations=2, cost_usd=0.12, duration=185),
     )
     assert err.splitlines() == [
@@ -76,7 +98,7 @@ def test_progress_lines_of_a_loop(play, started):
     ]
 
 
-def test_iterative_mode_tells_what_was_done(play, started):
+def test_iterative_mode_tells_what_was_done(play: Play, started: MakeStarted) -> None:
     """No count, but the summary; one iteration is singular."""
     out, err = play(
         started(mode="iterative", max_iterations=0, dry_run=True),
@@ -91,19 +113,19 @@ def test_iterative_mode_tells_what_was_done(play, started):
     assert out.startswith("✓ Task completed successfully after 1 iteration\n")
 
 
-def test_failed_iterations_and_interventions(play, started):
+def test_failed_iterations_and_interventions(play: Play, started: MakeStarted) -> None:
     """A failure has its message and advice; a denied tool is named; what we do to Claude is said."""
     _, err = play(
         Warned("disk is low", "free some"),
         IterationStarted(2),
         StopRequested("SIGINT"),
         StopRequested("SIGINT", now=True),
-        CutStarted("idle", "Bash npm test", 900),
+        CutStarted(Cause.IDLE, "Bash npm test", 900),
         LeftoversEnded(("sleep 9",)),
         IterationFinished(
-            2, Outcome("denied", "not allowed: Bash(npm:*)", "Allow it"), denials=(Denial("Bash", "npm"),)
+            2, Outcome(Kind.DENIED, "not allowed: Bash(npm:*)", "Allow it"), denials=(Denial("Bash", "npm"),)
         ),
-        IterationFinished(3, Outcome("interrupted")),
+        IterationFinished(3, Outcome(Kind.INTERRUPTED)),
         IterationFinished(4, OK, problems=("`worked` must be a boolean",)),
     )
     assert err.splitlines() == [
@@ -123,7 +145,7 @@ def test_failed_iterations_and_interventions(play, started):
     ]
 
 
-def test_max_iterations_names_the_options(play, started):
+def test_max_iterations_names_the_options(play: Play, started: MakeStarted) -> None:
     """Three ways on, as commands that can be typed."""
     out, _ = play(started(max_iterations=5), RunFinished("max_iterations", "5", iterations=5))
     lines = out.splitlines()
@@ -142,14 +164,14 @@ def test_max_iterations_names_the_options(play, started):
         ("nothing moved", "⚠ Stagnation detected: nothing moved"),
     ],
 )
-def test_stagnation(play, detail, line):
+def test_stagnation(play: Play, detail: str, line: str) -> None:
     """The seed's message; a detail that is not a number is shown as it is."""
     assert play(RunFinished("stagnation", detail))[0].splitlines()[0] == line
 
 
 @pytest.mark.parametrize("level", ["quiet", "progress", "verbose"])
 @pytest.mark.parametrize("reason", ENDINGS)
-def test_endings_go_where_they_belong(play, started, level, reason):
+def test_endings_go_where_they_belong(play: Play, started: MakeStarted, level: str, reason: Reason) -> None:
     """A good ending is on out and not said when quiet; a failure is on err at every level, with its advice."""
     out, err = play(started(), RunFinished(reason, "why", "do this"), level=level)
     if ENDINGS[reason].good:
@@ -160,7 +182,7 @@ def test_endings_go_where_they_belong(play, started, level, reason):
         assert ": why\n  do this\n" in err
 
 
-def test_quiet_is_silent_when_all_is_well(play, started):
+def test_quiet_is_silent_when_all_is_well(play: Play, started: MakeStarted) -> None:
     """Nothing at all is written by a good run."""
     assert play(
         started(),
@@ -173,7 +195,7 @@ def test_quiet_is_silent_when_all_is_well(play, started):
     ) == ("", "")
 
 
-def test_quiet_tells_errors(play, started):
+def test_quiet_tells_errors(play: Play, started: MakeStarted) -> None:
     """Warnings and the failing end, nothing else."""
     out, err = play(started(), Warned("careful"), RunFinished("agent_failed", "crash\ntrace", "doctor"), level="quiet")
     assert out == ""
@@ -186,7 +208,7 @@ def test_quiet_tells_errors(play, started):
     ]
 
 
-def test_verbose_shows_claude(play, started):
+def test_verbose_shows_claude(play: Play, started: MakeStarted) -> None:
     """Blocks come between the progress lines, on err."""
     _, err = play(
         IterationStarted(1),
@@ -213,7 +235,7 @@ def test_verbose_shows_claude(play, started):
     ]
 
 
-def test_verbose_is_flushed_per_entry(entry):
+def test_verbose_is_flushed_per_entry(entry: MakeEntry) -> None:
     """A reader of the stream sees each event at once."""
     raw = io.BytesIO()
     console = Fed(Console(io.StringIO(), io.TextIOWrapper(raw, "utf-8"), "verbose"))
@@ -221,7 +243,7 @@ def test_verbose_is_flushed_per_entry(entry):
     assert b"now" in raw.getvalue()
 
 
-def test_color_needs_a_terminal_and_consent(play, terminal):
+def test_color_needs_a_terminal_and_consent(play: Play, terminal: MakeTerminal) -> None:
     """No ANSI codes without both; thinking is dim."""
     assert "\x1b" not in play(Warned("x"), color=True)[1]
     assert "\x1b" not in play(Warned("x"), err=terminal(), color=False)[1]
@@ -229,7 +251,7 @@ def test_color_needs_a_terminal_and_consent(play, terminal):
     assert "\x1b[2m💭 hm\x1b[0m" in play(Thought("hm"), err=terminal(), color=True, level="verbose")[1]
 
 
-def test_no_escape_injection_on_a_terminal(play, terminal):
+def test_no_escape_injection_on_a_terminal(play: Play, terminal: MakeTerminal) -> None:
     """Control characters of the model and its tools are shown, never sent; tabs stay."""
     text = "a\x1b[2J\x9b2J\x07\tb\r\nc\u202ed"
     _, err = play(
@@ -241,7 +263,7 @@ def test_no_escape_injection_on_a_terminal(play, terminal):
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
-def test_poor_encodings_get_stand_ins(entry, started, encoding):
+def test_poor_encodings_get_stand_ins(entry: MakeEntry, started: MakeStarted, encoding: str) -> None:
     """ASCII signs where emoji cannot be shown; other letters are replaced, nothing raises."""
     raw = io.BytesIO()
     console = Fed(Console(io.TextIOWrapper(raw, encoding), io.TextIOWrapper(raw, encoding), "verbose"))
@@ -249,7 +271,7 @@ def test_poor_encodings_get_stand_ins(entry, started, encoding):
         Said("漢字 \ud800"),
         ToolCalled("1", "Bash", {"command": "ls"}),
         Warned("careful"),
-        IterationFinished(1, Outcome("crash", "x")),
+        IterationFinished(1, Outcome(Kind.CRASH, "x")),
         RunFinished("completed"),
     ):
         console(entry(event))
@@ -259,7 +281,7 @@ def test_poor_encodings_get_stand_ins(entry, started, encoding):
         assert stand_in in text
 
 
-def test_lone_surrogates_do_not_raise(entry):
+def test_lone_surrogates_do_not_raise(entry: MakeEntry) -> None:
     """Not even UTF-8 can write half a character."""
     err = io.TextIOWrapper(io.BytesIO(), "utf-8")
     Fed(Console(io.StringIO(), err, "verbose"))(entry(Said("✓ \ud800")))
@@ -268,16 +290,16 @@ def test_lone_surrogates_do_not_raise(entry):
 
 
 class ClosedPipe(io.StringIO):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.tries = 0
 
-    def write(self, text):
+    def write(self, text: str) -> int:
         self.tries += 1
         raise BrokenPipeError
 
 
-def test_a_closed_pipe_silences_for_good(play, started):
+def test_a_closed_pipe_silences_for_good(play: Play, started: MakeStarted) -> None:
     """The first failed write is the last one tried, and the other stream still gets the result."""
     pipe = ClosedPipe()
     out, _ = play(started(), *[Said("x")] * 9, RunFinished("completed", iterations=3), level="verbose", err=pipe)
@@ -285,7 +307,7 @@ def test_a_closed_pipe_silences_for_good(play, started):
     assert "after 3 iterations" in out
 
 
-def test_a_closed_stream_does_not_raise(entry):
+def test_a_closed_stream_does_not_raise(entry: MakeEntry) -> None:
     """Neither does a stream that was closed under our feet."""
     stream = io.StringIO()
     console = Fed(Console(stream, stream, "progress"))

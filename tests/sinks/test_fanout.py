@@ -2,92 +2,101 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from claude_iterate.core.events import Said
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.sinks.fanout import Fanout
+from tests.sinks.conftest import MakeEntry
+
+Journal: TypeAlias = list[tuple[str, str]]
 
 
 class Recorder:
-    def __init__(self, name, journal):
+    def __init__(self, name: str, journal: Journal) -> None:
         self.name, self.journal = name, journal
 
-    def __call__(self, entry, state):
-        self.journal.append((self.name, entry.event.text))
+    def __call__(self, batch: Batch) -> None:
+        for entry, _ in batch:
+            assert isinstance(entry.event, Said)
+            self.journal.append((self.name, entry.event.text))
 
-    def tick(self, now):
+    def tick(self, now: float) -> None:
         self.journal.append((self.name, "tick"))
 
-    def flush(self):
+    def flush(self) -> None:
         self.journal.append((self.name, "flush"))
 
-    def close(self):
+    def close(self) -> None:
         self.journal.append((self.name, "close"))
 
 
 class Broken(Recorder):
-    def __call__(self, entry, state):
+    def __call__(self, batch: Batch) -> None:
         raise RuntimeError("entry")
 
-    def close(self):
+    def close(self) -> None:
         super().close()
         raise RuntimeError("close")
 
 
 class BrokenTick(Recorder):
-    def tick(self, now):
+    def tick(self, now: float) -> None:
         raise OSError("tick")
 
 
-def test_every_sink_gets_every_entry_in_order(entry):
+def test_every_sink_gets_every_entry_in_order(entry: MakeEntry) -> None:
     """Each entry goes to each sink, in the order of the sinks."""
-    journal = []
+    journal: Journal = []
     fanout = Fanout([Recorder("a", journal), Recorder("b", journal)], lambda *_: None)
-    fanout(entry(Said("1")), RunState())
-    fanout(entry(Said("2")), RunState())
+    fanout([(entry(Said("1")), RunState())])
+    fanout([(entry(Said("2")), RunState())])
     assert journal == [("a", "1"), ("b", "1"), ("a", "2"), ("b", "2")]
 
 
-def test_a_broken_sink_is_left_out_and_said_once(entry):
+def test_a_broken_sink_is_left_out_and_said_once(entry: MakeEntry) -> None:
     """A sink that raises is reported once, and its neighbours miss nothing."""
-    journal, failures = [], []
+    journal: Journal = []
+    failures: list[tuple[str, str]] = []
     fanout = Fanout(
         [Recorder("a", journal), Broken("x", journal), Recorder("b", journal)],
         lambda name, error: failures.append((name, str(error))),
     )
     for text in "123":
-        fanout(entry(Said(text)), RunState())
+        fanout([(entry(Said(text)), RunState())])
     fanout.flush()
     assert failures == [("Broken", "entry")]
     assert journal == [(name, text) for text in ("1", "2", "3", "flush") for name in "ab"]
 
 
-def test_all_are_closed_in_reverse_order(entry):
+def test_all_are_closed_in_reverse_order(entry: MakeEntry) -> None:
     """close() reaches every sink, the last first; one that failed before is closed and not said again."""
-    journal, failures = [], []
+    journal: Journal = []
+    failures: list[str] = []
     fanout = Fanout(
         [Recorder("a", journal), Broken("x", journal), Recorder("b", journal)],
         lambda name, error: failures.append(str(error)),
     )
-    fanout(entry(Said("1")), RunState())
+    fanout([(entry(Said("1")), RunState())])
     fanout.close()
     fanout.close()
     assert [line for line in journal if line[1] == "close"] == [("b", "close"), ("x", "close"), ("a", "close")]
     assert failures == ["entry"]
 
 
-def test_a_sink_that_only_fails_to_close_is_said(entry):
+def test_a_sink_that_only_fails_to_close_is_said(entry: MakeEntry) -> None:
     """An error in close() is reported too."""
-    failures = []
+    failures: list[tuple[str, str]] = []
     Fanout([Broken("x", [])], lambda name, error: failures.append((name, str(error)))).close()
     assert failures == [("Broken", "close")]
 
 
-def test_the_failure_may_itself_be_an_entry(entry):
+def test_the_failure_may_itself_be_an_entry(entry: MakeEntry) -> None:
     """`on_failure` can send a warning through the same fanout, and even raise."""
-    journal = []
+    journal: Journal = []
 
-    def warn(name, error):
-        fanout(entry(Said(f"{name} failed")), RunState())
+    def warn(name: str, error: Exception) -> None:
+        fanout([(entry(Said(f"{name} failed")), RunState())])
         raise ValueError("no one hears this")
 
     fanout = Fanout([BrokenTick("t", journal), Recorder("a", journal)], warn)

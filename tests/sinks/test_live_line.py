@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Protocol
 
 import pytest
 
@@ -19,10 +20,11 @@ from claude_iterate.core.events import (
     ToolCalled,
     WaitStarted,
 )
+from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.formats import clip, width
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.sinks.console.console import Console
-from tests.sinks.conftest import BEGAN, Fed
+from tests.sinks.conftest import BEGAN, Fed, MakeEntry, MakeStarted, MakeTerminal
 
 NPM = ToolCalled("1", "Bash", {"command": "npm test"})
 
@@ -30,7 +32,7 @@ NPM = ToolCalled("1", "Bash", {"command": "npm test"})
 class Screen:
     """What a terminal of one width shows: enough of one to understand what we send."""
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         text = re.sub(r"\x1b\[\d+m", "", text)
         self.rows = [""]
         column = 0
@@ -54,11 +56,17 @@ class Screen:
         self.rows = [row.rstrip() for row in self.rows]
 
 
+class MakeLive(Protocol):
+    """The fixture `live`."""
+
+    def __call__(self, color: bool = False, columns: int = 80) -> tuple[Fed, io.StringIO]: ...
+
+
 @pytest.fixture
-def live(terminal):
+def live(terminal: MakeTerminal) -> MakeLive:
     """A console with a live line, and its terminal."""
 
-    def make(color=False, columns=80):
+    def make(color: bool = False, columns: int = 80) -> tuple[Fed, io.StringIO]:
         err = terminal()
         return Fed(Console(io.StringIO(), err, "progress", color=color, live=True, columns=lambda: columns)), err
 
@@ -66,12 +74,12 @@ def live(terminal):
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_what_it_says(live, entry, started, color):
+def test_what_it_says(live: MakeLive, entry: MakeEntry, started: MakeStarted, color: bool) -> None:
     """Iteration, bar, elapsed, cost so far, last tool and its age."""
     console, err = live(color)
     console(entry(started()))
     console(entry(IterationStarted(1), 0.1))
-    console(entry(IterationFinished(1, Outcome("ok"), cost_usd=0.3), 60))
+    console(entry(IterationFinished(1, Outcome(Kind.OK), cost_usd=0.3), 60))
     console(entry(IterationStarted(2), 61))
     console(entry(StatusChanged(Status(False, 30, 60), Change(30)), 62))
     console(entry(ResultReported(cost_usd=0.12), 63))
@@ -87,9 +95,9 @@ def test_what_it_says(live, entry, started, color):
     ]
 
 
-def test_a_wait_is_counted_down_on_the_wall(terminal, entry, started):
+def test_a_wait_is_counted_down_on_the_wall(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted) -> None:
     """Also one that a run took over; a computer that slept is believed; a clock that was set back is not."""
-    wait = WaitStarted("usage_limit", BEGAN + 3600)
+    wait = WaitStarted(Why.USAGE_LIMIT, BEGAN + 3600)
     wall = [BEGAN]
     err = terminal()
     console = Fed(Console(io.StringIO(), err, "progress", live=True, wall=lambda: wall[0]))
@@ -107,14 +115,14 @@ def test_a_wait_is_counted_down_on_the_wall(terminal, entry, started):
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_it_leaves_nothing_behind(live, entry, started, color):
+def test_it_leaves_nothing_behind(live: MakeLive, entry: MakeEntry, started: MakeStarted, color: bool) -> None:
     """At the end, and before each normal line, the line is gone."""
     console, err = live(color)
     console(entry(started()))
     console(entry(IterationStarted(1), 1))
     console(entry(NPM, 2))
     console.tick(3)
-    console(entry(IterationFinished(1, Outcome("ok")), 3.1))
+    console(entry(IterationFinished(1, Outcome(Kind.OK)), 3.1))
     console(entry(RunFinished("interrupted", "SIGINT"), 4))
     console.tick(9)
     console.close()
@@ -131,7 +139,7 @@ def test_it_leaves_nothing_behind(live, entry, started, color):
     assert ("\x1b" in err.getvalue()) == color
 
 
-def test_at_most_five_drawings_a_second(live, entry, started):
+def test_at_most_five_drawings_a_second(live: MakeLive, entry: MakeEntry, started: MakeStarted) -> None:
     """A flood of events does not become a flood of drawings."""
     console, err = live()
     console(entry(started()))
@@ -140,7 +148,7 @@ def test_at_most_five_drawings_a_second(live, entry, started):
     assert err.getvalue().count("\r[") <= 7
 
 
-def test_it_fits_the_terminal(live, entry, started):
+def test_it_fits_the_terminal(live: MakeLive, entry: MakeEntry, started: MakeStarted) -> None:
     """Cut to the width with one column free; wide characters count twice."""
     console, err = live(columns=40)
     console(entry(started()))
@@ -150,7 +158,7 @@ def test_it_fits_the_terminal(live, entry, started):
     assert 38 <= width(last) <= 39
 
 
-def test_a_tool_cannot_move_the_cursor(live, entry, started):
+def test_a_tool_cannot_move_the_cursor(live: MakeLive, entry: MakeEntry, started: MakeStarted) -> None:
     """Escape codes in a command are harmless here too."""
     console, err = live()
     console(entry(started()))
@@ -159,7 +167,7 @@ def test_a_tool_cannot_move_the_cursor(live, entry, started):
 
 
 @pytest.mark.parametrize("level", ["quiet", "verbose"])
-def test_only_in_progress_mode(terminal, entry, started, level):
+def test_only_in_progress_mode(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted, level: str) -> None:
     """The other levels have no live line."""
     err = terminal()
     console = Fed(Console(io.StringIO(), err, level, live=True))
@@ -168,7 +176,7 @@ def test_only_in_progress_mode(terminal, entry, started, level):
     assert "\r" not in err.getvalue()
 
 
-def test_only_on_a_terminal(entry, started):
+def test_only_on_a_terminal(entry: MakeEntry, started: MakeStarted) -> None:
     """Nor has a pipe."""
     err = io.StringIO()
     console = Fed(Console(io.StringIO(), err, "progress", live=True))
@@ -181,6 +189,6 @@ def test_only_on_a_terminal(entry, started):
     ("text", "columns", "expected"),
     [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("漢字", 3, "漢…"), ("e\u0301x", 2, "e\u0301x"), ("abc", 0, "")],
 )
-def test_clip(text, columns, expected):
+def test_clip(text: str, columns: int, expected: str) -> None:
     """As much as fits, with a sign of what is missing."""
     assert clip(text, columns) == expected

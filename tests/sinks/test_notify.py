@@ -17,6 +17,7 @@ from claude_iterate.core.events import (
     StatusChanged,
     VerificationFinished,
 )
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.settings.declared import Settings, build
 from claude_iterate.core.state.run_state import RunState
@@ -24,7 +25,7 @@ from claude_iterate.core.state.steps import reduce
 from claude_iterate.sinks.notifications.notification_sink import CAPACITY, Notifier, is_wanted
 from tests.recording_receiver import Received, Receiver
 
-OK = Outcome("ok")
+OK = Outcome(Kind.OK)
 DONE = Status(complete=True, summary="all done")
 GOING = Status(complete=False, completed=1, total=2)
 
@@ -49,7 +50,7 @@ class Run:
     def add(self, event: Any, elapsed: float = 0.0) -> None:
         entry = self._entry(event, elapsed)
         self._state = reduce(self._state, entry)
-        self.notifier(entry, self._state)
+        self.notifier([(entry, self._state)])
 
     def iterate(self, number: int, status: Status | None = None, elapsed: float = 0.0) -> None:
         self.add(IterationStarted(number), elapsed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,27 +25,28 @@ from claude_iterate.core.events import (
     ToolCalled,
     Warned,
 )
+from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.sinks.log.text_log import TextLog
-from tests.sinks.conftest import Fed
+from tests.sinks.conftest import Fed, MakeEntry, MakeStarted
 
 RULE = "=" * 80
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path: Path) -> Path:
     return tmp_path / "iterate-20251015-142345.log"
 
 
 @pytest.fixture
-def log(path):
+def log(path: Path) -> Iterator[Fed]:
     """A log whose failures end the test."""
     log = Fed(TextLog(path, pytest.fail))
     yield log
     log.close()
 
 
-def test_structure(log, path, entry, started):
+def test_structure(log: Fed, path: Path, entry: MakeEntry, started: MakeStarted) -> None:
     """The seed's sections, from the header to the end of the run."""
     log(entry(started(agent_version="2.1.197", dry_run=True)))
     log(entry(IterationStarted(1, "Do it.\n", "Report.", "Be good."), 5))
@@ -55,7 +57,7 @@ def test_structure(log, path, entry, started):
         entry(
             IterationFinished(
                 1,
-                Outcome("ok"),
+                Outcome(Kind.OK),
                 Status(False, 56, 60),
                 duration=25,
                 cost_usd=0.1,
@@ -121,20 +123,20 @@ def test_structure(log, path, entry, started):
     )
 
 
-def test_shared_texts_are_logged_once(log, path, entry):
+def test_shared_texts_are_logged_once(log: Fed, path: Path, entry: MakeEntry) -> None:
     """A section comes again only when its text changed."""
     for number, instructions in enumerate(["one", "one", "two", "two"], 1):
         log(entry(IterationStarted(number, instructions, system_prompt="same")))
-        log(entry(IterationFinished(number, Outcome("ok"))))
+        log(entry(IterationFinished(number, Outcome(Kind.OK))))
     titles = [line for line in path.read_text().splitlines() if line.isupper() or "(changed)" in line]
     assert titles.count("SYSTEM PROMPT") == 1
     assert titles.count("INSTRUCTIONS") == 1
     assert titles.count("INSTRUCTIONS (changed)") == 1
 
 
-def test_errors(log, path, entry):
+def test_errors(log: Fed, path: Path, entry: MakeEntry) -> None:
     """A failed iteration has its error, when, what and what to do."""
-    log(entry(IterationFinished(2, Outcome("crash", "Claude exited with code 1\nboom", "See the log."))))
+    log(entry(IterationFinished(2, Outcome(Kind.CRASH, "Claude exited with code 1\nboom", "See the log."))))
     text = path.read_text()
     assert "STATUS: crash: Claude exited with code 1\n" in text
     assert (
@@ -143,13 +145,13 @@ def test_errors(log, path, entry):
     ) in text
 
 
-def test_lines_in_place(log, path, entry):
+def test_lines_in_place(log: Fed, path: Path, entry: MakeEntry) -> None:
     """What the runner does stands where it happened, marked as ours; exit code 0 is left out."""
     for event in (
         StatusChanged(Status(False, 35, 60), Change(5)),
         Warned("careful\nnow", "do"),
         StopRequested("SIGINT"),
-        CutStarted("timeout", "", 3600),
+        CutStarted(Cause.TIMEOUT, "", 3600),
         LeftoversEnded(("a", "b")),
         AgentExited(0),
         AgentExited(-9),
@@ -168,7 +170,7 @@ def test_lines_in_place(log, path, entry):
     ]
 
 
-def test_20000_lines_once_and_in_order(path, entry):
+def test_20000_lines_once_and_in_order(path: Path, entry: MakeEntry) -> None:
     """Nothing lost, nothing twice, whatever the mix of full buffers, ticks and flushes."""
     log = Fed(TextLog(path, pytest.fail))
     for number in range(20000):
@@ -182,7 +184,7 @@ def test_20000_lines_once_and_in_order(path, entry):
     assert written == [f"line {number} ✓" for number in range(20000)]
 
 
-def test_long_results_are_whole(log, path, entry):
+def test_long_results_are_whole(log: Fed, path: Path, entry: MakeEntry) -> None:
     """The log has no limits."""
     text = "\n".join(f"row {number}" for number in range(5000))
     log(entry(ToolAnswered("1", "Bash", text)))
@@ -190,7 +192,7 @@ def test_long_results_are_whole(log, path, entry):
     assert path.read_text().count("row ") == 5000
 
 
-def test_the_buffer_holds_10_kilobytes(log, path, entry):
+def test_the_buffer_holds_10_kilobytes(log: Fed, path: Path, entry: MakeEntry) -> None:
     """Written when 10 KB are full, not before, and then all of it."""
     log(entry(Said("x" * 10000)))
     assert path.stat().st_size == 0
@@ -198,7 +200,7 @@ def test_the_buffer_holds_10_kilobytes(log, path, entry):
     assert path.stat().st_size == 10503
 
 
-def test_a_quiet_second_is_enough(log, path, entry):
+def test_a_quiet_second_is_enough(log: Fed, path: Path, entry: MakeEntry) -> None:
     """A tick writes once a second has passed since the last writing."""
     log(entry(Said("early"), 0.1))
     log.tick(0.9)
@@ -212,7 +214,7 @@ def test_a_quiet_second_is_enough(log, path, entry):
     assert "later" in path.read_text()
 
 
-def test_an_existing_log_is_never_touched(path):
+def test_an_existing_log_is_never_touched(path: Path) -> None:
     """A second run in the same second must find another name."""
     path.write_text("precious")
     with pytest.raises(FileExistsError):
@@ -220,7 +222,7 @@ def test_an_existing_log_is_never_touched(path):
     assert path.read_text() == "precious"
 
 
-def test_half_a_character_does_not_break_the_log(log, path, entry):
+def test_half_a_character_does_not_break_the_log(log: Fed, path: Path, entry: MakeEntry) -> None:
     """Text that UTF-8 cannot write is replaced."""
     log(entry(Said("a\ud800b")))
     log.flush()
@@ -235,7 +237,7 @@ def _descriptor_of(path: Path) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is a Linux device")
-def test_a_full_disk_disables_the_log_with_one_message(path, entry):
+def test_a_full_disk_disables_the_log_with_one_message(path: Path, entry: MakeEntry) -> None:
     """The first failed write is reported once; from then on nothing is tried and nothing raises."""
     messages: list[str] = []
     log = Fed(TextLog(path, messages.append))
@@ -251,7 +253,7 @@ def test_a_full_disk_disables_the_log_with_one_message(path, entry):
     assert "No space left on device" in messages[0]
 
 
-def test_a_folder_that_cannot_be_written_is_a_message_too(tmp_path, entry):
+def test_a_folder_that_cannot_be_written_is_a_message_too(tmp_path: Path, entry: MakeEntry) -> None:
     """Without a place for the log the run goes on without one."""
     messages: list[str] = []
     log = Fed(TextLog(tmp_path / "missing" / "x.log", messages.append))
@@ -260,7 +262,7 @@ def test_a_folder_that_cannot_be_written_is_a_message_too(tmp_path, entry):
     assert len(messages) == 1
 
 
-def test_an_endless_log_goes_on_without_claudes_words(path, entry, started):
+def test_an_endless_log_goes_on_without_claudes_words(path: Path, entry: MakeEntry, started: MakeStarted) -> None:
     """Beyond its size it says so once; what the run itself does is still logged."""
     log = Fed(TextLog(path, pytest.fail, largest=50_000))
     log(entry(started()))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from claude_iterate.core.events import ToolCalled
-from claude_iterate.text.line_blocks import CONSOLE, WHOLE
+from claude_iterate.text.line_blocks import CONSOLE, WHOLE, Limits
 from claude_iterate.text.tool_calls import call_lines, headline
 
 
-def shown(name, limits=CONSOLE, **values):
+def shown(name: str, limits: Limits = CONSOLE, **values: Any) -> list[str]:
     return call_lines(ToolCalled("1", name, values), limits)
 
 
@@ -22,17 +24,17 @@ def shown(name, limits=CONSOLE, **values):
         ({"offset": "ten", "limit": None}, "   Range: Lines 1-end"),
     ],
 )
-def test_read_shows_file_and_range(values, line):
+def test_read_shows_file_and_range(values: dict[str, Any], line: str) -> None:
     """The range is the first and the last line asked for."""
     assert shown("Read", file_path="/p/a.txt", **values) == ["🔧 Read tool", "   File: /p/a.txt", line]
 
 
-def test_read_of_a_whole_file_has_no_range():
+def test_read_of_a_whole_file_has_no_range() -> None:
     """Without offset and limit there is nothing to say of them."""
     assert shown("Read", file_path="/w/TODO.md") == ["🔧 Read tool", "   File: /w/TODO.md"]
 
 
-def test_edit_shows_short_strings_inline():
+def test_edit_shows_short_strings_inline() -> None:
     """Single short lines are quoted; the mode is named."""
     assert shown("Edit", replace_all=True, file_path="a", old_string="beta", new_string="") == [
         "🔧 Edit tool",
@@ -43,7 +45,7 @@ def test_edit_shows_short_strings_inline():
     ]
 
 
-def test_edit_never_cuts():
+def test_edit_never_cuts() -> None:
     """Long or many-lined strings stand as a block, whole, on the console too."""
     old, new = "x" * 5000, "\n".join(f"line {number}" for number in range(300))
     block = shown("Edit", file_path="a", old_string=old, new_string=new, replace_all=False)
@@ -57,7 +59,7 @@ def test_edit_never_cuts():
     ]
 
 
-def test_write_shows_the_size():
+def test_write_shows_the_size() -> None:
     """Kilobytes and lines; the text itself only in the log."""
     text = "ä" * 614 + "\n" + "line\n" * 3
     head = ["🔧 Write tool", "   File: a", "   Content size: 1.2 KB (4 lines)"]
@@ -69,7 +71,7 @@ def test_write_shows_the_size():
     ]
 
 
-def test_bash_shows_the_whole_command():
+def test_bash_shows_the_whole_command() -> None:
     """A command is never cut; with several lines it becomes a block."""
     assert shown("Bash", command="x" * 900, description="why") == [
         "🔧 Bash tool",
@@ -80,7 +82,7 @@ def test_bash_shows_the_whole_command():
 
 
 @pytest.mark.parametrize("tool", ["Grep", "Glob"])
-def test_searches_show_pattern_and_path(tool):
+def test_searches_show_pattern_and_path(tool: str) -> None:
     """Pattern, path and whatever else is in the input."""
     assert shown(tool, pattern="*.py", path="src", head_limit=3) == [
         f"🔧 {tool} tool",
@@ -90,7 +92,7 @@ def test_searches_show_pattern_and_path(tool):
     ]
 
 
-def test_other_tools_show_every_key():
+def test_other_tools_show_every_key() -> None:
     """One line for each key; long values are cut on the console and whole in the log."""
     block = shown("mcp__x__do", first="a\nb", second={"k": ["ü"]}, third="y" * 300)
     assert block[1:3] == ["   first: a b", '   second: {"k": ["ü"]}']
@@ -104,7 +106,7 @@ def test_other_tools_show_every_key():
     ]
 
 
-def test_a_wrong_input_is_shown_all_the_same():
+def test_a_wrong_input_is_shown_all_the_same() -> None:
     """Unexpected keys and types are no reason to hide a call."""
     assert shown("Read", wrong="x") == ["🔧 Read tool", "   wrong: x"]
     assert shown("Edit", old_string=5) == ["🔧 Edit tool", '   Replacing: "5"']
@@ -119,6 +121,6 @@ def test_a_wrong_input_is_shown_all_the_same():
         ("TodoWrite", {"todos": []}, "TodoWrite"),
     ],
 )
-def test_headline(name, values, text):
+def test_headline(name: str, values: dict[str, Any], text: str) -> None:
     """The live line names a call in a few words."""
     assert headline(ToolCalled("1", name, values)) == text

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from claude_iterate.core.events import ToolAnswered
-from claude_iterate.text.line_blocks import CONSOLE, WHOLE
+from claude_iterate.text.line_blocks import CONSOLE, WHOLE, Limits
 from claude_iterate.text.tool_results import result_lines
 
 
-def shown(name, text, limits=CONSOLE, **more):
+def shown(name: str, text: str, limits: Limits = CONSOLE, **more: Any) -> list[str]:
     return result_lines(ToolAnswered("1", name, text, **more), limits)
 
 
-def test_read_shows_15_numbered_lines():
+def test_read_shows_15_numbered_lines() -> None:
     """The seed's format: count, numbers, how many more; the log has all."""
     text = "\n".join(f"{number}\tline {number}" for number in range(1, 46))
     block = shown("Read", text)
@@ -22,7 +24,7 @@ def test_read_shows_15_numbered_lines():
     assert len(shown("Read", text, WHOLE)) == 46
 
 
-def test_read_understands_the_older_arrow_and_keeps_tabs():
+def test_read_understands_the_older_arrow_and_keeps_tabs() -> None:
     """`   12→text` and `12<tab>text` are both numbers; only the first separator counts."""
     assert shown("Read", "    12→a\tb\n    13→") == [
         "✓ File read successfully (2 lines)",
@@ -32,18 +34,18 @@ def test_read_understands_the_older_arrow_and_keeps_tabs():
     assert shown("Read", "1\ta → b")[1] == "     1 | a → b"
 
 
-def test_read_without_numbers():
+def test_read_without_numbers() -> None:
     """An image or a notice has no lines to count."""
     assert shown("Read", "[image]") == ["✓ File read successfully", "   [image]"]
 
 
-def test_the_word_error_is_no_error():
+def test_the_word_error_is_no_error() -> None:
     """Only `is_error` makes an error, whatever the text says."""
     assert shown("Read", "1\tno error: not found, failed")[0] == "✓ File read successfully (1 line)"
     assert shown("Bash", "error: String to replace not found in file")[0] == "✓ Command finished"
 
 
-def test_edit_and_write():
+def test_edit_and_write() -> None:
     """One line each; the log keeps Claude's sentence."""
     assert shown("Edit", "The file a has been updated") == ["✓ Edit applied"]
     assert shown("Edit", "The file a has been updated", WHOLE)[1:] == ["   The file a has been updated"]
@@ -52,7 +54,7 @@ def test_edit_and_write():
     assert shown("Write", "File created successfully at: a") == ["✓ File created"]
 
 
-def test_bash_shows_20_lines():
+def test_bash_shows_20_lines() -> None:
     """Output up to 20 lines on the console, all of it in the log."""
     text = "\n".join(map(str, range(25))) + "\n"
     assert shown("Bash", text) == [
@@ -65,7 +67,7 @@ def test_bash_shows_20_lines():
     assert shown("Bash", "x", facts={"backgroundTaskId": "b"})[0] == "✓ Command started in the background"
 
 
-def test_string_not_found_is_explained():
+def test_string_not_found_is_explained() -> None:
     """The seed's explanation: three causes and a tip."""
     text = "<tool_use_error>String to replace not found in file.\nString: old</tool_use_error>"
     block = shown("Edit", text, is_error=True)
@@ -75,7 +77,7 @@ def test_string_not_found_is_explained():
     assert "   String: old" in shown("Edit", text, WHOLE, is_error=True)
 
 
-def test_other_errors_are_not_cut():
+def test_other_errors_are_not_cut() -> None:
     """The first line with the tool, the rest indented, all of it."""
     text = "Exit code 3\n" + "\n".join(f"line {number}" for number in range(100))
     block = shown("Bash", text, is_error=True)
@@ -87,12 +89,12 @@ def test_other_errors_are_not_cut():
 
 
 @pytest.mark.parametrize(("name", "title"), [("Grep", "✓ Grep finished"), ("", "✓ Tool finished")])
-def test_any_tool(name, title):
+def test_any_tool(name: str, title: str) -> None:
     """Tools without a format of their own show their text."""
     assert shown(name, "Found 1 file\na.txt") == [title, "   Found 1 file", "   a.txt"]
 
 
-def test_a_shortened_result_says_so():
+def test_a_shortened_result_says_so() -> None:
     """Events from the journal are abridged: the count of lines is then unknown, the cut is shown."""
     block = shown("Read", "1\ta\n2\tb", cut=100)
     assert block[0] == "✓ File read successfully"

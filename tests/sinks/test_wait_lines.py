@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from claude_iterate.core.events import IterationFinished, Outcome, Requested, WaitEnded, WaitStarted
+from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.steps import fold
 from claude_iterate.text import wait_lines
-from tests.sinks.conftest import BEGAN
+from tests.sinks.conftest import BEGAN, MakeEntry, MakeStarted
 
 
 @pytest.mark.parametrize(
     ("why", "complete", "then"),
     [
-        ("usage_limit", False, "; then the iteration is repeated."),
-        ("usage_limit", True, "; then the review is repeated."),
-        ("reserve", False, "."),
+        (Why.USAGE_LIMIT, False, "; then the iteration is repeated."),
+        (Why.USAGE_LIMIT, True, "; then the review is repeated."),
+        (Why.RESERVE, False, "."),
     ],
 )
-def test_what_comes_then_is_true(entry: Any, started: Any, why: str, complete: bool, then: str) -> None:
+def test_what_comes_then_is_true(entry: MakeEntry, started: MakeStarted, why: Why, complete: bool, then: str) -> None:
     """A reserve repeats nothing; a review is not an iteration."""
-    state = fold([entry(started()), entry(IterationFinished(1, Outcome("ok"), Status(complete)))])
+    state = fold([entry(started()), entry(IterationFinished(1, Outcome(Kind.OK), Status(complete)))])
     line = wait_lines.started(WaitStarted(why, BEGAN + 30), BEGAN, state)[1]
     assert line.endswith(f"(30s){then}")
 
 
-def test_a_long_wait_comes_with_the_way_to_end_it(entry: Any, started: Any) -> None:
+def test_a_long_wait_comes_with_the_way_to_end_it(entry: MakeEntry, started: MakeStarted) -> None:
     """A short one is over before anybody could type."""
     state = fold([entry(started())])
-    long, short = (wait_lines.started(WaitStarted("transient", BEGAN + left), BEGAN, state)[1] for left in (300, 5))
+    long, short = (wait_lines.started(WaitStarted(Why.TRANSIENT, BEGAN + left), BEGAN, state)[1] for left in (300, 5))
     assert long.endswith("To try now: claude-iterate retry my-task")
     assert "retry" not in short
 
 
-def test_nothing_continues_while_the_run_is_paused(entry: Any, started: Any) -> None:
+def test_nothing_continues_while_the_run_is_paused(entry: MakeEntry, started: MakeStarted) -> None:
     """The wait is over, the pause is not."""
-    assert fold([entry(started()), entry(Requested("pause"))]).paused
-    assert wait_lines.ended(WaitEnded("usage_limit", "retry"), paused=True) == []
-    assert wait_lines.ended(WaitEnded("usage_limit", "retry"), paused=False) == ["Going on (retry)."]
+    assert fold([entry(started()), entry(Requested(Verb.PAUSE))]).paused
+    assert wait_lines.ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=True) == []
+    assert wait_lines.ended(WaitEnded(Why.USAGE_LIMIT, "retry"), paused=False) == ["Going on (retry)."]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.events import Entry, IterationStarted, Said
+from claude_iterate.core.events import Entry, Event, IterationStarted, Said
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.journal.writer import JournalWriter
 
@@ -21,8 +21,7 @@ class Disk:
         for name in ("fsync", "fdatasync"):
             if hasattr(os, name):
                 monkeypatch.setattr(os, name, self._noting_sync(getattr(os, name)))
-        replace = os.replace
-        monkeypatch.setattr(os, "replace", lambda old, new: (self._note("replace", new), replace(old, new)))
+        monkeypatch.setattr(os, "replace", self._noting_replace(os.replace))
 
     def _noting_sync(self, real: Any) -> Any:
         def sync(handle: int) -> None:
@@ -30,6 +29,13 @@ class Disk:
             real(handle)
 
         return sync
+
+    def _noting_replace(self, real: Any) -> Any:
+        def replace(old: Any, new: Any) -> None:
+            self._note("replace", new)
+            real(old, new)
+
+        return replace
 
     def _note(self, what: str, path: Any) -> None:
         size = os.path.getsize(path) if what == "sync" and os.path.isfile(path) else 0
@@ -51,6 +57,14 @@ def test_a_file_is_synced_whole_before_it_takes_its_name(tmp_path: Path, disk: D
     assert (second, third) == (("replace", str(tmp_path / "file"), 0), ("sync", str(tmp_path), 0))
 
 
+def test_a_derived_file_is_never_half_there(tmp_path: Path, disk: Disk) -> None:
+    """It is synced before it takes its name; that the name may still lead to the old file is all that is risked."""
+    atomic.write_bytes(tmp_path / "file", b"12345", derived=True)
+    (first, temporary, size), second = disk.asked
+    assert (first, Path(temporary).parent, size) == ("sync", tmp_path, 5)
+    assert second == ("replace", str(tmp_path / "file"), 0)
+
+
 def synced(disk: Disk, path: Path) -> list[int]:
     """How large the file was each time it was synced."""
     return [size for what, name, size in disk.asked if what == "sync" and name == str(path)]
@@ -60,7 +74,8 @@ def test_the_journal_is_synced_after_a_milestone_and_only_then(tmp_path: Path, d
     """Whole, as often as something of weight was written; what Claude says is not worth the time."""
     path = tmp_path / "r" / "events.ndjson"
     writer = JournalWriter(path, pytest.fail)
-    for number, event in enumerate((IterationStarted(1), Said("a"), Said("b"), IterationStarted(2)), 1):
+    events: list[Event] = [IterationStarted(1), Said("a"), Said("b"), IterationStarted(2)]
+    for number, event in enumerate(events, 1):
         writer.append(Entry(number, 0, 0, event))
         writer.write_out()
         writer.sync()

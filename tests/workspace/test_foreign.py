@@ -18,8 +18,10 @@ def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
     path.write_bytes(b"12345")
     assert foreign.read(path, 5) == b"12345"
     assert foreign.read(path, 4) is None
-    assert foreign.look(path, 4)[:2] == (b"1234", False)
-    assert foreign.look(path, 5)[:2] == (b"12345", True)
+    found = foreign.look(path, 4)
+    assert (found.data, found.whole) == (b"1234", False)
+    found = foreign.look(path, 5)
+    assert (found.data, found.whole) == (b"12345", True)
     path.write_bytes(b"")
     assert foreign.read(path, 0) == b""
 

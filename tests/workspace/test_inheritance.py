@@ -22,6 +22,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
+from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.writer import JournalWriter
@@ -46,11 +47,11 @@ def layout(project: Project) -> Layout:
 
 def done(number: int, complete: bool = False) -> list[Event]:
     status = Status(complete=complete)
-    return [IterationStarted(number), IterationFinished(number, Outcome("ok"), status, cost_usd=0.5)]
+    return [IterationStarted(number), IterationFinished(number, Outcome(Kind.OK), status, cost_usd=0.5)]
 
 
 def played(
-    layout: Layout, *events: Event, purpose: str = "run", dry_run: bool = False, before: Carried | None = None
+    layout: Layout, *events: Event, purpose: Purpose = Purpose.RUN, dry_run: bool = False, before: Carried | None = None
 ) -> str:
     """A further run, with what it would have been handed."""
     run = f"{len(layout.run_ids()) + 1:06d}-x"
@@ -66,7 +67,10 @@ def played(
 
 
 def verified(passed: bool = False, findings: str = "", cost: float = 0.125) -> list[Event]:
-    errand = [ErrandStarted("verify"), ErrandFinished("verify", Outcome("ok"), cost_usd=cost)]
+    errand: list[Event] = [
+        ErrandStarted(Purpose.VERIFY),
+        ErrandFinished(Purpose.VERIFY, Outcome(Kind.OK), cost_usd=cost),
+    ]
     return [*errand, VerificationStarted(1), VerificationFinished(1, passed, findings), RunFinished("completed")]
 
 
@@ -81,47 +85,49 @@ def test_the_standing_is_that_of_the_killed_run(layout: Layout) -> None:
 def test_what_came_between_is_counted_and_changes_nothing_else(layout: Layout) -> None:
     """Two verifications and a dry run: only their money is added, and the dry run has none."""
     before = inherit(layout).resumed
-    played(layout, *verified(), purpose="verify")
+    played(layout, *verified(), purpose=Purpose.VERIFY)
     played(layout, *done(1), RunFinished("max_iterations"), dry_run=True)
-    played(layout, *verified(), purpose="verify")
+    played(layout, *verified(), purpose=Purpose.VERIFY)
     found = inherit(layout)
     assert found.resumed == before
-    assert found.carried == Carried(7, pytest.approx(10.25), 6)
+    assert found.carried == Carried(7, 10.25, 6)
 
 
 def test_one_that_went_on_is_not_gone_on_with_again(layout: Layout) -> None:
     """The last real run decides, and it is finished."""
     played(layout, *done(3), RunFinished("max_iterations"))
-    played(layout, *verified(), purpose="verify")
+    played(layout, *verified(), purpose=Purpose.VERIFY)
     assert inherit(layout).resumed is None
 
 
 def test_a_reset_ends_it_also_when_something_came_after(layout: Layout) -> None:
     """Iterations are forgotten, money is not."""
     summary.reset(layout)
-    played(layout, *verified(), purpose="verify")
+    played(layout, *verified(), purpose=Purpose.VERIFY)
     found = inherit(layout)
-    assert (found.resumed, found.carried.iterations, found.carried.cost_usd) == (None, 0, pytest.approx(11.375))
+    assert (found.resumed, found.carried.iterations, found.carried.cost_usd) == (None, 0, 11.375)
 
 
 @pytest.mark.parametrize(("passed", "findings"), [(False, "red"), (True, "")])
 def test_the_last_proof_says_what_the_next_iteration_is_told(layout: Layout, passed: bool, findings: str) -> None:
     """Also one that a person asked for after the kill."""
-    played(layout, *verified(passed, "red" if not passed else ""), purpose="verify")
+    played(layout, *verified(passed, "red" if not passed else ""), purpose=Purpose.VERIFY)
     found = inherit(layout).resumed
     assert found is not None
     assert found.findings == findings
 
 
-@pytest.mark.parametrize(("purpose", "kept"), [("verify", True), ("edit", False), ("setup", False)])
-def test_a_claim_does_not_outlive_the_instructions_it_was_made_for(project: Project, purpose: str, kept: bool) -> None:
+@pytest.mark.parametrize(("purpose", "kept"), [(Purpose.VERIFY, True), (Purpose.EDIT, False), (Purpose.SETUP, False)])
+def test_a_claim_does_not_outlive_the_instructions_it_was_made_for(
+    project: Project, purpose: Purpose, kept: bool
+) -> None:
     """Rewritten instructions want something else; a claim that was only judged may be judged again."""
     layout = project.create("claimed")
     played(layout, *done(1, complete=True))
     played(
         layout,
         ErrandStarted(purpose),
-        ErrandFinished(purpose, Outcome("ok")),
+        ErrandFinished(purpose, Outcome(Kind.OK)),
         RunFinished("completed"),
         purpose=purpose,
     )

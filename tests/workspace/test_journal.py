@@ -27,6 +27,7 @@ from claude_iterate.core.events import (
     Said,
     Warned,
 )
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal import writer as journal_writer
 from claude_iterate.workspace.journal.reserve import SIZE, Reserve
@@ -119,6 +120,7 @@ class Disk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
         self.room = room
         monkeypatch.setattr(journal_writer, "os", self)
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
         monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_how: NamelessFile(self))
 
     def __getattr__(self, name: str) -> Any:
@@ -161,7 +163,7 @@ def kinds(path: Path) -> list[str]:
     return [type(entry.event).__name__ for entry in reader.read(path)]
 
 
-FINISHED = IterationFinished(1, Outcome("ok"))
+FINISHED = IterationFinished(1, Outcome(Kind.OK))
 
 
 def test_the_end_of_an_iteration_is_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,8 +258,8 @@ def test_a_flood_of_garbage_is_counted(tmp_path: Path) -> None:
     """The first hundred lines of a call are kept, then their number and size; the next call begins with zero."""
     path = tmp_path / "j"
     for _ in range(2):
-        flood = [GarbageSeen("x", 10) for _ in range(500)]
-        written(path, [Entry(number, 0, 0, event) for number, event in enumerate([*flood, AgentExited(0)])])
+        flood: list[Event] = [*(GarbageSeen("x", 10) for _ in range(500)), AgentExited(0)]
+        written(path, [Entry(number, 0, 0, event) for number, event in enumerate(flood)])
     found = list(reader.read(path))
     assert len(found) == 2 * 102
     assert found[100].event == GarbageSeen("(400 more such lines; the journal leaves them out)", 4000)
@@ -268,7 +270,8 @@ def test_a_flood_of_garbage_is_counted(tmp_path: Path) -> None:
 def test_a_flood_of_errors_is_counted(tmp_path: Path) -> None:
     """A thousand lines of a call, then their number."""
     path = tmp_path / "j"
-    written(path, [Entry(0, 0, 0, event) for event in [*(ErrorPrinted("x") for _ in range(1500)), AgentExited(0)]])
+    flood: list[Event] = [*(ErrorPrinted("x") for _ in range(1500)), AgentExited(0)]
+    written(path, [Entry(0, 0, 0, event) for event in flood])
     found = [entry.event for entry in reader.read(path)]
     assert found[1000:] == [ErrorPrinted("(500 more such lines; the journal leaves them out)"), AgentExited(0)]
 

@@ -75,7 +75,7 @@ def test_failure_leaves_nothing(project: Project) -> None:
     assert [path.name for path in project.workspaces_folder.iterdir()] == ["w"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere: run the tests as a normal user")
 def test_read_only_folder_is_told(project: Project) -> None:
     """A folder that cannot be written is an expected error."""
     project.workspaces_folder.mkdir(parents=True)

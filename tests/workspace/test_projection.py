@@ -18,6 +18,7 @@ from claude_iterate.core.events import (
     RunStarted,
 )
 from claude_iterate.core.events.reasons import Reason
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
@@ -47,7 +48,7 @@ def played(
     ]
     for number in range(1, iterations + 1):
         done = Status(complete=False, completed=number, total=5)
-        events += [IterationStarted(number), IterationFinished(number, Outcome("ok"), done, cost_usd=0.5)]
+        events += [IterationStarted(number), IterationFinished(number, Outcome(Kind.OK), done, cost_usd=0.5)]
     if reason:
         events.append(RunFinished(reason, "because"))
     return [Entry(seq, 1_767_225_600.0 + seq, float(seq), event) for seq, event in enumerate(events, 1)]

@@ -14,8 +14,8 @@ import pytest
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import locks
 from claude_iterate.workspace.running import run_lock
+from tests.package_path import PACKAGES
 
-ROOT = Path(__file__).parents[2]
 HOLD = """
 import sys, pathlib
 from claude_iterate.workspace.running import run_lock as lock
@@ -28,7 +28,7 @@ with lock.hold(pathlib.Path(sys.argv[1]), "w", "run-1"):
 def test_a_second_holder_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
     """pid, host and start; and after a kill the lock is free."""
     path = tmp_path / ".lock"
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PACKAGES)}
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
     ) as process:

@@ -39,7 +39,7 @@ def own_settings(project: Project, name: str) -> dict[str, Any]:
 
 def test_all_settings_are_carried(project: Project) -> None:
     """Mode, instructions byte for byte, and every setting of the workspace, not only two of them."""
-    settings = {
+    settings: dict[str, Any] = {
         "max_iterations": 0,
         "delay": 1.5,
         "stagnation_threshold": 4,

@@ -6,10 +6,9 @@ So a missing, broken or hanging Claude is noticed before anything is written.
 from __future__ import annotations
 
 import os
-import shutil
+import select
 import signal
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -17,7 +16,7 @@ from typing import IO, NamedTuple
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
-from claude_iterate.system import signals, temporary_files
+from claude_iterate.system import processes, programs, signals, temporary_files
 
 PATIENCE = 30.0
 _REINSTALL = "Reinstall Claude Code, or set `claude.command`."
@@ -48,7 +47,7 @@ def _program(name: str, environ: Mapping[str, str], root: Path) -> str:
     program = name
     if os.path.sep in program:
         program = str(root / program)
-    found = shutil.which(program, path=environ.get("PATH"))
+    found = programs.which(program, environ.get("PATH"))
     if found is not None:
         return found
     if os.path.sep in program and Path(program).exists():
@@ -65,7 +64,7 @@ def version(claude: ClaudeSettings, environ: Mapping[str, str], root: Path, pati
     command = prepare([*claude.command, "--version"], claude_environment(environ, claude), root)
     program = command.argv[0]
     # Files, not pipes: a child that it leaves behind may hold a pipe open without end.
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with temporary_files.unnamed() as out, temporary_files.unnamed() as err:
         code = _call(command, root, (out, err), patience)
         printed, complained = _words(out), _words(err)
     if code is None:
@@ -94,7 +93,11 @@ def _call(command: Command, root: Path, files: tuple[IO[bytes], IO[bytes]], pati
         said = getattr(error, "strerror", None) or str(error)
         raise AgentProblem(f"{command.argv[0]} cannot be started: {said}.", _REINSTALL) from None
     try:
-        return process.wait(timeout=patience)
+        # `wait` with a time limit sleeps up to 50 ms past the end; the notice does not.
+        with processes.exit_notice(process.pid) as notice:
+            if notice.handle is not None and select.select([notice.handle], [], [], patience)[0]:
+                return process.wait()
+        return process.wait(timeout=0 if notice.handle is not None else patience)
     except subprocess.TimeoutExpired:
         return None
     finally:

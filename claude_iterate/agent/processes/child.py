@@ -16,14 +16,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
 
+from claude_iterate.agent.processes.gathering_poll import GatheringPoll
 from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.errors import AgentProblem
 from claude_iterate.system import processes, signals
 
 CHUNK = 256 * 1024
+_PLENTY = 32 * 1024
+"""Bytes: after a smaller piece it is worth while to let the next one grow."""
 _BATCHES_IN_FLIGHT = 8
 _PIECE = 64 * 1024
+_LOOK_MS = 500
+"""After the exit, while a pipe is held: only a regular look notices that the process was abandoned."""
 
 
 class Printed(NamedTuple):
@@ -69,6 +74,7 @@ class ChildProcess:
         self._label = label
         self._raw = raw
         self._abandoned = False
+        self._ends: list[Message] = []
         self._credit = threading.Semaphore(_BATCHES_IN_FLIGHT)
         self._process = self._start(argv, environment, folder)
         self.pid = self._process.pid
@@ -115,9 +121,9 @@ class ChildProcess:
             signals.send(self.pid, signal.SIGKILL, group=True)
         why = f"claude-iterate cannot read the output of {self._label}: {error!r}"
         self._post(Printed(self.pid, "stderr", [why.encode()], lambda: None))
-        for name in ("stdout", "stderr"):
-            self._post(StreamEnded(self.pid, name))
-        self._post(Exited(self.pid, self._process.returncode))
+        self._ends += [StreamEnded(self.pid, name) for name in ("stdout", "stderr")]
+        self._ends.append(Exited(self.pid, self._process.returncode))
+        self._report_ends()
 
     def _attend(self) -> None:
         """Feed, drain and await the exit, in one thread."""
@@ -128,7 +134,7 @@ class ChildProcess:
         processes.enlarge_pipe(stdout.fileno(), 1024 * 1024)
         # A pipe may hold less than the input, and the program may never read it: writing must not wait.
         os.set_blocking(stdin.fileno(), False)
-        poll = select.poll()
+        poll = GatheringPoll()
         streams = {pipe.fileno(): (name, pipe, LineFramer()) for name, pipe in (("stdout", stdout), ("stderr", stderr))}
         for handle in streams:
             poll.register(handle, select.POLLIN)
@@ -138,21 +144,28 @@ class ChildProcess:
                 poll.register(notice.handle, select.POLLIN)
             running = True
             while (streams or running) and not self._abandoned:
-                ready = [handle for handle, _ in poll.poll(notice.check_every_ms)]
+                ready = poll.wait(notice.check_every_ms if running else _LOOK_MS)
                 for handle in ready:
-                    if handle in streams and not self._drain(handle, *streams[handle]):
-                        poll.unregister(handle)
-                        del streams[handle]
+                    if handle in streams:
+                        size = self._drain(handle, *streams[handle])
+                        if not size:
+                            poll.unregister(handle)
+                            del streams[handle]
+                        elif size < _PLENTY and running:
+                            poll.rest(handle)
                 if not stdin.closed and stdin.fileno() in ready:
                     self._feed(poll, stdin)
                 if running and (not ready or notice.handle in ready or notice.handle is None):
                     running = self._is_running(poll, notice.handle)
+                if not running:
+                    self._report_ends()
         for name, pipe, framer in streams.values():
             self._end_stream(name, pipe, framer)
+        self._report_ends()
         with contextlib.suppress(OSError):
             stdin.close()
 
-    def _feed(self, poll: select.poll, stdin: IO[bytes]) -> None:
+    def _feed(self, poll: GatheringPoll, stdin: IO[bytes]) -> None:
         """Send more of the input; close the pipe after the last of it: an open stdin makes Claude wait."""
         try:
             self._unsent = self._unsent[os.write(stdin.fileno(), self._unsent[:_PIECE]) if self._unsent else 0 :]
@@ -166,31 +179,37 @@ class ChildProcess:
             with contextlib.suppress(OSError):
                 stdin.close()
 
-    def _is_running(self, poll: select.poll, handle: int | None) -> bool:
+    def _is_running(self, poll: GatheringPoll, handle: int | None) -> bool:
         code = self._process.poll()
         if code is None:
             return True
         if handle is not None:
             poll.unregister(handle)
-        self._post(Exited(self.pid, code))
+        self._ends.append(Exited(self.pid, code))
         return False
 
-    def _drain(self, handle: int, name: str, pipe: IO[bytes], framer: LineFramer) -> bool:
-        """Read what there is; False at the end of the stream."""
+    def _drain(self, handle: int, name: str, pipe: IO[bytes], framer: LineFramer) -> int:
+        """Read what there is; its size is 0 at the end of the stream."""
         data = os.read(handle, CHUNK)
         if not data:
             self._end_stream(name, pipe, framer)
-            return False
+            return 0
         self._keep(name, data)
         self._hand_over(name, framer.feed(data))
-        return True
+        return len(data)
 
     def _end_stream(self, name: str, pipe: IO[bytes], framer: LineFramer) -> None:
         rest = framer.finish()
         if rest:
             self._hand_over(name, rest)
         pipe.close()
-        self._post(StreamEnded(self.pid, name))
+        self._ends.append(StreamEnded(self.pid, name))
+
+    def _report_ends(self) -> None:
+        """Post the ends at once, after the exit: before it they mean nothing, and each would wake the engine."""
+        for end in self._ends:
+            self._post(end)
+        self._ends.clear()
 
     def _hand_over(self, name: str, lines: list[bytes]) -> None:
         """Post lines, but never more than the engine can hold: a flood waits in the pipe, not in our memory.

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
+from claude_iterate.agent.protocol.known_fields import known_fields
 from claude_iterate.agent.protocol.result import read_result
 from claude_iterate.core import events
 from claude_iterate.core.events import StreamEvent
@@ -38,6 +39,18 @@ class Translator:
 
     def translate(self, line: bytes) -> list[StreamEvent]:
         """The events of one line; an empty line has none."""
+        document = known_fields(line)
+        kind = document.get("type")
+        if kind == "assistant":
+            return self._assistant(document)
+        if kind == "user":
+            return self._user(document)
+        if kind == "result" or (kind == "system" and word(document.get("subtype")) in _SYSTEM):
+            return self._kinds[kind](document)
+        return self._translate_unusual(line)
+
+    def _translate_unusual(self, line: bytes) -> list[StreamEvent]:
+        """The events of a line that is not one of the most common, or is not formed like them: all of it is read."""
         document = json_input.decode(line)
         if type(document) is not dict:
             if not line.strip():
@@ -134,8 +147,10 @@ def _request_size(document: dict[str, Any]) -> int:
     usage = message.get("usage") if isinstance(message, dict) else None
     if not isinstance(usage, dict):
         return 0
-    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return sum(max(0, whole(usage.get(name))) for name in names)
+    size = 0
+    for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"):
+        size += max(0, whole(usage.get(name)))
+    return size
 
 
 def _limit(document: dict[str, Any]) -> list[StreamEvent]:

@@ -51,7 +51,6 @@ def command(
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations.launch import launch
     from claude_iterate.operations.run_options import Options
-    from claude_iterate.views import documents
 
     project = invocation.project
     asked = Options(
@@ -65,6 +64,8 @@ def command(
     )
     done = launch(project, project.layout(name), asked, TerminalUser())
     if as_json:
+        from claude_iterate.views import documents
+
         output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
     return done.exit_code
 

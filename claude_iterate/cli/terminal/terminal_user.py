@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import sys
 from collections.abc import Iterator
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
-from claude_iterate.cli.terminal import attended, keys, questions
 from claude_iterate.engine.plan import Plan
+from claude_iterate.operations.permissions import Permissions
 
 
 class TerminalUser:
@@ -18,25 +17,34 @@ class TerminalUser:
 
     warn = staticmethod(output.warn)
     note = staticmethod(output.note)
-    choose_permissions = staticmethod(questions.choose_permissions)
 
     @property
     def can_answer(self) -> bool:
         """Both the question and the answer need a terminal."""
         return on_terminal()
 
+    def choose_permissions(self) -> Permissions:
+        """Ask how much Claude may do."""
+        from claude_iterate.cli.terminal import questions
+
+        return questions.choose_permissions()
+
     @contextlib.contextmanager
     def steers(self, plan: Plan) -> Iterator[Plan]:
         """Only `run` is steered: in attended mode by answers, else by keys while progress is shown."""
         if output.is_terminal(sys.stderr):
-            plan = dataclasses.replace(plan, tick=0.25)  # the live line shows seconds
+            plan = plan.changed(tick=0.25)  # the live line shows seconds
         if plan.purpose != "run" or not on_terminal():
             yield plan
         elif plan.settings.attended:
+            from claude_iterate.cli.terminal import attended
+
             question = attended.Question(plan.layout)
-            yield dataclasses.replace(plan, ask=question, listen=question.held)
+            yield plan.changed(ask=question, listen=question.held)
         elif plan.settings.output != "progress":
             yield plan
         else:
+            from claude_iterate.cli.terminal import keys
+
             with keys.listening() as listen:
-                yield dataclasses.replace(plan, listen=listen)
+                yield plan.changed(listen=listen)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from claude_iterate.core.records import Record
 
 Reason = Literal[
     "completed",
@@ -21,7 +23,7 @@ Reason = Literal[
 ]
 
 
-class Ending(NamedTuple):
+class Ending(Record):
     """One row of the table."""
 
     simple: int

@@ -89,7 +89,11 @@ _TELLING = (
 
 def telling(values: dict[str, Any]) -> tuple[str, str]:
     """The key and the value of a tool's input that say best what the call is about; two empty texts if none does."""
-    return next(((key, value) for key in _TELLING if (value := values.get(key)) and isinstance(value, str)), ("", ""))
+    for key in _TELLING:
+        value = values.get(key)
+        if value and isinstance(value, str):
+            return key, value
+    return "", ""
 
 
 class ToolAnswered(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

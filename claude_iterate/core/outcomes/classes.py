@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from claude_iterate.core.events import LimitReported, Outcome
 from claude_iterate.core.events.vocabulary import Cause, Kind
+from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import duration, shortened
 from claude_iterate.core.outcomes import denials, reset_times, usage_limits
 from claude_iterate.core.outcomes.evidence import Evidence
+from claude_iterate.core.records import Record
 
 
-class Class(NamedTuple):
+class Class(Record):
     """One row of the table: a class of outcome and what it means for the run."""
 
     kind: Kind
@@ -27,7 +28,7 @@ class Class(NamedTuple):
 
 
 def _says(pattern: str) -> Callable[[Evidence], bool]:
-    compiled = re.compile(pattern, re.IGNORECASE)
+    compiled = expression(pattern, re.IGNORECASE)
     return lambda evidence: evidence.failed and compiled.search(evidence.words[:4000]) is not None
 
 

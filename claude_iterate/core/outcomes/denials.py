@@ -7,8 +7,9 @@ import shlex
 from collections.abc import Iterable
 
 from claude_iterate.core.events import Denial
+from claude_iterate.core.expressions import expression
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_ASSIGNMENT = expression(r"[A-Za-z_]\w*=.*", re.DOTALL)
 
 
 def rules(denials: tuple[Denial, ...]) -> tuple[str, ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from claude_iterate.core.events import CutStarted, LimitReported, ResultReported
 from claude_iterate.core.outcomes.reset_times import Zones, utc_only
+from claude_iterate.core.records import Record
 
 
-class Evidence(NamedTuple):
+class Evidence(Record):
     """What is known of a call when it is over. `wrote_status`: the agent wrote a valid report in it; `began`: Claude
     opened a session, so it had started well; `retrying`: the last thing it said was that it tries the API again."""
 

@@ -6,15 +6,14 @@ that the work is done.
 
 from __future__ import annotations
 
-import re
-
+from claude_iterate.core.expressions import expression
 from claude_iterate.core.reports.status import Reading, Status
 
 _BEGIN, _END = "---LOOP_STATUS---", "---END_LOOP_STATUS---"
-_FIELD = re.compile(r"[ \t]*([A-Z_]{1,60})[ \t]*:(.*)")
+_FIELD = expression(r"[ \t]*([A-Z_]{1,60})[ \t]*:(.*)")
 _STATES = frozenset({"IN_PROGRESS", "COMPLETE", "BLOCKED"})
-_BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\](?=\s|$)")
-_FENCE = re.compile(r"^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
+_BOX = expression(r"^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\](?=\s|$)")
+_FENCE = expression(r"^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
 """The marks of a fence, and what follows them. Backquotes after backquotes are code within a line, not a fence."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from claude_iterate.core.expressions import expression
 from claude_iterate.core.reports.json_input import short_lines
 
 VERIFIED, INCOMPLETE, INVALID = "verified", "incomplete", "invalid"
@@ -19,13 +20,13 @@ DEPTHS = {
 }
 
 _DRESS = r"[ \t>*_`#-]*"
-_ANY_VERDICT = re.compile(rf"^{_DRESS}VERDICT\b{_DRESS}:(.*)$", re.MULTILINE | re.IGNORECASE)
-_LAST = re.compile(r"^[*_` \t]*VERDICT[*_ \t]*:[*_` \t]*(VERIFIED|INCOMPLETE)[*_`. \t]*$")
-_IDENTITY = re.compile(rf"^{_DRESS}VERIFICATION-ID{_DRESS}:[*_` \t]*(\w+)[*_` \t]*$", re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t:#]*$")
+_ANY_VERDICT = expression(rf"^{_DRESS}VERDICT\b{_DRESS}:(.*)$", re.MULTILINE | re.IGNORECASE)
+_LAST = expression(r"^[*_` \t]*VERDICT[*_ \t]*:[*_` \t]*(VERIFIED|INCOMPLETE)[*_`. \t]*$")
+_IDENTITY = expression(rf"^{_DRESS}VERIFICATION-ID{_DRESS}:[*_` \t]*(\w+)[*_` \t]*$", re.MULTILINE)
+_HEADING = expression(r"^#{1,6}[ \t]+(.+?)[ \t:#]*$")
 _SECTIONS = frozenset({"summary", "requirements", "findings"})
-_NONE = re.compile(r"^[\W\d]*(none|no findings|nothing)[\W\d]*$", re.IGNORECASE)
-_UNMET = re.compile(r"\bnot met\b|\bcould not be checked\b|\bunmet\b", re.IGNORECASE)
+_NONE = expression(r"^[\W\d]*(none|no findings|nothing)[\W\d]*$", re.IGNORECASE)
+_UNMET = expression(r"\bnot met\b|\bcould not be checked\b|\bunmet\b", re.IGNORECASE)
 
 
 class Review(NamedTuple):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+
+from claude_iterate.core.expressions import expression
 
 MASK = "[redacted]"
 
@@ -31,18 +32,16 @@ SHAPES = {
 """Fixed characters that a secret contains, and its pattern."""
 
 
-@cache
-def _pattern() -> re.Pattern[str]:
-    return re.compile("|".join(SHAPES.values()))
+_SECRET = expression("|".join(SHAPES.values()))
 
 
 def masked(text: str, mask: str = MASK) -> str:
     """The text with everything masked that looks like a secret."""
-    return _pattern().sub(mask, text)
+    return _SECRET.sub(mask, text)
 
 
 # Authorization is one; GIT_AUTHOR_NAME, XAUTHORITY and KEYBOARD are not.
-_SECRET_NAME = re.compile(r"KEY(?!BOARD)|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH(?!OR(?!I[SZ]))", re.IGNORECASE)
+_SECRET_NAME = expression(r"KEY(?!BOARD)|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH(?!OR(?!I[SZ]))", re.IGNORECASE)
 
 
 def is_secret_name(name: str) -> bool:

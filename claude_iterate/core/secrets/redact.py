@@ -7,30 +7,56 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Event
+from claude_iterate.core.expressions import expression
 from claude_iterate.core.secrets.patterns import MASK, SHAPES, is_secret_name
 from claude_iterate.core.settings.declared import Settings
 
-_PLAIN = re.compile(r".{0,7}|[a-z]{0,15}|[A-Z]{0,15}|[A-Z][a-z]{0,14}", re.DOTALL)
+_PLAIN = expression(r".{0,7}|[a-z]{0,15}|[A-Z]{0,15}|[A-Z][a-z]{0,14}", re.DOTALL)
 """Too short or too plain to be a secret: `completed` would be masked in every sentence."""
 
 _SHORTEST = 8
 
 WORDS = frozenset(
     """
-    agent_version birth by cause cut depth host id kind log mode model name parent permission_mode purpose
+    birth by cause cut depth host id kind log mode model name parent permission_mode purpose
     reason report resumes review run session source status subtype tool tree verb verdict version why
     window windows workspace
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 """Fields of events that hold words of ours, names and paths. The code reads them, so they are kept as they are;
 every other field, a new one included, is taken for free text."""
+
+_RARE = b"_-AJBQXZ"
+"""Characters that are rare in most texts."""
+
+
+def _searches(needles: Collection[bytes]) -> list[Callable[[bytes], object]]:
+    """What finds the needles, in few searches, because every byte that Claude prints is searched. Those with the same
+    rare character are found by one search for that character, which looks around where it finds it."""
+    searches: list[Callable[[bytes], object]] = []
+    around: dict[int, list[bytes]] = {}
+    for needle in needles:
+        rare = next((character for character in _RARE if character in needle), None)
+        if rare is None:
+            searches.append(partial(_is_in, needle))
+        else:
+            before, found, after = map(re.escape, needle.partition(bytes([rare])))
+            around.setdefault(rare, []).append(b"(?<=%b%b)%b" % (before, found, after))
+    for rare, places in around.items():
+        searches.append(re.compile(b"%b(?:%b)" % (re.escape(bytes([rare])), b"|".join(places))).search)
+    return searches
+
+
+def _is_in(needle: bytes, data: bytes) -> bool:
+    return needle in data
 
 
 def redactor_for(environ: Mapping[str, str], settings: Settings) -> Redactor:
@@ -49,13 +75,13 @@ class Redactor:
         # Within a line of JSON a value may be escaped; both forms are looked for.
         spellings = values | {json.dumps(value)[1:-1] for value in values}
         needles = sorted({*SHAPES, *spellings})
-        self._needles = tuple(needle.encode("utf-8", "surrogateescape") for needle in needles)
+        self._searches = _searches([needle.encode("utf-8", "surrogateescape") for needle in needles])
         known = sorted((re.escape(value) for value in spellings), key=len, reverse=True)
-        self._pattern = re.compile("|".join([*known, *SHAPES.values()]))
+        self._pattern = expression("|".join([*known, *SHAPES.values()]))
 
     def suspects(self, data: bytes) -> bool:
         """True when these bytes may hold a secret."""
-        return any(needle in data for needle in self._needles)
+        return any(search(data) for search in self._searches)
 
     def clean(self, text: str) -> str:
         """The text with its secrets masked."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from claude_iterate.core.records import Record
 from claude_iterate.core.settings.kinds import (
     AMOUNT,
     COMMANDS,
@@ -51,25 +51,31 @@ NOTIFY_EVENTS = (
 NOTIFY_FORMATS = ("ntfy", "json", "slack", "discord")
 
 
+class _Declared:
+    """What is declared about a setting, besides its name."""
+
+    __slots__ = ("default", "kind", "original", "sentence")
+
+    def __init__(self, kind: Kind, default: Any, sentence: str, original: tuple[str, ...]) -> None:
+        self.kind = kind
+        self.default = default
+        self.sentence = sentence
+        self.original = original
+
+
 def _set(kind: Kind, default: Any, sentence: str, *original: str) -> Any:
-    """Declare a setting. `original` are other names for it; the default `dict` is an empty table."""
-    given: dict[str, Any] = {"default_factory" if default is dict else "default": default}
-    return field(**given, metadata={"kind": kind, "sentence": sentence, "original": original})
+    """Declare a setting. `original` are other names for it."""
+    return _Declared(kind, default, sentence, original)
 
 
-class Group:
-    """A group of settings. Compared and shown by hand: generating that for each group costs every start-up."""
+class Group(Record):
+    """A group of settings."""
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+    @classmethod
+    def _default(cls, given: Any) -> Any:
+        return given.default if isinstance(given, _Declared) else given
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class ClaudeSettings(Group):
     command: tuple[str, ...] = _set(PROGRAM, ("claude",), "The program to call; a list puts arguments first.")
     args: tuple[str, ...] = _set(TEXTS, (), "Arguments added to every call.")
@@ -81,13 +87,12 @@ class ClaudeSettings(Group):
     allowed_tools: tuple[str, ...] = _set(
         TEXTS, (), "Tools allowed without asking, passed as `--allowedTools`, for example `Bash(npm test:*)`."
     )
-    env: Mapping[str, str] = _set(TABLE, dict, "Environment variables added for Claude.")
+    env: Mapping[str, str] = _set(TABLE, {}, "Environment variables added for Claude.")
     agents_file: str | None = _set(
         TEXT, None, "A file whose text is added to the system prompt; relative to the project root."
     )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class TimeoutSettings(Group):
     iteration: float = _set(TIME_LIMIT, 3600.0, "Longest time one iteration may take.")
     idle: float = _set(TIME_LIMIT, 900.0, "Longest silence of Claude within an iteration.")
@@ -95,7 +100,6 @@ class TimeoutSettings(Group):
     terminate_grace: float = _set(TIME_LIMIT, 5.0, "Pause between SIGTERM and SIGKILL.")
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class LimitSettings(Group):
     max_duration: float | None = _set(TIME_LIMIT, None, "Longest time a run may take.")
     max_cost_usd: float | None = _set(AMOUNT, None, "Most money the workspace may cost, over all its runs.")
@@ -106,7 +110,7 @@ class LimitSettings(Group):
     max_wait: float = _set(TIME_LIMIT, 86400.0, "Longest time to wait for a limit or an overload before the run ends.")
     reset_margin: float = _set(DURATION, 60.0, "Time added to the announced reset of a limit.")
     reserve: Mapping[str, float] = _set(
-        SHARES, dict, "Percent of a usage window to leave unused, for example `five_hour = 20`."
+        SHARES, {}, "Percent of a usage window to leave unused, for example `five_hour = 20`."
     )
     on_reserve: str = _set(choice("stop", "wait"), "stop", "What to do when a window's reserve is reached.")
     calls_per_hour: int = _set(whole(0, 1000), 0, "Most calls of Claude that a run makes within an hour; 0 = no limit.")
@@ -115,33 +119,28 @@ class LimitSettings(Group):
     )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class StopSettings(Group):
     failures: int = _set(whole(0), 3, "End the run after this many failed iterations in a row; 0 = never.")
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class StatusWatchSettings(Group):
     enabled: bool = _set(FLAG, True, "Show changes of `.status.json` while Claude works.")
     debounce_ms: int = _set(whole(500, 10000), 2000, "Wait for this much quiet before reading a changed status.")
     notify_only_meaningful: bool = _set(FLAG, True, "Ignore changes of nothing but the timestamp.")
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class NotificationSettings(Group):
-    status_watch: StatusWatchSettings = field(default_factory=StatusWatchSettings)
+    status_watch: StatusWatchSettings = StatusWatchSettings()
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class NotifySettings(Group):
     url: str | None = _set(WEB_ADDRESS, None, "Where notifications are posted; empty: nowhere.", "notifyUrl")
     events: tuple[str, ...] = _set(each(choice(*NOTIFY_EVENTS)), ("all",), "Which events are posted.", "notifyEvents")
     format: str = _set(choice(*NOTIFY_FORMATS), "ntfy", "The form of a notification: what its receiver understands.")
-    headers: Mapping[str, str] = _set(HEADERS, dict, "Headers added to every notification, for example a login.")
+    headers: Mapping[str, str] = _set(HEADERS, {}, "Headers added to every notification, for example a login.")
     secret: str | None = _set(TEXT, None, "Signs every notification, so that the receiver can check its origin.")
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class VerificationSettings(Group):
     checks: tuple[str, ...] = _set(
         COMMANDS, (), "Shell commands that must succeed before a completion claim counts, for example `npm test`."
@@ -155,7 +154,6 @@ class VerificationSettings(Group):
     notify_on_verification: bool = _set(FLAG, True, "Post a notification of each verification.")
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class PathSettings(Group):
     workspaces_dir: str = _set(TEXT, "claude-iterate/workspaces", "Where workspaces live.", "workspacesDir")
     templates_dir: str = _set(TEXT, "claude-iterate/templates", "Where templates live.", "templatesDir")
@@ -163,7 +161,6 @@ class PathSettings(Group):
     global_templates_dir: str | None = _set(TEXT, None, "Where the user's own templates live.", "globalTemplatesDir")
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class Settings(Group):
     max_iterations: int | None = _set(
         whole(0), None, "Iterations a run may take; 0 = no limit. Unset: loop 50, iterative 20.", "defaultMaxIterations"
@@ -189,17 +186,17 @@ class Settings(Group):
     attended: bool = _set(FLAG, False, "Ask before every iteration.")
     keep_awake: bool = _set(FLAG, True, "Keep the computer awake during a run.")
     keep_raw_runs: int = _set(whole(1), 5, "How many runs keep Claude's raw output.")
-    claude: ClaudeSettings = field(default_factory=ClaudeSettings)
-    timeouts: TimeoutSettings = field(default_factory=TimeoutSettings)
-    limits: LimitSettings = field(default_factory=LimitSettings)
-    stop: StopSettings = field(default_factory=StopSettings)
-    notification: NotificationSettings = field(default_factory=NotificationSettings)
-    notify: NotifySettings = field(default_factory=NotifySettings)
-    verification: VerificationSettings = field(default_factory=VerificationSettings)
-    paths: PathSettings = field(default_factory=PathSettings)
+    claude: ClaudeSettings = ClaudeSettings()
+    timeouts: TimeoutSettings = TimeoutSettings()
+    limits: LimitSettings = LimitSettings()
+    stop: StopSettings = StopSettings()
+    notification: NotificationSettings = NotificationSettings()
+    notify: NotifySettings = NotifySettings()
+    verification: VerificationSettings = VerificationSettings()
+    paths: PathSettings = PathSettings()
 
 
-class Setting(NamedTuple):
+class Setting(Record):
     """One declared setting, as the tables see it."""
 
     key: str
@@ -214,21 +211,21 @@ class Setting(NamedTuple):
         return "CLAUDE_ITERATE_" + self.key.upper().replace(".", "__")
 
 
-def _walk(group: Any, prefix: str) -> dict[str, Setting]:
+def _walk(group: type[Group], prefix: str) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
-    for item in fields(group):
-        key, value = prefix + item.name, getattr(group, item.name)
-        if isinstance(value, Group):
-            found |= _walk(value, key + ".")
-        else:
-            found[key] = Setting(key=key, default=value, **item.metadata)
+    for name, said in vars(group).items():
+        if isinstance(said, Group):
+            found |= _walk(type(said), f"{prefix}{name}.")
+        elif isinstance(said, _Declared):
+            key = prefix + name
+            found[key] = Setting(key, said.kind, said.default, said.sentence, said.original)
     return found
 
 
 @cache
 def catalogue() -> dict[str, Setting]:
     """All settings by dotted key, in the order of their declaration."""
-    return _walk(Settings(), "")
+    return _walk(Settings, "")
 
 
 @cache

@@ -9,10 +9,13 @@ import json
 import math
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
+
+from claude_iterate.core.expressions import expression
+from claude_iterate.core.records import Record
 
 
-class Kind(NamedTuple):
+class Kind(Record):
     """`take` returns the value as the program uses it, or raises; `form` is list, duration or program where that
     matters to a file or to the documentation."""
 
@@ -119,7 +122,7 @@ def _amount(value: Any) -> float:
 
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_PART = expression(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 
 
 def _seconds(text: str) -> float:

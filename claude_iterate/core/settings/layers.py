@@ -5,11 +5,11 @@ A layer holds only what it sets, so a project file with one key never touches a 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from claude_iterate.core.formats import shortened
+from claude_iterate.core.records import Record
 from claude_iterate.core.settings.declared import Setting, Settings, build, canonical, catalogue, is_group
 from claude_iterate.errors import SettingsProblem
 
@@ -19,7 +19,7 @@ NOT_SETTINGS = frozenset(
 """What may follow `CLAUDE_ITERATE_` in the environment without being a setting."""
 
 
-class Layer(NamedTuple):
+class Layer(Record):
     """Where values come from (`kind`: default, user, project, workspace, environment, flag) and the values."""
 
     kind: str
@@ -27,14 +27,14 @@ class Layer(NamedTuple):
     values: dict[str, Any]
 
 
-class Origin(NamedTuple):
+class Origin(Record):
     """Where an effective value comes from."""
 
     kind: str
     place: str
 
 
-class Resolved(NamedTuple):
+class Resolved(Record):
     """Effective settings and the origin of each that is not a default."""
 
     settings: Settings
@@ -101,6 +101,8 @@ def accepted_text(setting: Setting, text: str, where: str) -> Any:
 
 def unknown_key(spelled: str, place: str) -> SettingsProblem:
     """The error for a key that does not exist, with the nearest one that does."""
+    import difflib  # only when something went wrong
+
     names = [name for setting in catalogue().values() for name in (setting.key, *setting.original)]
     names += dict.fromkeys(key.rpartition(".")[0] for key in catalogue() if "." in key)
     close = difflib.get_close_matches(spelled, names, n=1, cutoff=0.6)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from claude_iterate.core.records import Record
 
 
-class Mode(NamedTuple):
+class Mode(Record):
     """A way of working: how many iterations it gets by default and whether idle iterations end it."""
 
     name: str

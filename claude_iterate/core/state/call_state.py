@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -45,53 +46,104 @@ class Call(NamedTuple):
 
 def advance(now: Call, entry: events.Entry) -> Call:
     """The call after an entry; the same object when the entry says nothing of it."""
-    event = entry.event
-    match event:
-        case events.ToolCalled():
-            opened = (*now.open_tools[-_OPEN_KEPT:], (event, entry.elapsed))
-            return now._replace(open_tools=opened, tools=now.tools + 1, rejected=None, retrying=False)
-        case events.ToolAnswered():
-            return now._replace(open_tools=tuple(tool for tool in now.open_tools if tool[0].id != event.id))
-        case events.Said() if event.error:
-            return now._replace(error_said=event.text)
-        case events.Said() | events.Thought() if now.in_doubt:
-            return now._replace(rejected=None, retrying=False)
-        case events.ApiRetried():
-            return now if now.retrying else now._replace(retrying=True)
-        case events.ResultReported() if now.cut is not None and now.result is not None:
-            # What Claude says when we end it does not unsay the result it gave before; its costs count.
-            return now._replace(result=replace(now.result, cost_usd=max(now.result.cost_usd, event.cost_usd)))
-        case events.ResultReported():
-            # The cost is the process's, so it never falls; a result without a cost takes nothing back.
-            if now.result is not None and now.result.cost_usd > event.cost_usd:
-                event = replace(event, cost_usd=now.result.cost_usd)
-            return now._replace(result=event, result_at=entry.elapsed)
-        case events.SessionOpened():
-            # A further prompt in the same process (a background task has ended) takes the last result back.
-            return now._replace(session=event.session or now.session, result_at=None)
-        case events.TaskStarted() | events.TaskEnded():
-            return _with_task(now, event, entry.elapsed)
-        case events.LimitReported() if event.status == "rejected":
-            return now._replace(rejected=event)
-        case events.LimitReported() if now.rejected is not None and event.window == now.rejected.window:
-            return now._replace(rejected=None)
-        case events.ErrorPrinted():
-            return now._replace(stderr=(now.stderr + event.text + "\n")[-STDERR_KEPT:])
-        case events.CutStarted():
-            return now._replace(cut=now.cut or event)
-        case events.AgentExited():
-            return now._replace(exit_code=event.code)
-    return now
+    step = _STEPS.get(type(entry.event))
+    return now if step is None else step(now, entry.event, entry.elapsed)
 
 
-def _with_task(now: Call, event: events.TaskStarted | events.TaskEnded, elapsed: float) -> Call:
+def _tool_called(now: Call, event: events.ToolCalled, elapsed: float) -> Call:
+    opened = (*now.open_tools[-_OPEN_KEPT:], (event, elapsed))
+    if now.in_doubt:
+        now = now._replace(rejected=None, retrying=False)
+    return _with_tools(now, opened, now.tools + 1)
+
+
+def _tool_answered(now: Call, event: events.ToolAnswered, _elapsed: float) -> Call:
+    identity = event.id
+    return _with_tools(now, tuple([tool for tool in now.open_tools if tool[0].id != identity]), now.tools)
+
+
+def _with_tools(now: Call, opened: tuple[tuple[events.ToolCalled, float], ...], tools: int) -> Call:
+    """As `_replace`, in less time: tools are most of what Claude prints."""
+    return Call(
+        now.number,
+        now.started,
+        now.session,
+        now.result,
+        now.result_at,
+        now.error_said,
+        now.rejected,
+        opened,
+        now.open_tasks,
+        now.retrying,
+        tools,
+        *now[11:],
+    )
+
+
+def _said(now: Call, event: events.Said, _elapsed: float) -> Call:
+    return now._replace(error_said=event.text) if event.error else _answered(now, event, _elapsed)
+
+
+def _answered(now: Call, _event: events.Said | events.Thought, _elapsed: float) -> Call:
+    return now._replace(rejected=None, retrying=False) if now.in_doubt else now
+
+
+def _retried(now: Call, _event: events.ApiRetried, _elapsed: float) -> Call:
+    return now if now.retrying else now._replace(retrying=True)
+
+
+def _result_reported(now: Call, event: events.ResultReported, elapsed: float) -> Call:
+    if now.cut is not None and now.result is not None:
+        # What Claude says when we end it does not unsay the result it gave before; its costs count.
+        return now._replace(result=replace(now.result, cost_usd=max(now.result.cost_usd, event.cost_usd)))
+    # The cost is the process's, so it never falls; a result without a cost takes nothing back.
+    if now.result is not None and now.result.cost_usd > event.cost_usd:
+        event = replace(event, cost_usd=now.result.cost_usd)
+    return now._replace(result=event, result_at=elapsed)
+
+
+def _session_opened(now: Call, event: events.SessionOpened, _elapsed: float) -> Call:
+    """A further prompt in the same process (a background task has ended) takes the last result back."""
+    return now._replace(session=event.session or now.session, result_at=None)
+
+
+def _task_told(now: Call, event: events.TaskStarted | events.TaskEnded, elapsed: float) -> Call:
     """The ledger of sub-agents and background commands."""
-    others = tuple(task for task in now.open_tasks[-_OPEN_TASKS_KEPT:] if task[0].id != event.id)
+    others = tuple([task for task in now.open_tasks[-_OPEN_TASKS_KEPT:] if task[0].id != event.id])
     if isinstance(event, events.TaskStarted):
         return now._replace(open_tasks=(*others, (event, elapsed)))
     # The grace after a result begins when nothing is left to wait for.
     at = elapsed if now.result_at is not None and not others else now.result_at
     return now._replace(open_tasks=others, result_at=at)
+
+
+def _limit_reported(now: Call, event: events.LimitReported, _elapsed: float) -> Call:
+    if event.status == "rejected":
+        return now._replace(rejected=event)
+    if now.rejected is not None and event.window == now.rejected.window:
+        return now._replace(rejected=None)
+    return now
+
+
+def _error_printed(now: Call, event: events.ErrorPrinted, _elapsed: float) -> Call:
+    return now._replace(stderr=(now.stderr + event.text + "\n")[-STDERR_KEPT:])
+
+
+_STEPS: dict[type, Callable[[Call, Any, float], Call]] = {
+    events.ToolCalled: _tool_called,
+    events.ToolAnswered: _tool_answered,
+    events.Said: _said,
+    events.Thought: _answered,
+    events.ApiRetried: _retried,
+    events.ResultReported: _result_reported,
+    events.SessionOpened: _session_opened,
+    events.TaskStarted: _task_told,
+    events.TaskEnded: _task_told,
+    events.LimitReported: _limit_reported,
+    events.ErrorPrinted: _error_printed,
+    events.CutStarted: lambda now, event, _elapsed: now._replace(cut=now.cut or event),
+    events.AgentExited: lambda now, event, _elapsed: now._replace(exit_code=event.code),
+}
 
 
 def busy_with(call: Call, elapsed: float) -> str:

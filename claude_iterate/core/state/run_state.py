@@ -6,7 +6,7 @@ because mypy checks the names in their `_replace`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -94,6 +94,10 @@ class RunState(NamedTuple):
     one_off: events.ErrandFinished | None = None
     finished: events.RunFinished | None = None
 
+    def with_call(self, call: Call) -> RunState:
+        """As `_replace(call=call)`, in less time: this is done for every tool that Claude uses."""
+        return RunState(self.started, self.started_at, self.last_at, call, *self[4:])
+
     @property
     def wait(self) -> events.WaitStarted | None:
         """The wait under way."""
@@ -148,3 +152,7 @@ class RunState(NamedTuple):
     def reason(self) -> Reason | None:
         """Why the run ended, once it has."""
         return self.finished.reason if self.finished else None
+
+
+Batch = Sequence[tuple[events.Entry, RunState]]
+"""Entries that were recorded together, in order, each with the state of the run after it."""

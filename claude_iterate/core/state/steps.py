@@ -18,9 +18,6 @@ from claude_iterate.core.state.run_state import Claim, RunState, Session, Streak
 _CALLS_KEPT = 1000
 """As many as `limits.calls_per_hour` can ask for."""
 
-_UNCHANGING = frozenset({events.AgentNoted, events.GarbageSeen, events.Told})
-"""They come in large numbers, so they are sorted out first."""
-
 _PRINTED = frozenset(get_args(events.StreamEvent)) - {events.LimitReported}
 """What Claude prints concerns the call alone, but for the state of a usage window."""
 
@@ -39,16 +36,12 @@ def fold_from(state: RunState, entries: Iterable[events.Entry]) -> RunState:
 
 def reduce(state: RunState, entry: events.Entry) -> RunState:
     """One step. Most of what Claude prints changes nothing, and then the same object comes back."""
-    kind = type(entry.event)
-    if kind in _UNCHANGING:
-        return state
-    if state.call is not None:
-        if not state.call.in_doubt and (kind is events.Thought or (kind is events.Said and not entry.event.error)):  # type: ignore[union-attr]
-            return state
-        call = calls.advance(state.call, entry)
-        if call is not state.call:
-            state = state._replace(call=call)
-    if kind in _PRINTED:
+    before = state.call
+    if before is not None:
+        call = calls.advance(before, entry)
+        if call is not before:
+            state = state.with_call(call)
+    if type(entry.event) in _PRINTED:
         return state
     after = _step(state, entry)
     return state if after is None else after._replace(last_at=entry.at)

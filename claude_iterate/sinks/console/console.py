@@ -12,7 +12,7 @@ from typing import TextIO, get_args
 from claude_iterate.core import events
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import counted
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.sinks.console.live_line import LiveLine
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
 from claude_iterate.text import event_lines, run_lines
@@ -48,21 +48,25 @@ class Console:
         self._transcript = Transcript(CONSOLE)
         drawn = live and level == "progress" and self._err.terminal
         self._live = LiveLine(self._err, columns, wall) if drawn else None
-        self._shows_stream = drawn or level == "verbose"
 
-    def __call__(self, entry: events.Entry, state: RunState) -> None:
-        """Show what there is to show of an entry."""
-        before, self._state = self._state, state
-        event = entry.event
-        if type(event) in STREAM and not self._shows_stream:
-            return
-        if isinstance(event, events.RunFinished):
-            self._finish(event)
-        elif self._level != "quiet" or isinstance(event, events.Warned):
-            self._show(entry, before)
-        if self._live is not None:
-            self._live.note(entry)
-            self._live.draw(self._state, entry.elapsed)
+    def __call__(self, batch: Batch) -> None:
+        """Show what there is to show of a batch, at once."""
+        for entry, state in batch:
+            before, self._state = self._state, state
+            event = entry.event
+            if type(event) in STREAM:
+                if self._level == "verbose":
+                    self._block(event)
+                elif self._live is None:
+                    continue
+            elif isinstance(event, events.RunFinished):
+                self._finish(event)
+            elif self._level != "quiet" or isinstance(event, events.Warned):
+                self._show(entry, before)
+            if self._live is not None:
+                self._live.note(entry)
+                self._live.draw(self._state, entry.elapsed)
+        self._err.flush()
 
     def tick(self, now: float) -> None:
         """Redraw the live line."""
@@ -98,16 +102,17 @@ class Console:
             self._say(run_lines.started(event, entry.at))
         elif (block := event_lines.lines(entry, before, self._state, self._attended)) is not None:
             self._say(block)
-        elif self._level == "verbose":
-            self._block(entry)
-
-    def _block(self, entry: events.Entry) -> None:
-        event = entry.event
-        if isinstance(event, events.AgentExited):
+        elif self._level == "verbose" and isinstance(event, events.AgentExited):
             self._say(run_lines.exited(event))
-            return
+
+    def _block(self, event: events.Event) -> None:
+        """What Claude said or did."""
         block = self._transcript.lines(event)
-        if isinstance(event, events.Thought):
+        if not block:
+            return
+        if not self._err.color:
+            self._err.say(block)
+        elif isinstance(event, events.Thought):
             self._err.say(block, DIM)
         else:
             # The tool's name and the verdict on it stand out; what follows is quoted.
@@ -116,7 +121,6 @@ class Console:
                 style = RED if event.is_error else GREEN
             self._err.say(block[:title], style)
             self._err.say(block[title:])
-        self._err.flush()
 
     def _say(self, block: list[str], style: str = "") -> None:
         """Lines of the run itself, in the look of the sign they begin with."""
@@ -127,7 +131,6 @@ class Console:
         self._transcript.interrupted()
         for line in block:
             self._err.say([line], style or SIGNS.get(line.lstrip()[:1], ""))
-        self._err.flush()
 
     def _finish(self, event: events.RunFinished) -> None:
         good = ENDINGS[event.reason].good

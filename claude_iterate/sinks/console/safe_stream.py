@@ -6,7 +6,7 @@ A stream that fails once (a closed pipe, a dead terminal) is left alone for good
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TextIO
 
@@ -65,34 +65,42 @@ class Output:
         self._encoding = getattr(stream, "encoding", None) or "utf-8"
         self._emoji = _can_show(self._encoding)
         self._dead = False
+        self._held: list[str] = []
         self.terminal = _is_terminal(stream)
         self.color = color and self.terminal
+        self._shows_all = self._emoji and not self.terminal
 
     def shown(self, text: str) -> str:
         """The text as this stream can show it."""
-        if text.isascii() and text.isprintable():
+        if self._shows_all or (text.isascii() and text.isprintable()):
             return text
         if self.terminal:
             text = harmless(text)
         return text if self._emoji else text.translate(_STAND_INS)
 
-    def say(self, lines: Iterable[str], style: str = "") -> None:
-        """Whole lines, in one look."""
-        before, after = (f"\x1b[{style}m", "\x1b[0m") if style and self.color else ("", "")
-        self._put("".join(f"{before}{self.shown(line)}{after}\n" if line else "\n" for line in lines))
+    def say(self, lines: Sequence[str], style: str = "") -> None:
+        """Whole lines, in one look. They are held until `flush`: a flood must not cost a write per line."""
+        if style and self.color:
+            self._held += [f"\x1b[{style}m{self.shown(line)}\x1b[0m\n" if line else "\n" for line in lines]
+        elif lines:
+            self._held += ("\n".join(lines if self._shows_all else map(self.shown, lines)), "\n")
 
     def control(self, text: str) -> None:
         """Text of our own making that may move the cursor; it is seen at once."""
-        self._put(text)
+        self._held.append(text)
         self.flush()
 
     def flush(self) -> None:
-        """Hand on what the stream still holds."""
-        if not self._dead:
-            try:
-                self._stream.flush()
-            except (OSError, ValueError):
-                self._dead = True
+        """Hand on what is held, here and by the stream."""
+        text, self._held = "".join(self._held), []
+        if self._dead:
+            return
+        try:
+            if text:
+                self._put(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._dead = True
 
     def close(self) -> None:
         """Hand on the rest, or discard it if that is impossible."""
@@ -101,15 +109,10 @@ class Output:
             discard(self._stream)
 
     def _put(self, text: str) -> None:
-        if self._dead:
-            return
         try:
-            try:
-                self._stream.write(text)
-            except UnicodeEncodeError:
-                self._stream.write(text.encode(self._encoding, "replace").decode(self._encoding))
-        except (OSError, ValueError):
-            self._dead = True
+            self._stream.write(text)
+        except UnicodeEncodeError:
+            self._stream.write(text.encode(self._encoding, "replace").decode(self._encoding))
 
 
 def _can_show(encoding: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core.events import AgentExited, Entry, IterationFinished, IterationStarted, RunFinished, RunStarted
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.sinks.log import log_sections
 from claude_iterate.sinks.log.log_file import LogFile
 from claude_iterate.text import event_lines, run_lines
@@ -22,6 +22,7 @@ OURS = "[claude-iterate] "
 LONGEST_WAIT = 1.0
 LARGEST = 1024 * 1024 * 1024
 """Bytes of Claude's words in one log. A program that prints without end can fill a disk in minutes."""
+_ENDS = frozenset({IterationFinished, RunFinished})
 CUT = f"{OURS}This log is very long. From here on it leaves out what Claude says and does."
 
 
@@ -48,21 +49,25 @@ class TextLog:
             RunFinished: log_sections.run_closing,
         }
 
-    def __call__(self, entry: Entry, state: RunState) -> None:
-        """Log an entry."""
-        before, self._state = self._state, state
-        event = entry.event
-        kind = type(event)
-        block = self._transcript.lines(event)
-        if not block:
-            block = self._of_the_run(kind, entry, before)
-        elif self._file.size >= self._largest:
-            block, self._cut = [] if self._cut else [CUT], True
-        if block and self._file.append("\n".join(block) + "\n"):
-            self._written_at = entry.elapsed
-        if kind is IterationFinished or kind is RunFinished:
+    def __call__(self, batch: Batch) -> None:
+        """Log a batch."""
+        said: list[str] = []
+        ended = False
+        for entry, state in batch:
+            block = self._transcript.lines(entry.event)
+            if not block:
+                block = self._of_the_run(entry, state)
+                ended = ended or type(entry.event) in _ENDS
+            elif self._file.size >= self._largest:
+                block, self._cut = [] if self._cut else [CUT], True
+            said += block
+            self._state = state
+        if said:
+            said.append("")
+            ended = self._file.append("\n".join(said)) or ended
+        if ended:
             self._file.flush()
-            self._written_at = entry.elapsed
+            self._written_at = batch[-1][0].elapsed
 
     def tick(self, now: float) -> None:
         """Nothing stays in memory for much more than a second."""
@@ -78,11 +83,12 @@ class TextLog:
         """Write what is buffered and close the file."""
         self._file.close()
 
-    def _of_the_run(self, kind: type, entry: Entry, before: RunState) -> list[str]:
-        if kind in self._framed:
-            block = self._framed[kind](entry.event, entry.at)
+    def _of_the_run(self, entry: Entry, state: RunState) -> list[str]:
+        frame = self._framed.get(type(entry.event))
+        if frame is not None:
+            block = frame(entry.event, entry.at)
         else:
-            found = event_lines.lines(entry, before, self._state, self._attended)
+            found = event_lines.lines(entry, self._state, state, self._attended)
             if found is None:
                 found = run_lines.exited(entry.event) if isinstance(entry.event, AgentExited) else []
             block = [OURS + line.strip() for line in found]

@@ -16,7 +16,7 @@ from claude_iterate.core.events import Entry, IterationFinished, IterationStarte
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.sinks.notifications.delivery import TRIES, Delivery
 from claude_iterate.sinks.notifications.notices import Notice, notices
 
@@ -43,8 +43,12 @@ class Notifier:
         self._worker: threading.Thread | None = None
         self._over = threading.Event()
 
-    def __call__(self, entry: Entry, state: RunState) -> None:
-        """Queue the notices of an entry. An iteration that claims completion is reported when its claim has failed."""
+    def __call__(self, batch: Batch) -> None:
+        """Queue the notices of a batch. An iteration that claims completion is reported when its claim has failed."""
+        for entry, state in batch:
+            self._note(entry, state)
+
+    def _note(self, entry: Entry, state: RunState) -> None:
         event = entry.event
         if isinstance(event, IterationStarted):
             self._start()  # loading httpx takes a while, and Claude works now

@@ -9,22 +9,22 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from claude_iterate.core.expressions import expression
 from claude_iterate.system import locks
 
-_TEMPORARY = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
+_TEMPORARY = expression(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
 
 
 @contextlib.contextmanager
-def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
+def replacing(path: Path, private: bool = False, derived: bool = False) -> Iterator[IO[bytes]]:
     """Yields a file to write, whose `name` is temporary. Afterwards it replaces `path`; after an error nothing is left.
 
-    A symlink is followed. The mode of an existing file is kept, unless the file is to be private.
+    A symlink is followed. The mode of an existing file is kept, unless the file is to be private. After a loss of power
+    a file that is `derived` may be the old one, whole: what is new in it can be had from elsewhere.
     """
     target = Path(os.path.realpath(path))
     remove_abandoned(target.parent, target.name)
@@ -43,23 +43,24 @@ def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
         if isinstance(error, OSError) and error.filename in {None, file.name}:
             error.filename = str(target)  # a full disk names no file, and the temporary name means nothing to users
         raise
-    sync_folder(target.parent)
+    if not derived:
+        sync_folder(target.parent)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, derived: bool = False) -> None:
     """Replace the file."""
-    with replacing(path) as file:
+    with replacing(path, derived=derived) as file:
         file.write(data)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, derived: bool = False) -> None:
     """Replace the file with text in UTF-8."""
-    write_bytes(path, text.encode("utf-8", "backslashreplace"))
+    write_bytes(path, text.encode("utf-8", "backslashreplace"), derived)
 
 
-def write_json(path: Path, document: Any) -> None:
+def write_json(path: Path, document: Any, derived: bool = False) -> None:
     """Replace the file with indented JSON."""
-    write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n", derived)
 
 
 def abandoned(folder: Path, *targets: str) -> list[Path]:
@@ -106,8 +107,10 @@ def _locked_file(target: Path) -> IO[bytes]:
     cannot be locked (some network disks), no process takes it for abandoned, and we go on without a lock.
     """
     while True:
-        prefix = f".{target.name}."
-        file = tempfile.NamedTemporaryFile("wb", prefix=prefix, suffix=".tmp", dir=target.parent, delete=False)
+        try:
+            file = _new_file(target)
+        except FileExistsError:
+            continue
         locked = locks.try_lock(file.fileno())
         if locked is None or (locked and os.fstat(file.fileno()).st_nlink):
             return file
@@ -116,10 +119,16 @@ def _locked_file(target: Path) -> IO[bytes]:
             os.unlink(file.name)
 
 
+def _new_file(target: Path) -> IO[bytes]:
+    """A private file beside the target, as `tempfile` would make it, without the price of its import."""
+    path = f"{target.parent}/.{target.name}.{os.urandom(4).hex()}.tmp"
+    return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
 def _mode_for(target: Path) -> int:
     with contextlib.suppress(OSError):
         return target.stat().st_mode & 0o777
-    # mkstemp makes private files; a new file of ours is as open as any other file the user makes.
+    # Ours is private while it is written; a new file of ours is as open as any other file the user makes.
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

@@ -10,8 +10,8 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import NamedTuple
 
+from claude_iterate.core.records import Record
 from claude_iterate.errors import WorkspaceProblem
 
 MOST = 1 << 20
@@ -20,7 +20,7 @@ NOT_A_FOLDER = "a link or a file, not a folder"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
-class Fingerprint(NamedTuple):
+class Fingerprint(Record):
     """Equal fingerprints mean that the file was not written in between, not even with the same content."""
 
     inode: int
@@ -29,7 +29,7 @@ class Fingerprint(NamedTuple):
     content: bytes
 
 
-class Found(NamedTuple):
+class Found(Record):
     """The first bytes of a regular file, whether they are all of it, and its fingerprint."""
 
     data: bytes
@@ -37,7 +37,7 @@ class Found(NamedTuple):
     fingerprint: Fingerprint
 
 
-class Snapshot(NamedTuple):
+class Snapshot(Record):
     """The content, None when there is no file, and the fingerprint, which shows a rewrite with the same text too."""
 
     data: bytes | None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import tempfile
 from pathlib import Path
 from typing import IO
+
+from claude_iterate.system import temporary_files
 
 SIZE = 32 * 1024
 """Enough for dozens of entries; the end of an iteration and of the run takes three."""
@@ -31,7 +32,7 @@ class Reserve:
         if self._file is not None:
             return ""
         try:
-            self._file = file = tempfile.TemporaryFile(dir=self._folder, buffering=0)
+            self._file = file = temporary_files.unnamed(self._folder)
             # Random bytes, because some file systems compress everything else.
             if file.write(os.urandom(SIZE)) < SIZE:
                 file.write(b"\0")  # a short write does not give the reason; the next one does

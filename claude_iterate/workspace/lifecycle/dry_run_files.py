@@ -6,7 +6,6 @@ The fake Claude works in the workspace as Claude would; a real run must not find
 from __future__ import annotations
 
 import contextlib
-import shutil
 from pathlib import Path
 
 from claude_iterate.workspace.layout import Layout
@@ -29,6 +28,8 @@ def _folder(layout: Layout) -> Path:
 
 def begin(layout: Layout) -> None:
     """Before a dry run: keep the files as they are, unless an earlier dry run did."""
+    import shutil
+
     kept = _folder(layout)
     if kept.exists():
         (kept / _ENDED).unlink(missing_ok=True)
@@ -41,6 +42,8 @@ def begin(layout: Layout) -> None:
 
 def end(layout: Layout) -> None:
     """After a dry run: remember what it left, to distinguish that from what the user writes later."""
+    import shutil
+
     for name in _KEPT:
         if (layout.folder / name).is_file():
             shutil.copy2(layout.folder / name, _folder(layout) / (name + _LEFT))
@@ -52,6 +55,8 @@ def clear_away(layout: Layout) -> bool:
     kept = _folder(layout)
     if not kept.is_dir():
         return False
+    import shutil
+
     ended = (kept / _ENDED).exists()
     for name in _KEPT:
         # A dry run that was killed could not record what it left; then everything counts as its work.

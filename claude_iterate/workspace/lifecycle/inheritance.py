@@ -7,6 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, Resumed
+from claude_iterate.core.records import Record
 from claude_iterate.core.state.handover import handed_on, resumption
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
@@ -19,7 +20,7 @@ from claude_iterate.workspace.running import liveness
 _SETUPS = frozenset({"setup", "edit"})
 
 
-class Inheritance(NamedTuple):
+class Inheritance(Record):
     """`killed` names the newest run if it was killed on this machine: processes of it may still live."""
 
     carried: Carried = Carried()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from claude_iterate.core import names
+from claude_iterate.core.records import Record
 from claude_iterate.core.settings.layers import Layer, Resolved, resolve
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
@@ -20,8 +20,7 @@ from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(Record):
     """A project root and its settings. Settings are read on first use, so that `config` can fix them."""
 
     root: Path

@@ -46,7 +46,7 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
         _note_proof(about.document, short)
     else:
         _update(about, short)
-    metadata.write(layout.metadata, about)
+    metadata.write(layout.metadata, about, derived=not verified)
 
 
 def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:

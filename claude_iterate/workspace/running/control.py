@@ -12,25 +12,26 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from claude_iterate.core.expressions import expression
+from claude_iterate.core.records import Record
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace.files import atomic, folders, foreign
 from claude_iterate.workspace.layout import Layout
 
 VERBS = ("pause", "resume", "stop", "skip", "reboot", "retry")
 _NAME = rf"[0-9]{{20}}-(?:{'|'.join(VERBS)})-[0-9a-f]{{6}}\.json"
-_REQUEST = re.compile(_NAME)
-_ANSWER = re.compile(rf"\.{_NAME}\.answer")
+_REQUEST = expression(_NAME)
+_ANSWER = expression(rf"\.{_NAME}\.answer")
 _LARGEST = 64 * 1024
 _MOST_WARNINGS = 3
 
 
-class Request(NamedTuple):
+class Request(Record):
     """What the user wants the run to do."""
 
     verb: str
@@ -77,7 +78,7 @@ class RequestFolder:
         self._run = run
         self._ignored: set[str] = set()
         self._warned = False
-        for name in self._names():
+        for name in self._names() if foreign.is_folder(self._folder) else ():
             # Answers of earlier runs that no command fetched.
             if _ANSWER.fullmatch(name):
                 with contextlib.suppress(OSError):
@@ -87,7 +88,8 @@ class RequestFolder:
         """What came since the last call: requests, oldest first, each answered with `reply` just before it is yielded,
         then warnings. Cheap when there is nothing, so that it can be called often."""
         warnings: list[str] = []
-        for name in self._names():
+        is_folder = foreign.is_folder(self._folder)
+        for name in self._names() if is_folder else ():
             # A name that begins with a dot is an unfinished request, or an answer.
             if name in self._ignored or name.startswith("."):
                 continue
@@ -100,7 +102,7 @@ class RequestFolder:
                 yield found
             else:
                 warnings.append(f"Ignored {ascii(name)[1:-1][:100]} in control/: {found}.")
-        if foreign.is_folder(self._folder) is False and not self._warned:
+        if is_folder is False and not self._warned:
             self._warned = True
             warnings.append(f"Requests cannot reach this run: control/ is {foreign.NOT_A_FOLDER}.")
         yield from warnings[:_MOST_WARNINGS]
@@ -108,9 +110,9 @@ class RequestFolder:
             yield f"Ignored {len(warnings) - _MOST_WARNINGS} more files in control/."
 
     def _names(self) -> list[str]:
-        """The names in the folder, sorted; none when it is a link."""
+        """The names in the folder, sorted. Not for a link."""
         try:
-            return sorted(os.listdir(self._folder)) if foreign.is_folder(self._folder) else []  # noqa: PTH208
+            return sorted(os.listdir(self._folder))  # noqa: PTH208
         except OSError:
             return []
 

@@ -7,7 +7,6 @@ holds. Only what a dead runner started is ended, and only the state of a dead ru
 from __future__ import annotations
 
 import os
-import socket
 from typing import Any
 
 from claude_iterate.system import processes
@@ -36,7 +35,7 @@ def pid_of(layout: Layout, run: str) -> int:
 def _liveness(pid: Any, host: Any, identity: Any) -> str:
     if not isinstance(pid, int):
         return UNKNOWN
-    here = host == socket.gethostname()
+    here = host == os.uname().nodename
     if not isinstance(identity, str) or not identity:
         # Written by an older version. A pid that is in use may be another process by now.
         return DEAD if here and not processes.is_alive(pid) else UNKNOWN

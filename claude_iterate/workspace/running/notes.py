@@ -11,8 +11,8 @@ import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
+from claude_iterate.core.records import Record
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.workspace.files import atomic, folders, foreign
 from claude_iterate.workspace.layout import Layout
@@ -22,7 +22,7 @@ LARGEST = 1024 * 1024
 _DELIVERED = "delivered"
 
 
-class Note(NamedTuple):
+class Note(Record):
     """One pending note."""
 
     name: str

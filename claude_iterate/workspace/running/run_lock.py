@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +23,7 @@ class Held:
 
     def __init__(self, handle: int, purpose: str) -> None:
         self._handle = handle
-        self._me = {"pid": os.getpid(), "host": socket.gethostname(), "birth": processes.start_identity(os.getpid())}
+        self._me = {"pid": os.getpid(), "host": os.uname().nodename, "birth": processes.start_identity(os.getpid())}
         self._me["started"] = formats.moment(time.time())
         self.record(purpose)
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from claude_iterate.core.records import Record
 from claude_iterate.core.reports import status
 from claude_iterate.core.reports.status import LARGEST, Reading
 from claude_iterate.system.processes import LINUX
 from claude_iterate.workspace.files import foreign
 
 
-class Seen(NamedTuple):
+class Seen(Record):
     """One look at the file."""
 
     reading: Reading | None
@@ -35,6 +36,14 @@ def look(path: Path) -> Seen:
     except OSError as error:
         return Seen(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
     return Seen(status.parse(found.data), found.fingerprint)
+
+
+def changed_at(path: Path) -> float | None:
+    """When the file was changed or put there, in epoch seconds; None where there is none. It cannot be set by hand."""
+    try:
+        return path.stat().st_ctime
+    except OSError:
+        return None
 
 
 class StatusWatch:

@@ -1,0 +1,81 @@
+"""What the start of a run costs: a quiet first iteration imports only what it uses."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.e2e.conftest import Loop
+
+UNUSED = {
+    "jinja2": "the shipped prompts are made into Python",
+    "httpx": "no notification is sent",
+    "watchdog": "the status is not watched; otherwise a call on a slow machine would need it",
+    "tomlkit": "no settings file is written",
+    "regex": "the user set no pattern",
+    "ndjson": "there is no journal to read",
+    "asyncio": "nothing uses it",
+    "socket": "the name of the computer comes from os.uname",
+    "tempfile": "files without a name come from the system",
+    "shutil": "nothing is copied or deleted, and programs are found without it",
+    "dataclasses": "records do the same",
+    "urllib.request": "no address is opened",
+    "hashlib": "nothing is signed",
+    "random": "chance comes from os.urandom",
+    "zoneinfo": "no limit names a time zone",
+    "traceback": "nothing went wrong",
+    "claude_iterate.cli.terminal.attended": "no one is asked",
+    "claude_iterate.cli.terminal.keys": "there is no terminal",
+    "claude_iterate.cli.terminal.questions": "no one is asked",
+    "claude_iterate.core.reports.review": "there is no review",
+    "claude_iterate.engine.check": "there is no check",
+    "claude_iterate.engine.verification": "nothing is claimed",
+    "claude_iterate.progress.git_tree": "nothing is proven",
+    "claude_iterate.sinks.notifications": "no notification is sent",
+    "claude_iterate.views": "no document is printed",
+    "claude_iterate.workspace.archives": "nothing is archived",
+    "claude_iterate.workspace.settings_files.settings_writer": "no setting is written",
+    "claude_iterate.workspace.templates": "no template is used",
+}
+CLAUDE = """#!/bin/sh
+[ "$1" = --version ] && { echo 9.9.9; exit; }
+cat > /dev/null
+echo '{"type":"result","subtype":"success","is_error":false,"result":"One step.","num_turns":1,"session_id":"s"}'
+"""
+CODE = """
+import sys
+from claude_iterate.cli import main
+code = main()
+print(*sys.modules)
+sys.exit(code)
+"""
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The modules at the end of a quiet run of one iteration that does not claim to be done."""
+    folder = tmp_path_factory.mktemp("start")
+    claude = folder / "claude"
+    claude.write_text(CLAUDE)
+    claude.chmod(0o755)
+    settings = {"claude.command": [str(claude)], "notification.status_watch.enabled": False}
+    loop = Loop(folder / "project", settings)
+    try:
+        loop.make()
+        done = loop.run("-m", "1", "-q", program=(sys.executable, "-P", "-c", CODE))
+        assert len(loop.events("IterationFinished")) == 1, done.err
+        return set(done.out.split())
+    finally:
+        loop.close()
+
+
+@pytest.mark.parametrize("module", UNUSED)
+def test_a_quiet_first_iteration_does_without(imported: set[str], module: str) -> None:
+    """What it does not need is imported where it is used, so no start pays for it."""
+    assert module not in imported, UNUSED[module]
+
+
+def test_the_modules_are_those_of_a_run(imported: set[str]) -> None:
+    """The list above is about a real run, which had the engine and a call of Claude in it."""
+    assert {"claude_iterate.engine.loop", "claude_iterate.engine.call", "msgspec"} <= imported
