@@ -27,7 +27,7 @@ import chaos_shapes
 from chaos_shapes import Shape
 
 from claude_iterate.selftest.harness.fault import FaultProject
-from claude_iterate.selftest.harness.scripted_project import TooSlow
+from claude_iterate.selftest.harness.scripted_project import PATIENCE, TooSlow
 from claude_iterate.workspace.running import control
 
 LATEST = 1.2
@@ -38,7 +38,8 @@ AT_WORK = 0.3
 AIMED = 0.5
 """How often it counts from an event that the shape of the round names, so that every phase is covered."""
 SHORTLY = 0.3
-PATIENCE = 2.0
+PAUSED = 2.0
+"""How long an event is awaited that a paused run may never reach."""
 TRIES = 20
 
 
@@ -95,10 +96,11 @@ def _start(project: FaultProject, this: Round) -> subprocess.Popen[bytes]:
     return project.start_run(*this.shape.flags)
 
 
-def _comes(project: FaultProject, process: subprocess.Popen[bytes], kind: str, before: int) -> None:
-    """Wait for one more event of this kind, or for the end of the run. A paused run may reach neither."""
-    with contextlib.suppress(TooSlow):
-        project.until(lambda: len(project.events(kind)) > before or process.poll() is not None, kind, PATIENCE)
+def _comes(
+    project: FaultProject, process: subprocess.Popen[bytes], kind: str, before: int, patience: float = PATIENCE
+) -> None:
+    """Wait for one more event of this kind, or for the end of the run."""
+    project.until(lambda: len(project.events(kind)) > before or process.poll() is not None, kind, patience)
 
 
 def _kill(project: FaultProject, this: Round, chance: random.Random) -> None:
@@ -114,7 +116,8 @@ def _kill(project: FaultProject, this: Round, chance: random.Random) -> None:
     if chance.random() < 0.7:
         _request(project, this, process, chance)
     if aim < AIMED:
-        _comes(project, process, mark, seen)
+        with contextlib.suppress(TooSlow):
+            _comes(project, process, mark, seen, PAUSED if this.shape.request == "pause" else PATIENCE)
         latest = LATEST if mark == "WaitStarted" else SHORTLY
     # This is not synchronisation: the random moment is the point.
     time.sleep(chance.uniform(0, latest))

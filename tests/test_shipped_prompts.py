@@ -83,7 +83,7 @@ def test_a_changed_shipped_prompt_is_used_as_changed(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     shipped = tmp_path / "templates" / "prompts" / "validation-criteria.md"
     assert done.stdout.rstrip("\n") == f"{shipped}|Changed: loop|Changed: loop"

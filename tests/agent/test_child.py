@@ -39,10 +39,10 @@ def test_the_ends_come_with_the_exit(tmp_path: Path) -> None:
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
     heir = "exec 2>&-; until [ -e go ]; do sleep 0.05; done & exit 3"
     ChildProcess(["/bin/sh", "-c", heir], os.environ, tmp_path, b"", None, said.put)
-    first = [said.get(timeout=30) for _ in range(2)]
+    first = [said.get(timeout=120) for _ in range(2)]
     assert [(type(message), message[1]) for message in first] == [(StreamEnded, "stderr"), (Exited, 3)]
     (tmp_path / "go").touch()
-    assert said.get(timeout=30)[1] == "stdout"
+    assert said.get(timeout=120)[1] == "stdout"
 
 
 def test_an_error_calls_the_program_by_its_name(tmp_path: Path) -> None:

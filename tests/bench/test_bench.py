@@ -82,7 +82,7 @@ def test_a_measurement_that_is_not_there_is_refused() -> None:
     """The answer names all that there are, so that none is missing above."""
     command = [str(ROOT / "bench" / "run"), "--only", "a,x"]
     environ = os.environ | {"PYTHON": sys.executable}
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 2
     assert done.stderr.endswith("no such measurement: x; there are a, b, c, d, e, f, g\n")
 

@@ -206,7 +206,7 @@ def test_a_folder_that_is_none_is_no_reason_to_fail(layout: Layout) -> None:
         control.post(layout, "r", "stop")
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.binary(max_size=200)
     | st.recursive(st.none() | st.text(max_size=5), st.lists).map(lambda v: json.dumps(v).encode())
