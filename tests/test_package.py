@@ -54,14 +54,15 @@ def test_source_archive_holds_all_that_the_suite_needs(built: Path) -> None:
     assert set(SOURCES) - names == set()
 
 
-def test_the_same_pythons_are_promised_and_tested() -> None:
-    """The classifiers, `scripts/pythons` and the workflow name the same versions."""
+def test_every_promised_python_is_tested() -> None:
+    """`scripts/pythons` and the workflow test the same versions, and the classifiers promise no other."""
     promised = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
     script = re.search(r"versions=\((3[\d. ]+)\)", (ROOT / "scripts" / "pythons").read_text())
     workflow = re.search(r"python: \[(.+)\]", (ROOT / ".github" / "workflows" / "checks.yml").read_text())
     assert script
     assert workflow
-    assert promised == script[1].split() == re.findall(r"3\.\d+", workflow[1])
+    assert script[1].split() == re.findall(r"3\.\d+", workflow[1])
+    assert set(promised) <= set(script[1].split())
 
 
 def test_wheel_holds_what_it_needs(wheel: Path) -> None:
