@@ -98,7 +98,7 @@ class CommandTable(Group):
 @click.option("--templates-dir", metavar="DIR", help="Where the project's templates are.")
 @click.option("--archive-dir", metavar="DIR", help="Where the archives are.")
 @click.option("--verbose", is_flag=True, help="Show Claude's words and tools as they come, whatever the command.")
-@click.version_option(__version__, "--version", "-V", message=f"claude-iterate, version {__version__}")
+@click.version_option(__version__, "--version", "-V", prog_name="claude-iterate")
 @click.pass_context
 def application(context: click.Context, /, project: str | None, no_color: bool, **given: Any) -> None:
     """Give Claude Code a task, walk away, come back to proven work.

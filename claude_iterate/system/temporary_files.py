@@ -22,13 +22,22 @@ def unnamed(folder: Path | None = None) -> IO[bytes]:
     """A file that the system removes when its last holder ends; in the folder for temporary files if none is given."""
     if hasattr(os, "O_TMPFILE"):
         with contextlib.suppress(OSError):
-            place = folder or os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - a file without a name
-            handle = os.open(place, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
-            return open(handle, "w+b", buffering=0)
-    # Imported here: most systems can do without it.
+            return _nameless(str(folder or os.environ.get("TMPDIR") or "/tmp"))  # noqa: S108 - it has no name
+    # Imported here: it is rarely needed. It knows more folders to try, and what is wrong with them.
     import tempfile
 
     return tempfile.TemporaryFile(dir=folder, buffering=0)
+
+
+def _nameless(place: str) -> IO[bytes]:
+    handle = os.open(place, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        os.pwrite(handle, b"x", 0)  # a disk may have room for a file and none for its content
+        os.ftruncate(handle, 0)
+    except OSError:
+        os.close(handle)
+        raise
+    return open(handle, "w+b", buffering=0)
 
 
 def refuse_if_impossible() -> None:
@@ -37,7 +46,6 @@ def refuse_if_impossible() -> None:
     if 0 <= limit < _TOO_SMALL and limit != resource.RLIM_INFINITY:
         raise ExpectedError(f"No file may grow beyond {limit} bytes (the limit `ulimit -f`).", RAISE_FILE_LIMIT)
     try:
-        with unnamed() as file:
-            file.write(b"x")
+        unnamed().close()
     except OSError as error:
         raise ExpectedError(f"{error.strerror}.", "Free some space, or set TMPDIR to a folder you can write.") from None
