@@ -7,11 +7,13 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from claude_iterate.core.events import Event, IterationFinished, Outcome, RunFinished, Said, StatusChanged, ToolCalled
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.secrets.patterns import MASK, is_secret_name
+from claude_iterate.core.secrets.patterns import MASK, SHAPES, is_secret_name
 from claude_iterate.core.secrets.redact import WORDS, Redactor, redactor_for
 from claude_iterate.core.settings.declared import Settings
 
@@ -60,6 +62,19 @@ def test_a_login_in_a_header_is_masked(text: str, cleaned: str) -> None:
 def test_a_value_escaped_in_json_is_found() -> None:
     """Claude prints JSON; a quote in a secret is escaped there."""
     assert Redactor(ENVIRONMENT).suspects(b'{"text": "quo\\"ted-secret"}')
+
+
+FRAGMENTS = sorted({*SHAPES, "very-secret-value", "plainsecretvalue", "Jot_it-A", "sk-", "A", "_", "-", "J", " ", "x"})
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=6), st.integers(0, 3), st.integers(0, 3))
+def test_exactly_the_known_characters_are_suspected(parts: list[str], first: int, last: int) -> None:
+    """The few searches find what a search for each would find, at any place, and nothing else."""
+    values = ("very-secret-value", "plainsecretvalue", "Jot_it-A")
+    text = "".join(parts)
+    text = text[first : len(text) - last]
+    redactor = Redactor({f"TOKEN{number}": value for number, value in enumerate(values)})
+    assert redactor.suspects(text.encode()) is any(needle in text for needle in (*SHAPES, *values))
 
 
 def test_ordinary_text_is_left_alone() -> None:

@@ -35,6 +35,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Cause, Kind, Why
 from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.core.state.call_state import Call, advance
 from claude_iterate.core.state.handover import handed_on
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold, fold_from
@@ -175,3 +176,19 @@ def test_a_later_result_takes_no_money_back() -> None:
     state = after(IterationStarted(1), ResultReported(cost_usd=0.5), ResultReported("success", cost_usd=0.2))
     assert state.call is not None
     assert state.call.result == ResultReported("success", cost_usd=0.5)
+
+
+def test_the_quick_way_to_another_call_changes_nothing_else() -> None:
+    """`with_call` does what `_replace` does."""
+    state = RunState(*range(len(RunState._fields)))  # type: ignore[arg-type]
+    call = Call(9, 9.0)
+    assert state.with_call(call) == state._replace(call=call)
+
+
+def test_a_tool_changes_only_the_tools() -> None:
+    """Of a call, its call and its answer change the open tools, their number and what was in doubt, nothing else."""
+    now = Call(1, 2.0, "s", ResultReported(), 3.0, "e", LimitReported("rejected"), (), (), True, 4, None, 5, "x", "r")
+    tool = ToolCalled("t", "Bash")
+    called = advance(now, Entry(1, 0.0, 7.0, tool))
+    assert called == now._replace(open_tools=((tool, 7.0),), tools=5, rejected=None, retrying=False)
+    assert advance(called, Entry(2, 0.0, 8.0, ToolAnswered("t"))) == called._replace(open_tools=())

@@ -1,4 +1,4 @@
-"""A `poll` for pipes that are read in pieces: waking up for every line would cost more than all that is done with it."""
+"""A `poll` for pipes that are read in pieces: waking up for each line would cost more than all that is done with it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import select
 import time
 
 GATHER = 0.005
-"""Seconds that a pipe rests after it was read. A line that comes alone is read at once, one that follows it closely this
-much later at most."""
+"""Seconds that a pipe rests after it was read. A line that comes alone is read at once, one that follows it closely
+this much later at most."""
 
 
 class GatheringPoll:

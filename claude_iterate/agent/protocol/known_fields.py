@@ -1,5 +1,5 @@
-"""The fields of Claude's lines that `stream` and `result` read. What they do not name is checked and skipped, not built:
-most of a long line is a file that it carries twice, or lists that are not shown."""
+"""The fields of Claude's lines that `stream` and `result` read. All others are checked and skipped, not built: most of
+a long line is a file that it carries twice, or lists that are not shown."""
 
 from __future__ import annotations
 
