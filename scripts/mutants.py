@@ -56,12 +56,14 @@ def mutants(module: str, source: str) -> list[Mutant]:
         offsets.append(offsets[-1] + len(text))
     found = []
     for node, after in _changes(ast.parse(source)):
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
         start, end = offsets[node.lineno - 1] + node.col_offset, offsets[node.end_lineno - 1] + node.end_col_offset
         found.append(Mutant(module, node.lineno, start, end, source.encode()[start:end].decode(), after))
     return sorted(set(found), key=lambda mutant: (mutant.start, mutant.end, mutant.after))
 
 
-def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _changes(node: ast.AST) -> Iterator[tuple[ast.stmt | ast.expr, str]]:
     """Each node that can be changed, with the text that takes its place."""
     for child in _children(node):
         if isinstance(child, ast.stmt):
@@ -122,13 +124,14 @@ def _expressions(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right)
         case ast.Constant(value=bool()):
             yield ast.Constant(not node.value)
-        case ast.Constant(value=int() | float()):
-            yield ast.Constant(node.value + 1)
+        case ast.Constant(value=int() | float() as value):
+            yield ast.Constant(value + 1)
         case ast.Call():
             yield from _calls(node)
         case ast.Set() | ast.Tuple(ctx=ast.Load()) if len(node.elts) > 1:
             for place in range(len(node.elts)):
-                yield type(node)(elts=node.elts[:place] + node.elts[place + 1 :], ctx=ast.Load())
+                rest = node.elts[:place] + node.elts[place + 1 :]
+                yield ast.Set(rest) if isinstance(node, ast.Set) else ast.Tuple(rest, ast.Load())
 
 
 def _calls(node: ast.Call) -> Iterator[ast.expr]:

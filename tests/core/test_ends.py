@@ -64,6 +64,8 @@ def test_a_claim_is_not_proven_while_the_run_is_held() -> None:
     """A proof costs time and money: a pause and a wait come first."""
     known = facts(0, wall=10, checks=("true",))
     assert decide(RunState(last_status=DONE, requests=PAUSE), known) == Wait(float("inf"))
+    spent = facts(0, checks=("true",), max_cost_usd=1.0)
+    assert decide(RunState(last_status=DONE, requests=PAUSE, cost_usd=2.0), spent) == Wait(float("inf"))
     waiting = Waiting(WaitStarted("reserve", 90.0), ends=80.0)
     assert decide(RunState(last_status=DONE, waiting=waiting), known) == Wait(80.0)
 
@@ -84,6 +86,11 @@ def test_failures_are_counted_in_words(failures: int, words: str) -> None:
     """A bound of 1 is a bound."""
     state = RunState(last_outcome=Outcome("crash", "m"), streaks=Streaks(failures=failures))
     assert finish(state, facts(0, failures=failures)).detail == f"{words}; the last: m"
+
+
+def test_failures_before_a_new_try_end_nothing() -> None:
+    """The user who ended a wait wants to try: there is no last outcome to end with."""
+    assert decide(RunState(streaks=Streaks(failures=3)), facts(0, failures=3)) == Begin(1)
 
 
 def test_a_threshold_of_one_idle_iteration_is_heeded() -> None:
