@@ -19,6 +19,7 @@ from claude_iterate.core.events import (
     ToolAnswered,
     ToolCalled,
 )
+from claude_iterate.core.events.vocabulary import Kind, Purpose
 
 LONG = "a" * (TEXT + 7)
 TEXTS: dict[str, Any] = {
@@ -26,7 +27,7 @@ TEXTS: dict[str, Any] = {
     "thought": Thought,
     "told": Told,
     "result": lambda text: ResultReported("success", text=text),
-    "errand": lambda text: ErrandFinished("setup", Outcome("ok"), text),
+    "errand": lambda text: ErrandFinished(Purpose.SETUP, Outcome(Kind.OK), text),
     "answer": lambda text: ToolAnswered("t", "Bash", text),
 }
 

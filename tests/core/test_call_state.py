@@ -22,6 +22,7 @@ from claude_iterate.core.events import (
     ToolAnswered,
     ToolCalled,
 )
+from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.state.call_state import STDERR_KEPT, Call
 from claude_iterate.core.state.steps import fold
 
@@ -73,13 +74,15 @@ def test_an_error_that_claude_says_is_kept() -> None:
 
 def test_a_result_after_the_cut_takes_no_money_back() -> None:
     """What Claude says when we end it may name less than before."""
-    call = call_after(ResultReported("success", cost_usd=1.0), CutStarted("lingering"), ResultReported(cost_usd=0.4))
+    call = call_after(
+        ResultReported("success", cost_usd=1.0), CutStarted(Cause.LINGERING), ResultReported(cost_usd=0.4)
+    )
     assert call.result == ResultReported("success", cost_usd=1.0)
 
 
 def test_a_result_after_the_cut_counts_if_it_is_the_first() -> None:
     """It has the costs."""
-    call = call_after(CutStarted("idle"), ResultReported("error", True, cost_usd=0.4))
+    call = call_after(CutStarted(Cause.IDLE), ResultReported("error", True, cost_usd=0.4))
     assert call.result == ResultReported("error", True, cost_usd=0.4)
 
 
@@ -105,8 +108,8 @@ def test_the_end_of_stderr_is_kept() -> None:
 
 def test_the_first_cut_names_the_cause() -> None:
     """A second one does not change why Claude was ended; the exit code is that of its end."""
-    call = call_after(CutStarted("idle"), CutStarted("stopped"), AgentExited(-15))
-    assert (call.cut, call.exit_code) == (CutStarted("idle"), -15)
+    call = call_after(CutStarted(Cause.IDLE), CutStarted(Cause.STOPPED), AgentExited(-15))
+    assert (call.cut, call.exit_code) == (CutStarted(Cause.IDLE), -15)
 
 
 def test_the_grace_begins_with_the_last_task() -> None:

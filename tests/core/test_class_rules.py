@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import CutStarted, Denial, LimitReported, ResultReported
+from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence
 
@@ -137,5 +138,5 @@ def test_a_limit_knows_its_window_and_its_reset() -> None:
     words = "You've hit your limit · resets in 10 minutes"
     outcome = classify(Evidence(bad(words), 1, rejected=rejected, now=4000.0))
     assert (outcome.resets_at, outcome.window) == (5000.0, "five_hour")
-    assert (classify(Evidence(None, 1, CutStarted("idle"), rejected, now=4000.0))).resets_at is None
+    assert (classify(Evidence(None, 1, CutStarted(Cause.IDLE), rejected, now=4000.0))).resets_at is None
     assert classify(Evidence(bad(words), 1, now=4000.0)).window == ""

@@ -17,6 +17,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     WaitStarted,
 )
+from claude_iterate.core.events.vocabulary import Cause, Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.during import decide_running
@@ -66,7 +67,7 @@ def test_a_claim_is_not_proven_while_the_run_is_held() -> None:
     assert decide(RunState(last_status=DONE, requests=PAUSE), known) == Wait(float("inf"))
     spent = facts(0, checks=("true",), max_cost_usd=1.0)
     assert decide(RunState(last_status=DONE, requests=PAUSE, cost_usd=2.0), spent) == Wait(float("inf"))
-    waiting = Waiting(WaitStarted("reserve", 90.0), ends=80.0)
+    waiting = Waiting(WaitStarted(Why.RESERVE, 90.0), ends=80.0)
     assert decide(RunState(last_status=DONE, waiting=waiting), known) == Wait(80.0)
 
 
@@ -84,7 +85,7 @@ def test_a_failed_proof_ends_the_run_only_when_no_attempt_is_left() -> None:
 @pytest.mark.parametrize(("failures", "words"), [(1, "1 iteration failed"), (2, "2 iterations in a row failed")])
 def test_failures_are_counted_in_words(failures: int, words: str) -> None:
     """A bound of 1 is a bound."""
-    state = RunState(last_outcome=Outcome("crash", "m"), streaks=Streaks(failures=failures))
+    state = RunState(last_outcome=Outcome(Kind.CRASH, "m"), streaks=Streaks(failures=failures))
     assert finish(state, facts(0, failures=failures)).detail == f"{words}; the last: m"
 
 
@@ -117,7 +118,7 @@ def test_lingering_and_the_bound_of_the_run_name_their_moments() -> None:
     assert decide_running(lingering, facts(4, result_grace=5, last_heard=3)) == Wait(8.0)
     resumed = RunState(started=RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",), resumed=Resumed("a", elapsed=60.0)))
     assert decide_running(resumed, facts(39, max_duration=100, last_heard=39)) == Wait(40.0)
-    assert decide_running(resumed, facts(40, max_duration=100, last_heard=39)) == Cut("duration", 100)
+    assert decide_running(resumed, facts(40, max_duration=100, last_heard=39)) == Cut(Cause.DURATION, 100)
 
 
 def window(utilization: float | None, resets_at: float | None = 9000.0) -> RunState:
@@ -137,14 +138,14 @@ def test_a_reserve_is_exact_and_needs_figures() -> None:
 
 def test_only_a_wait_for_the_usage_limit_ends_by_its_setting() -> None:
     """An overload is waited for whatever `limits.on_usage_limit` says."""
-    state = RunState(waiting=Waiting(WaitStarted("transient", 90.0), ends=80.0))
+    state = RunState(waiting=Waiting(WaitStarted(Why.TRANSIENT, 90.0), ends=80.0))
     assert decide(state, facts(0, wall=10, on_usage_limit="stop")) == Wait(80.0)
 
 
 def test_a_limit_without_a_known_end_is_looked_at_again_in_five_minutes() -> None:
     """Never in the past."""
-    verdict = decide(RunState(last_outcome=Outcome("usage_limit", "m")), facts(0, wall=1000))
-    assert verdict == WaitStarted("usage_limit", 1300.0, "m", "", 1)
+    verdict = decide(RunState(last_outcome=Outcome(Kind.USAGE_LIMIT, "m")), facts(0, wall=1000))
+    assert verdict == WaitStarted(Why.USAGE_LIMIT, 1300.0, "m", "", 1)
 
 
 @pytest.mark.parametrize(
@@ -166,17 +167,17 @@ def test_findings_reach_the_next_run_until_they_were_worked_on(state: RunState, 
 
 def test_an_overload_is_still_to_be_waited_for_after_a_kill() -> None:
     """Like a usage limit; a failure is tried again at once."""
-    for kind, left in (("transient", True), ("usage_limit", True), ("crash", False)):
+    for kind, left in ((Kind.TRANSIENT, True), (Kind.USAGE_LIMIT, True), (Kind.CRASH, False)):
         assert (resumption("a", RunState(last_outcome=Outcome(kind)), 1.0).last_outcome is not None) == left
 
 
 def test_an_iteration_ends_waits_and_keeps_the_last_report() -> None:
     """Trouble that is over begins a new count; without a report the last one is still the last."""
     waited = RunState(status=DONE, waiting=Waiting(waits=3, waited=9.0))
-    entry = Entry(1, 5.0, 5.0, IterationFinished(1, Outcome("crash", "m")))
+    entry = Entry(1, 5.0, 5.0, IterationFinished(1, Outcome(Kind.CRASH, "m")))
     state = fold([entry])
     assert (state.findings, state.last_ended) == ("m", 5.0)
     after = reduce(waited, entry)
     assert (after.waiting.waits, after.waiting.waited, after.status) == (0, 0.0, DONE)
-    fine = reduce(waited, Entry(1, 5.0, 5.0, IterationFinished(1, Outcome("ok", "words"))))
+    fine = reduce(waited, Entry(1, 5.0, 5.0, IterationFinished(1, Outcome(Kind.OK, "words"))))
     assert fine.findings == ""

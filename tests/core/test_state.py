@@ -180,7 +180,7 @@ def test_a_later_result_takes_no_money_back() -> None:
 
 def test_the_quick_way_to_another_call_changes_nothing_else() -> None:
     """`with_call` does what `_replace` does."""
-    state = RunState(*range(len(RunState._fields)))  # type: ignore[arg-type]
+    state = RunState(*range(len(RunState._fields)))
     call = Call(9, 9.0)
     assert state.with_call(call) == state._replace(call=call)
 

@@ -64,7 +64,10 @@ def kept(batches: list[list[Event]]) -> tuple[list[tuple[int, Event]], str, str,
     with tempfile.TemporaryDirectory() as name:
         folder, err = Path(name), io.StringIO()
         writer = JournalWriter(folder / "r" / "events.ndjson", pytest.fail)
-        fanout = Fanout([TextLog(folder / "log", pytest.fail), Console(io.StringIO(), err, "verbose")], pytest.fail)
+        fanout = Fanout(
+            [TextLog(folder / "log", pytest.fail), Console(io.StringIO(), err, "verbose")],
+            lambda name, _: pytest.fail(name),
+        )
         recorder = Recorder(writer, fanout, Redactor({"MY_TOKEN": SECRET}), [])
         recorder.record(IterationStarted(1))
         for batch in batches:
