@@ -22,6 +22,7 @@ def pytest_configure() -> None:
     hypothesis.settings.load_profile("any machine")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """The tests that start processes wait half of the time, so a few more than there are processors."""
     return (os.cpu_count() or 1) + 2

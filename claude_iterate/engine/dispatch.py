@@ -49,6 +49,7 @@ class Dispatcher(Record, frozen=False):
         if now >= self._next_tick:
             self._next_tick = now + self._tick
             self._audience.tick(now)
+            self._recorder.record_troubles()
         if now >= self._next_look:
             self._next_look = now + LOOK
             if self._look():

@@ -69,6 +69,10 @@ class Recorder:
         """Record a batch: one look for secrets, one time, one write. A flood must not cost a write per line."""
         if events:
             self._write(events)
+        self.record_troubles()
+
+    def record_troubles(self) -> None:
+        """Record what went wrong with the journal and the sinks meanwhile."""
         while self._troubles:
             self._write([self._troubles.pop(0)])  # one by one: another thread may add one at any moment
 

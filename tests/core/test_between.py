@@ -92,6 +92,11 @@ def test_0_means_never(state: RunState, known: Facts) -> None:
     assert isinstance(decide(state, known), Begin)
 
 
+def test_a_run_that_goes_on_after_a_kill_begins_at_once() -> None:
+    """The delay stands between two iterations of one process; a user who says `run` does not want to wait."""
+    assert decide(RunState(iterations=3), facts(0, delay=3600.0)) == Begin(4)
+
+
 @pytest.mark.setting("delay")
 def test_the_pause_is_counted_from_the_end_of_the_last_iteration() -> None:
     """A wait until then, and not a moment longer."""

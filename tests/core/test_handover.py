@@ -39,7 +39,7 @@ NOT_HANDED_ON = {
     "started": "it is another run",
     "started_at": "it is another run",
     "last_at": "it is another run",
-    "last_ended": "the delay is counted from the beginning of the run",
+    "last_ended": "a user who says `run` does not want to wait",
     "waiting.began": "on the clock of the other run",
     "waiting.ends": "on the clock of the other run",
     "status": "read from the file again",

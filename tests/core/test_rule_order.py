@@ -85,10 +85,10 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(waiting=Waiting(calls=(999.0,)), requests=PAUSE),
         facts(0, wall=1000, calls_per_hour=1),
     ),
-    (between.paused, between.pause_between_iterations): (RunState(iterations=1, requests=PAUSE), facts(0, delay=9.0)),
+    (between.paused, between.pause_between_iterations): (RunState(last_ended=1.0, requests=PAUSE), facts(2, delay=9.0)),
     (between.pause_between_iterations, between.user_is_asked): (
-        RunState(iterations=1),
-        facts(0, delay=9.0, attended=True),
+        RunState(last_ended=1.0),
+        facts(2, delay=9.0, attended=True),
     ),
     (between.user_is_asked, between.begin_the_next): (RunState(), facts(0, attended=True)),
 }

@@ -73,7 +73,7 @@ def test_a_rejection_without_a_reset_is_probed_for(prompt_loop: Loop) -> None:
     process = loop.start("run", "my-task")
     until(lambda: loop.events("WaitStarted"))
     (wait,) = [entry for entry in loop.journal() if entry["event"]["event"] == "WaitStarted"]
-    assert 250 < wait["event"]["until"] - wait["at"] <= 300
+    assert 250 < wait["event"]["until"] - wait["at"] <= 301
     process.terminate()
     assert loop.finish(process).code == 143
 

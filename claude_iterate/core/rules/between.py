@@ -99,8 +99,8 @@ def paused(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def pause_between_iterations(state: RunState, facts: Facts) -> Verdict | None:
-    """`delay` seconds have not passed since the last iteration: wait."""
-    if state.iterations == 0 or facts.now >= state.last_ended + facts.settings.delay:
+    """`delay` seconds have not passed since the last iteration of this process: wait."""
+    if not state.last_ended or facts.now >= state.last_ended + facts.settings.delay:
         return None
     return Wait(state.last_ended + facts.settings.delay)
 
