@@ -41,13 +41,16 @@ def measure(bench: Bench) -> list[Row]:
 
 
 def _ratios(bench: Bench, stream: Path, gap: float) -> list[float]:
-    """For each tool."""
+    """For each tool. Processors change their speed from second to second, so bare and tools take turns, and medians are
+    compared."""
+    bare: list[float] = []
     found: list[list[float]] = [[] for _ in bench.tools]
-    for _ in range(bench.rounds(3)):
-        bare = loads(stream)
-        for tool, ratios in zip(bench.tools, found, strict=True):
-            ratios.append(_cpu(bench, tool, stream, gap) / bare)
-    return [median(ratios) for ratios in found]
+    for _ in range(bench.rounds(5)):
+        bare.append(loads(stream))
+        for tool, spent in zip(bench.tools, found, strict=True):
+            spent.append(_cpu(bench, tool, stream, gap))
+        bare.append(loads(stream))
+    return [median(spent) / median(bare) for spent in found]
 
 
 def _cpu(bench: Bench, tool: Tool, stream: Path, gap: float) -> float:

@@ -209,3 +209,13 @@ def suspend_with(pid: int) -> None:
     if not LINUX or _stat(pid)[:1] == [b"T"]:  # else Ctrl-Z reached us both, and we have been continued already
         os.kill(os.getpid(), signal.SIGTSTP)
     signals.send(pid, signal.SIGCONT)
+
+
+def widen_pipe(handle: int, size: int) -> None:
+    """Let the pipe hold this many bytes, where the system can and allows it."""
+    try:
+        import fcntl
+
+        fcntl.fcntl(handle, fcntl.F_SETPIPE_SZ, size)
+    except (ImportError, AttributeError, OSError):
+        pass  # then it holds what it held

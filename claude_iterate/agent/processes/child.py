@@ -23,7 +23,7 @@ from claude_iterate.errors import AgentProblem
 from claude_iterate.system import processes, signals
 
 CHUNK = 256 * 1024
-_PLENTY = 32 * 1024
+_PLENTY = 128 * 1024
 """Bytes: after a smaller piece it is worth while to let the next one grow."""
 _BATCHES_IN_FLIGHT = 8
 _PIECE = 64 * 1024
@@ -95,7 +95,7 @@ class ChildProcess:
     def _start(self, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:
         pipe = subprocess.PIPE
         try:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 argv,
                 stdin=pipe,
                 stdout=pipe,
@@ -107,6 +107,10 @@ class ChildProcess:
             )
         except (OSError, ValueError) as error:
             raise not_started(self._label, argv[0], error) from error
+        assert process.stdout is not None
+        # While the pipe rests, Claude writes on.
+        processes.widen_pipe(process.stdout.fileno(), CHUNK)
+        return process
 
     def _watch(self) -> None:
         """A thread's entry: whatever goes wrong in here, the end is posted, because the engine waits for it."""
