@@ -89,12 +89,15 @@ class Bounded:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
+        self.last = b""
+        """What was read last."""
 
     def read(self, size: int = -1) -> bytes:
         """Like a file's, up to a size that no honest header asks for."""
         if not 0 <= size <= _LARGEST_READ:
             raise tarfile.ReadError("an absurd header")
-        return self._file.read(size)
+        self.last = self._file.read(size)
+        return self.last
 
     def seek(self, position: int, whence: int = 0) -> int:
         """Like a file's."""
@@ -108,7 +111,7 @@ class Bounded:
 class TarReader:
     """An open compressed archive."""
 
-    def __init__(self, path: Path, file: IO[bytes], tar: tarfile.TarFile) -> None:
+    def __init__(self, path: Path, file: Bounded, tar: tarfile.TarFile) -> None:
         self.path = path
         self._file = file
         self._tar = tar
@@ -120,9 +123,11 @@ class TarReader:
         for member in self._tar:
             yield self._entry(member)
         # tarfile takes a damaged header for the end, and gzip checks the checksum only at the very end.
-        while rest := self._file.read(_LARGEST_READ):
+        rest = self._file.last
+        while rest:
             if rest.strip(b"\0"):
                 raise tarfile.ReadError("more data after the end")
+            rest = self._file.read(_LARGEST_READ)
 
     def content(self, entry: Entry) -> IO[bytes]:
         """The bytes of a file."""
@@ -174,7 +179,7 @@ def opened(path: Path) -> Iterator[TarReader]:
         with path.open("rb") as raw, gzip.GzipFile(fileobj=raw) as file:
             bounded: Any = Bounded(file)  # type: ignore[arg-type]
             with tarfile.open(fileobj=bounded, mode="r:") as tar:
-                yield TarReader(path, file, tar)  # type: ignore[arg-type]
+                yield TarReader(path, bounded, tar)
     except _FAULTS as fault:
         raise ArchiveProblem(
             f"{path} is damaged or not an archive: {str(fault) or type(fault).__name__}.",
