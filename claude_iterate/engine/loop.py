@@ -34,7 +34,7 @@ _ANSWER = 0.1
 """While a question is open, the answer is looked for this often, and everything else goes on as ever."""
 
 _LASTING = 0.5
-"""Seconds after which a run is worth a process that keeps the computer awake."""
+"""Seconds after which a run is prepared for a long one."""
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
@@ -95,15 +95,19 @@ class Engine:
         afterwards.callback(awake.end)
         orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=not strangers)
         afterwards.callback(self._end_leftovers, orphans)
-        chores = (lambda: self._keep_awake(awake, orphans), orphans.remember, self._watch_status)
+        chores = (lambda: self._settle_in(awake, orphans), orphans.remember, self._watch_status)
         dispatcher = Dispatcher(
             self._inbox, self._recorder, self._reports, self._steering, self._audience, plan.tick, chores
         )
         return dispatcher, Supervisor(plan, self._recorder, dispatcher, self._inbox.post, orphans)
 
-    def _keep_awake(self, awake: Awake, orphans: Orphans) -> None:
+    def _settle_in(self, awake: Awake, orphans: Orphans) -> None:
+        """What a run that lasts needs: all of its code, and a computer that does not fall asleep."""
+        if self._recorder.elapsed() <= _LASTING:
+            return
+        self._plan.load()
         wanted = self._plan.settings.keep_awake and not self._plan.dry_run
-        if wanted and not awake.begun and self._recorder.elapsed() > _LASTING:
+        if wanted and not awake.begun:
             awake.begin()
             orphans.own_children += awake.pids
             orphans.guardian.remember(awake.pids)

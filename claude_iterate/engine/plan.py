@@ -33,7 +33,7 @@ class Texts(Record):
 
 class Plan(Record):
     """One run. `ask` tells what the user answered so far to the question whether an iteration may begin, `listen` which
-    keys were pressed; neither waits."""
+    keys were pressed; neither waits. `load` loads a little more of the code that a run that lasts may need."""
 
     run: str
     layout: Layout
@@ -54,6 +54,7 @@ class Plan(Record):
     ask: Callable[[int], list[Requested]] = lambda _number: [Requested(Verb.GO, "answer")]
     listen: Callable[[RunState], list[Requested]] = lambda _state: []
     tick: float = 1.0
+    load: Callable[[], None] = lambda: None
 
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""

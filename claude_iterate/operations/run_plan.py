@@ -6,7 +6,7 @@ from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.engine.plan import Plan
-from claude_iterate.operations import run_folders
+from claude_iterate.operations import late_imports, run_folders
 from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_options import Options
 from claude_iterate.workspace import metadata
@@ -46,6 +46,7 @@ def plan_run(
         skip_permissions=options.skip_permissions,
         carried=before.carried,
         resumed=before.resumed,
+        load=late_imports.loader(),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -46,6 +47,8 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"One step."
 CODE = """
 import sys
 from claude_iterate.cli import main
+from claude_iterate.engine import loop
+loop._LASTING = 1e9  # on a slow machine, too
 code = main()
 print(*sys.modules)
 sys.exit(code)
@@ -79,3 +82,40 @@ def test_a_quiet_first_iteration_does_without(imported: set[str], module: str) -
 def test_the_modules_are_those_of_a_run(imported: set[str]) -> None:
     """The list above is about a real run, which had the engine and a call of Claude in it."""
     assert {"claude_iterate.engine.loop", "claude_iterate.engine.call", "msgspec"} <= imported
+
+
+LOADED = """
+import sys
+from claude_iterate.cli import main
+from claude_iterate.operations import late_imports
+load = late_imports.loader()
+for _ in range(10_000):
+    load()
+before = set(sys.modules)
+code = main()
+print(*(name for name in set(sys.modules) - before if name.startswith(("claude_iterate.", "jinja2"))))
+sys.exit(code)
+"""
+
+
+def test_a_run_that_lasts_imports_nothing_late(loop: Loop) -> None:
+    """An upgrade of the package in the middle of the night cannot mix two versions: failures, a check that fails, a
+    review, a limit and a denied tool need nothing that was not loaded during the first iteration."""
+    loop.make()
+    loop.env |= {"CLAUDE_ITERATE_VERIFICATION__CHECKS": '["test -e fixed"]', "CLAUDE_ITERATE_LIMITS__RESET_MARGIN": "0"}
+    done: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+    rejected = {"rejected": {"window": "five_hour", "seconds": 1}}
+    limit = {"is_error": True, "result": "You've hit your session limit", "api_error_status": 429}
+    denied = {"permission_denials": [{"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "npm test"}}]}
+    loop.script(
+        [{"exit": 1}],
+        [{"init": {}}, rejected, {"result": limit}],
+        [{"init": {}}, {"grandchild": {"seconds": 300}}, {"result": denied}],
+        done,
+        [{"init": {}}, {"touch": str(loop.root / "fixed")}, *done[1:]],
+        [{"init": {}}, {"result": {}}],
+    )
+    ended = loop.run("--verify", program=(sys.executable, "-P", "-c", LOADED))
+    outcomes = [event["outcome"]["kind"] for event in loop.events("IterationFinished")]
+    assert outcomes[:4] == ["crash", "usage_limit", "denied", "ok"], ended.err
+    assert set(ended.out.split()) <= {"claude_iterate.cli.commands", "claude_iterate.cli.commands.run"}
