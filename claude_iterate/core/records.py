@@ -33,10 +33,12 @@ class Record:
     def __init__(self, *given: Any, **named: Any) -> None:
         values = vars(self)
         values |= self._defaults
-        values |= zip(self._names, given, strict=False)
+        placed = dict(zip(self._names, given, strict=False))
+        values |= placed
         values |= named
-        if values.keys() != self._names.keys() or len(given) > len(self._names):
-            wrong = ", ".join(values.keys() ^ self._names.keys()) or f"more than {len(self._names)} values"
+        twice = placed.keys() & named.keys()
+        if values.keys() != self._names.keys() or len(given) > len(self._names) or twice:
+            wrong = ", ".join((values.keys() ^ self._names.keys()) | twice) or f"more than {len(self._names)} values"
             raise TypeError(f"{type(self).__name__} was given wrong values: {wrong}")
 
     def changed(self, **values: Any) -> Self:
@@ -47,6 +49,9 @@ class Record:
         return {name: getattr(self, name) for name in self._names}
 
     def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__}.{name} is frozen")
+
+    def __delattr__(self, name: str) -> None:
         raise AttributeError(f"{type(self).__name__}.{name} is frozen")
 
     def __eq__(self, other: object) -> bool:

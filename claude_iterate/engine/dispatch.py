@@ -42,6 +42,7 @@ class Dispatcher(Record, frozen=False):
     _chores: Sequence[Callable[[], None]] = ()
     _next_tick: float = 0.0
     _next_look: float = 0.0
+    _next_chores: float = 0.0
 
     def receive(self, until: float) -> Message | None:
         """The next message of a process, or None when something else came or the time is there."""
@@ -72,15 +73,23 @@ class Dispatcher(Record, frozen=False):
             self._deal_with(message)
         self._steering.look()
         self._next_look = self._recorder.elapsed() + LOOK
+        self._do_chores()
         return self._recorder.state is not before
 
     def _look(self) -> bool:
         """Look for requests and do the chores; True when that changed something."""
         before = self._recorder.state
         self._steering.look()
-        for chore in self._chores:
-            chore()
+        self._do_chores()
         return self._recorder.state is not before
+
+    def _do_chores(self) -> None:
+        """At their own times: calls that are shorter than the time between two looks must not put them off for good."""
+        now = self._recorder.elapsed()
+        if now >= self._next_chores:
+            self._next_chores = now + LOOK
+            for chore in self._chores:
+                chore()
 
     def _deal_with(self, message: AnyMessage) -> Message | None:
         match message:

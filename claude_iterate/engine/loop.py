@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import assert_never
 
@@ -77,6 +78,8 @@ class Engine:
             dispatcher, supervisor = self._prepare(afterwards)
             self._record_start()
             summarise(self._state, True)
+            if self._facts().proof_wanted:  # before the first call: an upgrade of the package must not come between
+                import_module("claude_iterate.engine.verification")
             while self._step(dispatcher, supervisor):
                 pass
         return self._state

@@ -56,6 +56,10 @@ class Plan(Record):
     tick: float = 1.0
     load: Callable[[], None] = lambda: None
 
+    def __repr__(self) -> str:
+        """Without the environment and the settings, which hold secrets."""
+        return f"Plan({self.run!r})"
+
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""
         return Facts(now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose)

@@ -27,7 +27,7 @@ def loader() -> Callable[[], None]:
     def load() -> None:
         until = time.monotonic() + _AT_A_TIME
         for name in waiting:
-            with contextlib.suppress(ImportError):  # then it is missing where it is needed, too, and is told there
+            with contextlib.suppress(Exception):  # whatever is wrong with it is told where it is needed
                 import_module(name)
             if time.monotonic() >= until:
                 return
@@ -39,7 +39,8 @@ def _names() -> Iterator[str]:
     import pkgutil
 
     yield from _FOREIGN
-    for module in pkgutil.walk_packages([str(Path(__file__).parents[1])], f"{_PACKAGE}."):
+    folder = str(Path(__file__).parents[1])
+    for module in pkgutil.walk_packages([folder], f"{_PACKAGE}.", onerror=lambda _: None):
         name = module.name.removeprefix(f"{_PACKAGE}.")
         if name != "__main__" and not name.startswith(_NEVER):
             yield module.name

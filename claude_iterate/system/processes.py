@@ -31,7 +31,7 @@ def become_subreaper() -> None:
     """Let orphans of our children become our children, so that we can find them all (Linux)."""
     if LINUX:
         # Not `ctypes`, whose import takes longer than all else that a run prepares: only what is under it.
-        with contextlib.suppress(ImportError, OSError, AttributeError):
+        with contextlib.suppress(ImportError, OSError, AttributeError, TypeError):
             import _ctypes
 
             prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
@@ -209,13 +209,3 @@ def suspend_with(pid: int) -> None:
     if not LINUX or _stat(pid)[:1] == [b"T"]:  # else Ctrl-Z reached us both, and we have been continued already
         os.kill(os.getpid(), signal.SIGTSTP)
     signals.send(pid, signal.SIGCONT)
-
-
-def widen_pipe(handle: int, size: int) -> None:
-    """Let the pipe hold this many bytes, where the system can and allows it."""
-    try:
-        import fcntl
-
-        fcntl.fcntl(handle, fcntl.F_SETPIPE_SZ, size)
-    except (ImportError, AttributeError, OSError):
-        pass  # then it holds what it held

@@ -95,7 +95,7 @@ def _call(command: Command, root: Path, files: tuple[IO[bytes], IO[bytes]], pati
     try:
         # `wait` with a time limit sleeps up to 50 ms past the end; the notice does not.
         with processes.exit_notice(process.pid) as notice:
-            if notice.handle is not None and select.select([notice.handle], [], [], patience)[0]:
+            if notice.handle is not None and _is_readable(notice.handle, patience):
                 return process.wait()
         return process.wait(timeout=0 if notice.handle is not None else patience)
     except subprocess.TimeoutExpired:
@@ -103,6 +103,12 @@ def _call(command: Command, root: Path, files: tuple[IO[bytes], IO[bytes]], pati
     finally:
         signals.send(process.pid, signal.SIGKILL, group=True)
         process.wait()
+
+
+def _is_readable(handle: int, patience: float) -> bool:
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    return bool(poll.poll(1000 * patience))
 
 
 def _words(file: IO[bytes]) -> str:

@@ -95,7 +95,7 @@ class ChildProcess:
     def _start(self, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:
         pipe = subprocess.PIPE
         try:
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 argv,
                 stdin=pipe,
                 stdout=pipe,
@@ -107,10 +107,6 @@ class ChildProcess:
             )
         except (OSError, ValueError) as error:
             raise not_started(self._label, argv[0], error) from error
-        assert process.stdout is not None
-        # While the pipe rests, Claude writes on.
-        processes.widen_pipe(process.stdout.fileno(), CHUNK)
-        return process
 
     def _watch(self) -> None:
         """A thread's entry: whatever goes wrong in here, the end is posted, because the engine waits for it."""

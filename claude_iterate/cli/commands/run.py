@@ -62,10 +62,10 @@ def command(
         as_json=as_json,
         color=invocation.color,
     )
+    if as_json:  # before the run: an upgrade of the package must not come between
+        from claude_iterate.views import documents
     done = launch(project, project.layout(name), asked, TerminalUser())
     if as_json:
-        from claude_iterate.views import documents
-
         output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
     return done.exit_code
 
