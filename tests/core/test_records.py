@@ -80,3 +80,12 @@ def test_an_expression_waits_and_then_does_what_a_compiled_one_does() -> None:
     broken = expression("(")
     with pytest.raises(re.error):
         broken.search("x")
+
+
+def test_a_value_is_given_once_and_stays() -> None:
+    """By place or by name, not both; and it cannot be deleted."""
+    with pytest.raises(TypeError, match="wrong values: x"):
+        Point(1, x=2)  # type: ignore[misc]
+    point = Point(1)
+    with pytest.raises(AttributeError, match="frozen"):
+        del point.x

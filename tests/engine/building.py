@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from claude_iterate.core.events import Entry, Requested, RunStarted
@@ -41,7 +41,10 @@ def silent(_state: RunState) -> list[Requested]:
 
 
 def made(
-    folder: Path, journal: Journal | None = None, listen: Callable[[RunState], list[Requested]] = silent
+    folder: Path,
+    journal: Journal | None = None,
+    listen: Callable[[RunState], list[Requested]] = silent,
+    chores: Sequence[Callable[[], None]] = (),
 ) -> tuple[Inbox, Dispatcher, Recorder]:
     """The three, for a run that has just begun."""
     nobody, layout, texts = Nobody(), Layout(folder, folder), Texts("", "", "", "")
@@ -63,4 +66,4 @@ def made(
     inbox = Inbox()
     reports = StatusReports(layout, plan.settings.notification.status_watch, recorder)
     steering = Steering(plan, recorder, nobody.flush)
-    return inbox, Dispatcher(inbox, recorder, reports, steering, nobody, 1.0), recorder
+    return inbox, Dispatcher(inbox, recorder, reports, steering, nobody, 1.0, chores), recorder
