@@ -66,7 +66,11 @@ class Template:
                         yield from self._indented(otherwise)
                 case nodes.For(target=target, iter=source, test=test, body=body, else_=[], recursive=False):
                     found = self._value(source)
-                    names = [name.name for name in target.find_all(nodes.Name)] or [target.name]
+                    names = (
+                        [target.name]
+                        if isinstance(target, nodes.Name)
+                        else [n.name for n in target.find_all(nodes.Name)]
+                    )
                     self._local.update(names)
                     yield f"    for {', '.join(names)} in {found}:"
                     inner = self._indented(body)
@@ -102,9 +106,9 @@ class Template:
                 return f"{value(then)} if {value(test)} else {value(otherwise)}"
             case nodes.Call(node=nodes.Getattr(node=table, attr="items" | "values" as method), args=[], kwargs=[]):
                 return f"{value(table)}.{method}()"
-            case nodes.Filter(node=inner, name="select", args=[], kwargs=[]):
+            case nodes.Filter(node=nodes.Expr() as inner, name="select", args=[], kwargs=[]):
                 return f"filter(None, {value(inner)})"
-            case nodes.Filter(node=inner, name="list", args=[], kwargs=[]):
+            case nodes.Filter(node=nodes.Expr() as inner, name="list", args=[], kwargs=[]):
                 return f"list({value(inner)})"
             case nodes.Test(node=inner, name="string"):
                 return f"isinstance({value(inner)}, str)"

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from scripts.mutant_runs import Coverage, Edit, Job, copy_of, forked, run_all, tested
 from scripts.mutants import Mutant, mutants
-from scripts.setting_runs import setting_jobs
+from scripts.setting_runs import declared_settings, setting_jobs
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("rules", "state", "outcomes", "settings", "secrets", "reports")
@@ -33,14 +33,27 @@ def options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/mutate", description=__doc__.splitlines()[0])
     parser.add_argument("--module", action="append", metavar="PATH", help="a file or folder, instead of our choice")
     parser.add_argument("--tests", default="tests/core", metavar="PATH", help="the tests that should notice")
-    parser.add_argument("--sample", type=int, default=300, metavar="N", help="how many changes (300)")
+    parser.add_argument("--sample", type=_count, default=300, metavar="N", help="how many changes (300)")
     parser.add_argument("--all", action="store_true", help="all changes")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="another seed is another sample")
     parser.add_argument("--settings", action="store_true", help="instead: every setting in turn has no effect")
     parser.add_argument("--only", action="append", metavar="KEY", help="with --settings: only this setting")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="how many at a time (2)")
+    parser.add_argument("--jobs", type=_count, default=2, metavar="N", help="how many at a time (2)")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
-    return parser.parse_args(arguments)
+    given = parser.parse_args(arguments)
+    for name in given.module or ():
+        if Path(name).is_absolute() or not (given.root / name).exists():
+            parser.error(f"{name} is not in the checkout; for example: claude_iterate/core/rules")
+    if unknown := sorted(set(given.only or ()) - set(declared_settings(given.root) if given.only else ())):
+        parser.error(f"there is no setting {', '.join(unknown)}; see docs/reference/settings.md")
+    return given
+
+
+def _count(text: str) -> int:
+    """A whole number from 1 on."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 on")
+    return int(text)
 
 
 def modules(root: Path, chosen: list[str]) -> list[str]:
