@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -35,14 +35,14 @@ class IterationPrompts(Record):
 
 
 class Prompts:
-    """The prompts of one mode. An edited file is seen at the next rendering; an unchanged one is compiled once."""
+    """The prompts of one mode. An edited file of the user is seen at the next rendering; a shipped one is read once."""
 
     def __init__(self, folders: Sequence[Path], mode: str) -> None:
         self._shipped = shipped_folder()
         self._folders = [*folders, self._shipped]
         self._mode = mode
         self._places: dict[str, list[tuple[str, Path]]] = {}
-        self._unchanged: dict[Path, tuple[tuple[int, int] | None, str | None]] = {}
+        self._kept: dict[str, tuple[str | None, Callable[[str, Mapping[str, object]], Iterable[str]]]] = {}
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
         """The prompt `name` with these values; an ExpectedError names file and line of what is wrong with it."""
@@ -55,15 +55,16 @@ class Prompts:
         from claude_iterate.shipped_prompts import SHIPPED
 
         path = self._locate(name)
-        if path is None or path.parent != self._shipped or path.name not in SHIPPED:
+        if path is not None and path.parent != self._shipped:
             return None
-        checksum, pieces = SHIPPED[path.name]
-        stamp = _stamp(path)
-        known = self._unchanged.get(path)
-        if known is None or known[0] != stamp:
-            known = self._unchanged[path] = stamp, _text_with(checksum, path)
+        found = self._kept.get(name)
+        if found is None and path is not None and path.name in SHIPPED:
+            checksum, pieces = SHIPPED[path.name]
+            text = _text_with(checksum, path)
+            # Kept for the whole run: an upgrade of the package in between must not mix two versions.
+            found = self._kept[name] = text, pieces
         try:
-            return None if known[1] is None else "".join(pieces(known[1], values))
+            return None if found is None or found[0] is None else "".join(found[1](found[0], values))
         except _EXPRESSION_ERRORS:
             return None
 

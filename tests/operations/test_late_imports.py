@@ -1,4 +1,4 @@
-"""What a run that lasts loads while Claude works."""
+"""An upgrade of the package in the middle of a run: what is loaded by then, and what a broken moment does."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 from tests.package_path import PACKAGES
+
+ROOT = Path(__file__).parents[2]
 
 CODE = """
 import sys
@@ -19,22 +21,46 @@ print(*sys.modules)
 """
 
 
+RENDERED = """
+from claude_iterate.prompts import Prompts, shipped_folder
+prompts = Prompts([], "loop")
+values = dict.fromkeys(("workspace_path", "workspace_name", "project_root", "mode"), "x")
+first = prompts.render("workspace-system", values)
+(shipped_folder() / "workspace-system.md").write_text("{{ of_another_version }}")
+second = prompts.render("workspace-system", values)
+(shipped_folder() / "workspace-system.md").unlink()
+print(bool(first) and first == second == prompts.render("workspace-system", values))
+"""
+
+
+def output_of(code: str, folder: Path) -> str:
+    command = [sys.executable, "-P", "-c", code]
+    environ = {"PYTHONPATH": str(folder)}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=600, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def copied(folder: Path) -> Path:
+    """The package as a wheel installs it."""
+    copy = folder / "claude_iterate"
+    shutil.copytree(PACKAGES / "claude_iterate", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "templates", copy / "templates", dirs_exist_ok=True)
+    return copy
+
+
 def test_a_damaged_file_ends_nothing(tmp_path: Path) -> None:
     """A package that is being replaced has broken files for a moment: the rest is loaded all the same."""
-    copy = tmp_path / "claude_iterate"
-    shutil.copytree(PACKAGES / "claude_iterate", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    copy = copied(tmp_path)
     for broken in ("views/__init__.py", "engine/check.py"):
         (copy / broken).write_text("def (")
     (copy / "workspace" / "leftover_files.py").write_text("raise KeyError('mixed versions')")
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", CODE],
-        env={"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    loaded = done.stdout.split()
+    loaded = output_of(CODE, tmp_path).split()
     assert "claude_iterate.engine.check" not in loaded
     assert {"jinja2", "claude_iterate.workspace.settings_files.settings_writer"} <= set(loaded)
+
+
+def test_a_prompt_stays_as_it_was_read(tmp_path: Path) -> None:
+    """A shipped prompt that is replaced or removed in mid-run has no effect on this run."""
+    copied(tmp_path)
+    assert output_of(RENDERED, tmp_path) == "True\n"
