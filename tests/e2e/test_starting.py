@@ -46,11 +46,12 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"One step."
 """
 CODE = """
 import sys
+before = set(sys.modules)  # of the interpreter: one that measures coverage has more
 from claude_iterate.cli import main
 from claude_iterate.engine import loop
 loop._LASTING = 1e9  # on a slow machine, too
 code = main()
-print(*sys.modules)
+print(*set(sys.modules) - before)
 sys.exit(code)
 """
 
