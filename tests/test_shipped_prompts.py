@@ -68,13 +68,14 @@ def test_a_missing_value_is_reported_as_by_jinja2() -> None:
 
 
 def test_a_changed_shipped_prompt_is_used_as_changed(tmp_path: Path) -> None:
-    """In a checkout an edit of templates/prompts counts at once, in the same process too."""
+    """In a checkout an edit of templates/prompts counts for the next run. The one under way keeps what it has read."""
     for folder in ("claude_iterate", "templates"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     code = (
         "import sys; from claude_iterate.prompts import Prompts, shipped_folder; prompts = Prompts([], 'loop')\n"
         "first = prompts.render('validation-criteria', {}); assert 'jinja2' not in sys.modules\n"
         "path = shipped_folder() / 'validation-criteria.md'; path.write_text('Changed: {{ mode }}')\n"
+        "assert prompts.render('validation-criteria', {}) == first; prompts = Prompts([], 'loop')\n"
         "print(path, prompts.render('validation-criteria', {}), prompts.render('validation-criteria', {}), sep='|')"
     )
     done = subprocess.run(
