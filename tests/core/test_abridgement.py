@@ -27,7 +27,7 @@ TEXTS: dict[str, Any] = {
     "thought": Thought,
     "told": Told,
     "result": lambda text: ResultReported("success", text=text),
-    "errand": lambda text: ErrandFinished(Purpose.SETUP, Outcome(Kind.OK), text),
+    "one-off call": lambda text: ErrandFinished(Purpose.SETUP, Outcome(Kind.OK), text),
     "answer": lambda text: ToolAnswered("t", "Bash", text),
 }
 

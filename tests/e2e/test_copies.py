@@ -69,21 +69,21 @@ def test_a_workspace_that_is_moved_under_a_run_keeps_its_lock(loop: Loop, live: 
     assert live.poll() is None
 
 
-@pytest.mark.parametrize("anew", [False, True])
-def test_a_run_ends_when_its_folder_is_taken_away(loop: Loop, anew: bool) -> None:
-    """Renamed, or deleted and made anew: what stands there now is not written to, and the message covers it."""
+@pytest.mark.parametrize("made_again", [False, True])
+def test_a_run_ends_when_its_folder_is_taken_away(loop: Loop, made_again: bool) -> None:
+    """Renamed, or deleted and made again: what stands there now is not written to, and the message covers it."""
     loop.make()
     ready, go = loop.folder / "ready", loop.folder / "go"
     loop.script([{"init": {}}, {"touch": str(ready)}, {"wait_for": str(go)}, {"result": {}}])
     process = loop.start("run", "my-task")
     until(ready.exists)
     moved = loop.workspace.rename(loop.workspace.parent / "moved")
-    if anew:
+    if made_again:
         loop.make()
     go.touch()
     done = loop.finish(process)
     assert (done.code, "is gone" in done.err, "renamed or moved" in done.err) == (1, True, True)
-    assert not anew or "run" not in json.loads((loop.workspace / ".metadata.json").read_text())
+    assert not made_again or "run" not in json.loads((loop.workspace / ".metadata.json").read_text())
     fixed = loop.call("doctor", "--fix").out
     assert "wrote into .metadata.json how run" in fixed
     assert json.loads((moved / ".metadata.json").read_text())["run"]["reason"] == "agent_failed"

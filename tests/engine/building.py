@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from claude_iterate.core.events import Entry, Requested, RunStarted
 from claude_iterate.core.secrets.redact import Redactor
@@ -40,6 +41,24 @@ def silent(_state: RunState) -> list[Requested]:
     return []
 
 
+def plan_in(folder: Path, **other: Any) -> Plan:
+    """The plan of a run in this folder."""
+    texts = Texts("", "", "", "")
+    values: dict[str, Any] = {
+        "run": "r",
+        "layout": Layout(folder, folder),
+        "mode": MODES["loop"],
+        "settings": Settings(),
+        "max_iterations": 9,
+        "environ": {},
+        "texts": lambda number, failure: texts,
+        "review_texts": lambda depth, note, identity, report: texts,
+        "report": folder / "report.md",
+        "log": folder / "log",
+    }
+    return Plan(**values | other)
+
+
 def made(
     folder: Path,
     journal: Journal | None = None,
@@ -47,21 +66,9 @@ def made(
     chores: Sequence[Callable[[], None]] = (),
 ) -> tuple[Inbox, Dispatcher, Recorder]:
     """The three, for a run that has just begun."""
-    nobody, layout, texts = Nobody(), Layout(folder, folder), Texts("", "", "", "")
+    nobody, layout = Nobody(), Layout(folder, folder)
     recorder = Recorder(journal or nobody, lambda batch: None, Redactor({}), [])
-    plan = Plan(
-        run="r",
-        layout=layout,
-        mode=MODES["loop"],
-        settings=Settings(),
-        max_iterations=9,
-        environ={},
-        texts=lambda number, failure: texts,
-        review_texts=lambda depth, note, identity, report: texts,
-        report=folder / "report.md",
-        log=folder / "log",
-        listen=listen,
-    )
+    plan = plan_in(folder, listen=listen)
     recorder.record(RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",)))
     inbox = Inbox()
     reports = StatusReports(layout, plan.settings.notification.status_watch, recorder)
