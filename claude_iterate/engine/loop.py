@@ -79,7 +79,7 @@ class Engine:
             self._record_start()
             summarise(self._state, True)
             if self._facts().proof_wanted:  # before the first call: an upgrade of the package must not come between
-                import_module("claude_iterate.engine.verification")
+                import_module("claude_iterate.engine.proof.verification")
             while self._step(dispatcher, supervisor):
                 pass
         return self._state
@@ -160,7 +160,7 @@ class Engine:
                 IterationRun(self._plan, self._recorder, supervisor, self._reports, number).run()
                 self._audience.flush()
             case Verify(claim):
-                from claude_iterate.engine.verification import Proof
+                from claude_iterate.engine.proof.verification import Proof
 
                 Proof(self._plan, self._recorder, supervisor, claim).run()
                 self._audience.flush()

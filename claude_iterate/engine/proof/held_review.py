@@ -1,8 +1,9 @@
-"""The proof of a claim: our own checks first, then Claude's review in fresh context. All of it is evidence."""
+"""The review of a claim: Claude looks once more, with fresh context. Only a well-formed answer counts."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from claude_iterate.core import events
@@ -11,70 +12,28 @@ from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.records import Record
 from claude_iterate.core.reports import review
 from claude_iterate.core.reports.review import INVALID, VERIFIED, Review
-from claude_iterate.core.rules.between import decide_proof
-from claude_iterate.core.rules.facts import Facts
 from claude_iterate.engine.call import AgentCall, outcome_of_call
-from claude_iterate.engine.check import Check
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
-from claude_iterate.progress import git_tree
 from claude_iterate.workspace.files import atomic, foreign
 
 UNHELD = "unheld"
 """No verdict, and not the claim's fault: a limit, an overload, a missing login. The claim is looked at again later."""
 
 
-class Proof(Record, frozen=False):
-    """Proves or refutes one claim of completion."""
+class HeldReview(Record, frozen=False):
+    """One review of one claim. `tree` says what the project is at this moment; empty when that is not known."""
 
     _plan: Plan
     _recorder: Recorder
     _supervisor: Supervisor
     _claim: int
+    _tree: Callable[[], str]
 
-    def run(self) -> None:
-        """From `VerificationStarted` to `VerificationFinished`. Without the latter the claim is still unproven: it was
-        stopped, the time of the run is over, or the review could not be held."""
-        settings = self._plan.settings.verification
-        depth = settings.depth if self._facts().review_wanted else ""
-        self._recorder.record(events.VerificationStarted(self._claim, len(settings.checks), depth))
-        findings: list[str] = []
-        for line in settings.checks:
-            if self._is_over():
-                return
-            findings.append(Check(self._plan, self._recorder, self._supervisor, line).run())
-        findings = [finding for finding in findings if finding]
-        if self._is_over():
-            return
-        tree = self._tree()
-        # A review of work that is known to be red would only cost money.
-        if depth and not findings:
-            if self._is_over():
-                return
-            found = self._review(depth, tree)
-            if found is None or self._is_over():
-                return
-            findings += found
-        self._recorder.record(events.VerificationFinished(self._claim, not findings, "\n\n".join(findings), tree))
-
-    def _is_over(self) -> bool:
-        return decide_proof(self._recorder.state, self._facts()) is not None
-
-    def _facts(self) -> Facts:
-        return self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
-
-    def _tree(self) -> str:
-        """What is being proven, without our own files, which change all the time."""
-        layout = self._plan.layout
-        # Large projects take a while, and a user who steers should not have to wait.
-        return self._supervisor.meanwhile(
-            lambda: git_tree.tree_of(layout.root, layout.folder, layout.scratch(self._plan.run))
-        )
-
-    def _review(self, depth: str, tree: str) -> list[str] | None:
-        """Let Claude look with fresh context; what it writes is believed only if it is well-formed. None: not held."""
+    def hold(self, depth: str, tree: str) -> list[str] | None:
+        """What it found, for the next prompt: nothing when it verifies. None: the review could not be held."""
         began = self._recorder.elapsed()
         identity = os.urandom(8).hex()
         before = foreign.read(self._plan.report)
