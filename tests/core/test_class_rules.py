@@ -49,7 +49,6 @@ def test_a_login_that_does_not_hold_is_no_limit_even_if_a_window_was_rejected(st
         "5-hour limit reached",
         "Opus limit reached",
         "You're out of extra usage",
-        "Your usage allocation has been disabled",
         "You have reached your usage limits. You will regain access on 2030-01-01",
         "Your group's usage limit is reached",
     ],
@@ -57,6 +56,26 @@ def test_a_login_that_does_not_hold_is_no_limit_even_if_a_window_was_rejected(st
 def test_words_that_mean_a_limit(words: str) -> None:
     """In an error; the same words in a good result mean nothing."""
     assert classify(Evidence(bad(words), 1)).kind == "usage_limit"
+    assert classify(Evidence(ResultReported("success", text=words), 0)).kind == "ok"
+
+
+@pytest.mark.parametrize(
+    ("words", "way"),
+    [
+        ("API Error: Extra usage is required for long context requests.", "extra usage"),
+        ("API Error: Request rejected (429) · Extra usage is required", "--model"),
+        ("Your usage allocation has been disabled by your admin", "Ask who manages the account"),
+        ("Your group's usage limit is set to $0", "Ask who manages the account"),
+        ("API Error: 400 This organization has been disabled.", "Ask who manages the account"),
+        ("Credit balance is too low", "Add credit"),
+    ],
+)
+def test_a_limit_that_no_waiting_cures_is_a_matter_of_money(words: str, way: str) -> None:
+    """Whatever the status and the windows say; in a good result such words mean nothing."""
+    rejected = LimitReported("rejected", "five_hour", 5000.0)
+    for status in (None, 400, 429):
+        outcome = classify(Evidence(bad(words, status), 1, rejected=rejected))
+        assert (outcome.kind, way in outcome.advice, outcome.message) == ("billing", True, words)
     assert classify(Evidence(ResultReported("success", text=words), 0)).kind == "ok"
 
 

@@ -41,8 +41,6 @@ def at(year: int, month: int, day: int, hour: int, minute: int = 0, offset: floa
         ("You're out of extra usage · resets 2:30pm (Asia/Tokyo)", at(2026, 2, 2, 14, 30, 9)),
         ("You've hit your individual spend limit · run /usage-credits", None),
         ("You've hit your org's monthly usage limit", None),
-        ("Your usage allocation has been disabled by your admin", None),
-        ("Your group's usage limit is set to $0", None),
         (
             "API Error: 400 You have reached your API usage limits. You will regain access on 2026-02-03 at 00:00 UTC.",
             at(2026, 2, 3, 0),
@@ -62,6 +60,8 @@ def test_every_form_is_known_with_its_moment(words: str, moment: float | None) -
         "API Error: Request rejected (429) · slow down",
         "API Error: 529 Overloaded",
         "Credit balance is too low",
+        "Your usage allocation has been disabled by your admin",
+        "Extra usage is required for long context requests.",
         "Prompt is too long",
         "Context limit reached · /compact or /clear to continue",
         "EMFILE: open files limit reached",

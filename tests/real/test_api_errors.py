@@ -33,6 +33,13 @@ UNIFIED = "anthropic-ratelimit-unified-"
             "Add credit",
             id="credit",
         ),
+        pytest.param(
+            Failure(429, "Extra usage is required for long context requests."),
+            "billing",
+            "Extra usage is required for long context requests.",
+            "Turn on extra usage",
+            id="429-that-no-waiting-cures",
+        ),
     ],
 )
 def test_what_a_person_must_mend_ends_the_run_at_once(

@@ -35,7 +35,12 @@ def _says(pattern: str) -> Callable[[Evidence], bool]:
 _auth_words = _says(
     r"not logged in|please run /login|invalid api key|failed to authenticate|oauth (token|session).{0,20}expired"
 )
-_billing_words = _says(r"credit balance is too low|billing[_ ](error|issue|problem)|payment required")
+_billing_words = _says(
+    r"credit balance is too low|billing[_ ](error|issue|problem)|payment required|extra usage is required"
+    r"|usage allocation has been disabled|usage limit is set to \$0|organization has been disabled"
+)
+"""Limits among them: those that no waiting cures."""
+_admin_words = _says(r"allocation has been disabled|limit is set to \$0|organization has been disabled")
 _config_words = _says(
     r"issue with the selected model|unknown option|settings file not found|cannot be used with root"
     r"|requires --verbose|prompt file not found|invalid session id|no conversation found"
@@ -132,16 +137,16 @@ CLASSES: tuple[Class, ...] = (
         lambda e: _cut_by(e, Cause.DURATION) or (_cut_by(e, Cause.TIMEOUT) and not e.retrying),
     ),
     Class(
+        Kind.BILLING,
+        "The account cannot pay, or may not: no waiting helps.",
+        "Add credit, or log in with a subscription: claude /login",
+        _billing_words,
+    ),
+    Class(
         Kind.USAGE_LIMIT,
         "The provider's usage limit is reached.",
         "Run again after the reset; nothing is lost.",
         _limit_is_reached,
-    ),
-    Class(
-        Kind.BILLING,
-        "The account cannot pay.",
-        "Add credit, or log in with a subscription: claude /login",
-        _billing_words,
     ),
     Class(
         Kind.AUTH,
@@ -202,6 +207,10 @@ def classify(evidence: Evidence) -> Outcome:
         advice = advice.format(rules=denials.flags(evidence.result.denials))
     if found.kind in {Kind.CONFIG, Kind.AUTH} and "cannot be used with root" in evidence.words:
         advice = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
+    if found.kind == Kind.BILLING and _admin_words(evidence):
+        advice = "Ask who manages the account to allow it, or log in with another one: claude /login"
+    if found.kind == Kind.BILLING and "extra usage is required" in evidence.words.lower():
+        advice = "Turn on extra usage for the account, or choose another model: `claude.model` (run: --model NAME)"
     if found.kind == Kind.AUTH and "api key" in evidence.words.lower():
         advice = "Check ANTHROPIC_API_KEY in the environment or in `claude.env`, or unset it to use your login."
     resets_at, window = _reset(evidence) if found.kind == Kind.USAGE_LIMIT else (None, "")

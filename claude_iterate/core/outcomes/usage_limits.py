@@ -15,7 +15,6 @@ PATTERNS = (
     r"\d-hour limit",
     r"\b(weekly|daily|monthly|session|opus|sonnet|haiku) limit reached\b",
     r"out of extra usage",
-    r"usage allocation has been disabled",
     r"usage limits\. you will regain access",
     r"group's usage limit",
 )
