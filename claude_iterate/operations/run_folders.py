@@ -8,7 +8,7 @@ from pathlib import Path
 from claude_iterate.workspace import leftover_files
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import dry_run_files, summary
+from claude_iterate.workspace.lifecycle import dry_run_files, git_ignore, summary
 
 
 def tidy_up(layout: Layout, dry_run: bool) -> None:
@@ -20,6 +20,7 @@ def tidy_up(layout: Layout, dry_run: bool) -> None:
             dry_run_files.begin(layout)
         else:
             dry_run_files.clear_away(layout)
+            git_ignore.add(layout)  # a workspace of an earlier version has none
 
 
 def new_run_id(layout: Layout) -> str:

@@ -15,6 +15,7 @@ from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic, folders
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle import git_ignore
 from claude_iterate.workspace.metadata import FORMAT
 
 _TODO = """# TODO
@@ -94,6 +95,7 @@ def _document(name: str, mode: str, settings: Mapping[str, Any]) -> dict[str, An
 
 def _fill(layout: Layout, document: dict[str, Any], instructions: bytes | None) -> None:
     layout.working.mkdir(exist_ok=True)
+    git_ignore.add(layout)
     if not layout.todo.exists():
         atomic.write_text(layout.todo, _TODO)
     if instructions is not None:

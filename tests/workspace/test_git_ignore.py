@@ -1,0 +1,91 @@
+"""What git takes along of a workspace, and what it leaves alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.operations import run_folders
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle import git_ignore
+from claude_iterate.workspace.lifecycle.project import Project
+
+RUN = "000001-20260101-000000-abcdef"
+COMMITTED = {
+    ".gitignore",
+    ".metadata.json",
+    ".status-instructions.md",
+    "INSTRUCTIONS.md",
+    "TODO.md",
+    "prompts/iteration.md",
+    "verification-report.md",
+    "working/notes.md",
+}
+LEFT_ALONE = {
+    ".lock",
+    ".status.json",
+    ".status.json.bak",
+    "..metadata.json.0123abcd.tmp",
+    "INSTRUCTIONS.md.bak",
+    "iterate-20260101-000000.log",
+    "iterate-2026-01-01T00-00-00.log",
+    "control/00000000000000000001-stop-abcdef.json",
+    "notes/00000000000000000001-abcdef.md",
+    f"runs/{RUN}/events.ndjson",
+    f"runs/{RUN}/raw/0001.ndjson",
+    "runs/.before-rehearsal/TODO.md",
+}
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return Project(tmp_path, {"HOME": str(tmp_path / "home")}).create("w", instructions=b"- one\n")
+
+
+def git(root: Path, *words: str) -> str:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(root), "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(["git", *words], cwd=root, env=environ, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+@pytest.mark.needs_git
+def test_git_takes_the_task_and_leaves_the_record(layout: Layout) -> None:
+    """`git add -A` takes what is the user's: not the record of runs, and no report that would come back as a claim."""
+    for name in COMMITTED | LEFT_ALONE:
+        path = layout.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.touch()
+    git(layout.root, "init", "-q")
+    git(layout.root, "add", "-A")
+    assert set(git(layout.folder, "ls-files").split()) == COMMITTED
+
+
+def test_an_existing_file_stays(layout: Layout) -> None:
+    """The user's own rules win, even if there are none, by a repair and by a run."""
+    path = layout.folder / git_ignore.NAME
+    path.write_text("")
+    Project(layout.root, {"HOME": str(layout.root / "home")}).create("w", force=True)
+    run_folders.tidy_up(layout, dry_run=False)
+    assert path.read_text() == ""
+
+
+def test_a_link_is_not_written_through(layout: Layout) -> None:
+    """A link to nowhere is a name that is taken."""
+    path, elsewhere = layout.folder / git_ignore.NAME, layout.root / "elsewhere"
+    path.unlink()
+    path.symlink_to(elsewhere)
+    git_ignore.add(layout)
+    assert not elsewhere.exists()
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_an_old_workspace_gets_one_with_its_next_run(layout: Layout, dry_run: bool) -> None:
+    """Not with a dry run, which leaves no traces."""
+    path = layout.folder / git_ignore.NAME
+    path.unlink()
+    run_folders.tidy_up(layout, dry_run)
+    assert path.exists() is not dry_run
