@@ -1,7 +1,7 @@
 """The `.gitignore` of a workspace: git leaves alone what a run writes for itself, and the rest can be committed.
 
-Git that takes these files along replaces them under a run, for example with `git stash`; and an old `.status.json` that it
-brings back is an old claim. A file that is there is never changed, so an empty one is the way to have none.
+Git that takes these files along replaces them under a run, for example with `git stash`; and an old `.status.json`
+that it brings back is an old claim. A file that is there is never changed, so an empty one is the way to have none.
 """
 
 from __future__ import annotations
