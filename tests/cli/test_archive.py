@@ -30,7 +30,7 @@ def test_away_and_back(typed: Type, project: Project) -> None:
     for spelled in (name, f"{name}.tar.gz"):
         shown = typed("archive", "show", spelled, "--json").document
         assert (shown["workspace"], shown["mode"], shown["files"]) == ("w", "loop", 4)
-    assert "Holds: 3 files" in typed("archive", "show", name).out
+    assert "Holds: 4 files" in typed("archive", "show", name).out
     assert typed("archive", "restore", name, "--json").document["name"] == "w"
     assert layout.instructions.read_bytes() == b"do it"
     assert "Restored the workspace other" in typed("archive", "restore", f"{name}.tar.gz", "other").out
