@@ -18,7 +18,8 @@ import msgspec
 
 from claude_iterate import errors
 from claude_iterate.cli import boundary
-from claude_iterate.cli.application import ALIASES, COMMANDS, application
+from claude_iterate.cli.application import application
+from claude_iterate.cli.command_rows import ALIASES, COMMANDS
 from claude_iterate.cli.group import Group
 from claude_iterate.core import events
 from claude_iterate.core.events import vocabulary

@@ -1,4 +1,4 @@
-"""The group of commands: a static table, so that `--help` imports no command.
+"""The group of commands, from a static table: `--help` imports no command.
 
 A command's module offers a click command called `command`, or several by their names in `commands`; what a command
 returns is the exit code (None: 0).
@@ -8,55 +8,19 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import click
 
 from claude_iterate import __version__
+from claude_iterate.cli import help_page
+from claude_iterate.cli.command_rows import ALIASES, COMMANDS
 from claude_iterate.cli.group import Group
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.core.records import Record
 from claude_iterate.errors import UsageProblem
-
-
-class Row(Record):
-    """One command: the name people type, its module in this package, its line in the help."""
-
-    name: str
-    module: str
-    summary: str
-
-
-COMMANDS = (
-    Row("init", "init", "Make a workspace."),
-    Row("setup", "setup", "Write the instructions of a workspace; makes it if there is none."),
-    Row("edit", "edit", "Improve the instructions with Claude."),
-    Row("validate", "validate", "Let Claude grade the instructions."),
-    Row("run", "run", "Call Claude again and again until the task is done."),
-    Row("verify", "verify", "Prove that a task is done: checks, then an independent review."),
-    Row("list", "list", "List the workspaces."),
-    Row("show", "show", "Show one workspace: progress, last run, settings, files."),
-    Row("history", "history", "Show what each iteration took and what came of it."),
-    Row("logs", "logs", "Print or follow the log of a run."),
-    Row("pause", "steer", "Let the running iteration finish, then hold."),
-    Row("resume", "steer", "Go on after a pause."),
-    Row("stop", "steer", "End a run after its iteration, or now."),
-    Row("skip", "steer", "End the running iteration and begin the next."),
-    Row("reboot", "steer", "Do the running iteration again with fresh context."),
-    Row("retry", "steer", "End a wait for a limit and try again now."),
-    Row("note", "note", "Tell the next iteration something."),
-    Row("reset", "reset", "Set the counters to 0 and a stale claim aside."),
-    Row("clean", "clean", "Archive a workspace, then delete it."),
-    Row("template", "template", "Keep instructions and settings, to begin other workspaces with."),
-    Row("archive", "archive", "Put workspaces away as compressed files, and bring them back."),
-    Row("config", "config", "Read and change settings."),
-    Row("notify", "notify", "Try out notifications."),
-    Row("doctor", "doctor", "Check this computer and project; says how to fix what is wrong."),
-    Row("selftest", "selftest", "Play every fault that a run must survive, against the real loop."),
-    Row("demo", "demo", "See a whole run in a temporary project, without calling Claude."),
-)
-ALIASES = {"ls": "list", "tpl": "template"}
+from claude_iterate.sinks.console.safe_stream import forces_color
 
 
 class CommandTable(Group):
@@ -71,24 +35,31 @@ class CommandTable(Group):
         wanted = self.aliases.get(cmd_name, cmd_name)
         row = next((row for row in COMMANDS if row.name == wanted), None)
         if row is None:
-            return None
+            return help_page.HIDDEN.get(wanted)
         module = import_module(f"claude_iterate.cli.commands.{row.module}")
         command: click.Command = module.commands[wanted] if hasattr(module, "commands") else module.command
         return command
 
-    def advice(self, word: str) -> str:
-        return " Did you mean 'claude-iterate --help'?" if word == "help" else ""
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] == "status":
+            named = any(not word.startswith("-") and before != "--status" for before, word in pairwise(args))
+            args = ["show" if named else "list", *args[1:]]
+        return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(row.name, row.summary) for row in COMMANDS])
+    def advice(self, _word: str) -> str:
+        return ""
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        help_page.write(ctx, formatter)
 
 
 @click.group(
     cls=CommandTable,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="New here? Try: claude-iterate demo",
+    short_help="Give Claude Code a task, walk away, come back to proven work.",
 )
 @click.option(
     "-C", "--project", metavar="DIR", help="Work in the project that DIR belongs to, instead of the current folder."
@@ -107,8 +78,9 @@ def application(context: click.Context, /, project: str | None, no_color: bool, 
     is done or something says stop.
     """
     folder = _folder(context, project)
-    colorless = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-    context.color = False if colorless else None
+    forced = forces_color(os.environ)
+    colorless = no_color or bool(os.environ.get("NO_COLOR")) or (os.environ.get("TERM") == "dumb" and not forced)
+    context.color = False if colorless else forced or None
     context.obj = Invocation(folder, os.environ, not colorless, _flags(folder, **given))
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

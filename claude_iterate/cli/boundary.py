@@ -46,8 +46,14 @@ def _answered(arguments: list[str]) -> int:
         return _usage(problem, arguments)
     except click.ClickException as problem:
         return _tell(1, problem.format_message(), "")
-    except (KeyboardInterrupt, click.Abort) as interrupt:
-        _print("\nInterrupted." if isinstance(interrupt, click.Abort) else "Interrupted.")  # a question has no line end
+    except click.Abort as interrupt:
+        _print("")  # a question has no line end
+        if isinstance(interrupt.__context__, EOFError):
+            return _tell(1, "The question was not answered.", "")
+        _print("Interrupted.")
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        _print("Interrupted.")
         return INTERRUPTED
     except BrokenPipeError:
         return BROKEN_PIPE
@@ -79,16 +85,47 @@ def _usage(problem: click.UsageError, arguments: list[str]) -> int:
     hint = f"See: {path} --help"
     if isinstance(problem, click.MissingParameter) and problem.param is not None and problem.param.name == "name":
         hint = _workspaces(context) or hint
-    if isinstance(problem, click.NoSuchOption) and problem.option_name in _GLOBAL and context and context.parent:
-        hint = f"It goes before the command: claude-iterate {problem.option_name} ... {context.info_name}"
-        # Click would guess another option.
-        return _tell(problem.exit_code, problem.message, hint)
+    if isinstance(problem, click.NoSuchOption) and context is not None:
+        return _no_such_option(problem.option_name, context, arguments, hint)
     return _tell(problem.exit_code, problem.format_message(), hint)
+
+
+def _no_such_option(option: str, context: click.Context, arguments: list[str], hint: str) -> int:
+    """Options of the program go before the command, its own behind it; else those are named that are meant perhaps."""
+    meant = ""
+    if context.parent is not None and option in _GLOBAL:
+        hint = f"It goes before the command: claude-iterate {option} ... {context.info_name}"
+    elif context.parent is None and option in _options_of(command := _command_in(arguments)):
+        hint = f"It goes behind the command: claude-iterate {command} ... {option}"
+    elif near := _near_options(option, context):
+        meant = f" Did you mean {' or '.join(near)}?"
+    return _tell(2, f"No such option '{option}'.{meant}", hint)
+
+
+def _near_options(option: str, context: click.Context) -> list[str]:
+    from claude_iterate.core.names import nearest
+
+    word = option.lstrip("-")
+    known = [name.lstrip("-") for name in _long_options(context.command)]
+    found = nearest(word, known, 2) or [name for name in known if word in name.split("-")]
+    return [f"'--{name}'" for name in found]
+
+
+def _long_options(command: click.Command) -> list[str]:
+    shown = (option for option in command.params if isinstance(option, click.Option) and not option.hidden)
+    return [name for option in shown for name in option.opts if name.startswith("--")]
+
+
+def _options_of(name: str) -> list[str]:
+    from claude_iterate.cli.application import application
+
+    command = application.get_command(click.Context(application), name) if name else None
+    return _long_options(command) if command is not None else []
 
 
 def _command_in(arguments: list[str]) -> str:
     """The command that was meant, where click does not say: it has no context while it reads options."""
-    from claude_iterate.cli.application import COMMANDS
+    from claude_iterate.cli.command_rows import COMMANDS
 
     known = {row.name for row in COMMANDS}
     return next((word for word in arguments if word in known), "")

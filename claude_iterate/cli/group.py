@@ -7,11 +7,13 @@ from typing import ClassVar
 
 import click
 
+from claude_iterate.core.names import nearest
+
 
 class Group(click.Group):
     """Knows short names, and suggests a command for a word that it does not know."""
 
-    aliases: ClassVar[Mapping[str, str]] = {"ls": "list", "rm": "delete"}
+    aliases: ClassVar[Mapping[str, str]] = {"ls": "list", "rm": "delete", "remove": "delete"}
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, self.aliases.get(cmd_name, cmd_name))
@@ -19,12 +21,13 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if self.get_command(ctx, args[0]) is not None or args[0].startswith("-"):
+        found = self.get_command(ctx, args[0])
+        if found is not None:
+            return found.name, found, args[1:]  # by its own name, so that messages have that
+        if args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        import difflib  # only when something went wrong
-
-        close = difflib.get_close_matches(args[0], [*self.list_commands(ctx), *self.aliases], n=1, cutoff=0.5)
-        meant = f" Did you mean '{close[0]}'?" if close else self.advice(args[0])
+        near = nearest(args[0], [*self.list_commands(ctx), *self.aliases])
+        meant = f" Did you mean '{self.aliases.get(near[0]) or near[0]}'?" if near else self.advice(args[0])
         raise click.UsageError(f"No such command '{args[0]}'.{meant}", ctx)
 
     def advice(self, _word: str) -> str:

@@ -26,6 +26,8 @@ class Invocation(Record):
     color: bool
     flags: Mapping[str, str] = {}
     """Settings given before the command, by dotted key."""
+    warns: bool = True
+    """Variables that look like settings and are none are worth a warning."""
 
     @cached_property
     def project(self) -> Project:
@@ -39,6 +41,8 @@ class Invocation(Record):
         project = Project(project_root(self.folder), self.environ, flags)
         if sys.stdout.isatty() or sys.stderr.isatty():
             _apply_colors(project)
+        if self.warns:
+            _warn_of_unknown(self.environ)
         return project
 
 
@@ -50,6 +54,16 @@ def on_terminal() -> bool:
 def has_whole_terminal() -> bool:
     """True when another program, such as Claude, can take over the terminal."""
     return on_terminal() and sys.stdout.isatty()
+
+
+def _warn_of_unknown(environ: Mapping[str, str]) -> None:
+    """A misspelt variable would be ignored in silence. It is no error: another version may know it."""
+    from claude_iterate.cli import output
+    from claude_iterate.core.settings.layers import unknown_variables
+
+    for name, meant in unknown_variables(environ).items():
+        advice = f"Did you mean {meant}?" if meant else "See the settings: claude-iterate config --keys"
+        output.warn(f"{name} is not a setting, so it has no effect. {advice}")
 
 
 def _apply_colors(project: Project) -> None:

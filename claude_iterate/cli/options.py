@@ -25,6 +25,13 @@ class SettingOption(click.Option):
         self.name = setting
 
 
+class Whole(click.IntRange):
+    """A whole number within bounds, without `[x>=0]` in the help."""
+
+    def _describe_range(self) -> str:
+        return ""
+
+
 def setting_option(key: str, *flags: str, metavar: str = "N", more: str = "") -> Callable[[Function], Function]:
     """An option for one setting; its help is the setting's sentence."""
     setting = catalogue()[key]

@@ -27,9 +27,16 @@ def checked(name: str, what: str = "workspace") -> str:
     return name
 
 
-def meant(name: str, known: Iterable[str]) -> str:
-    """`Did you mean ...? ` for a name that is not there; empty when nothing is close."""
+def nearest(word: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """The known names that may have been meant, best first: they begin with the word, or are spelled alike."""
     import difflib  # only when something went wrong
 
-    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
-    return f"Did you mean {' or '.join(close)}? " if close else ""
+    known = list(dict.fromkeys(known))
+    begun = [name for name in known if name.startswith(word)] if len(word) > 2 else []
+    return list(dict.fromkeys([*begun, *difflib.get_close_matches(word, known, n=most, cutoff=0.65)]))[:most]
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """`Did you mean ...? ` for a name that is not there; empty when nothing is close."""
+    near = nearest(name, known, 3)
+    return f"Did you mean {' or '.join(near)}? " if near else ""

@@ -8,6 +8,7 @@ from claude_iterate.core.events import Warned
 from claude_iterate.engine.plan import Plan
 from claude_iterate.operations.run_options import Options
 from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.console.safe_stream import forces_color
 from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.log.text_log import TextLog
 
@@ -50,4 +51,5 @@ def _console(plan: Plan, options: Options) -> Console:
         live=plan.environ.get("TERM") != "dumb" and not plan.settings.attended,
         columns=_columns,
         attended=plan.settings.attended,
+        forced_color=forces_color(plan.environ),
     )

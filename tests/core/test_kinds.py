@@ -133,4 +133,4 @@ def test_our_own_variables_are_no_unknown_settings() -> None:
     """Those that tell a run who it is, and those of tests."""
     names = ("RUN", "WORKSPACE", "MOCK_LOG", "CONFIG_DIR", "FAKE_SCRIPT", "FAKE_STATE", "FAKE_PACE", "TEST_CLAUDE")
     environ = {f"CLAUDE_ITERATE_{name}": "x" for name in (*names, "DELAY", "DELAYS")}
-    assert unknown_variables(environ | {"HOME": "x"}) == ["CLAUDE_ITERATE_DELAYS"]
+    assert unknown_variables(environ | {"HOME": "x"}) == {"CLAUDE_ITERATE_DELAYS": "CLAUDE_ITERATE_DELAY"}

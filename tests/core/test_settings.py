@@ -96,9 +96,9 @@ def test_the_environment_is_a_layer_and_names_its_variables() -> None:
     assert layer.values == {"timeouts.idle": 5400.0, "claude.args": ("a", "b")}
     with pytest.raises(SettingsProblem, match="CLAUDE_ITERATE_DELAY"):
         layer_from_environment({"CLAUDE_ITERATE_DELAY": "banana"})
-    assert unknown_variables({"CLAUDE_ITERATE_DELAI": "1", "CLAUDE_ITERATE_RUN": "x", "PATH": "y"}) == [
-        "CLAUDE_ITERATE_DELAI"
-    ]
+    assert unknown_variables({"CLAUDE_ITERATE_DELAI": "1", "CLAUDE_ITERATE_RUN": "x", "PATH": "y"}) == {
+        "CLAUDE_ITERATE_DELAI": "CLAUDE_ITERATE_DELAY"
+    }
 
 
 def test_flags_beat_everything() -> None:

@@ -195,9 +195,8 @@ def _written(path: Path, key: str, way: str, word: str) -> tuple[Any, bool]:
 
 def _after(invocation: Invocation, setting: Setting, user: bool, workspace: str | None) -> dict[str, Any] | None:
     """The effective value after the change; None when another key is bad, which the next command reports."""
-    again = Invocation(invocation.folder, invocation.environ, invocation.color)
     try:
-        return _entry(_resolved(again, user, workspace), setting)
+        return _entry(_resolved(invocation.changed(flags={}, warns=False), user, workspace), setting)
     except ExpectedError:
         return None
 

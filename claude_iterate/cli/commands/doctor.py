@@ -16,7 +16,7 @@ _SYMBOL = {"ok": "good", "warning": "warning", "problem": "bad"}
 @options.flag("--mend", "fix", hidden=True)
 def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
     """Check Claude, git, folders, settings and workspaces. Exit code 1: there is a problem to fix."""
-    project = invocation.project
+    project = invocation.changed(warns=False).project  # a check names unknown variables
     fixed = fixes.fix(project) if fix else []
     # What could not be fixed is found again by its check.
     findings = examine(project)

@@ -20,7 +20,7 @@ from claude_iterate.workspace.layout import Layout
 @options.flag("-f", "--follow", help="Go on printing until the run ends.")
 @click.option("--run", "run", metavar="ID", help="A certain run; --list names them. Default: the last one.")
 @options.flag("--list", "listing", help="List the runs.")
-@click.option("-n", "--lines", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
+@click.option("-n", "--lines", type=options.Whole(0), metavar="N", help="Only the last N lines.")
 def command(
     invocation: Invocation, name: str, follow: bool, run: str | None, listing: bool, lines: int | None, as_json: bool
 ) -> None:

@@ -30,7 +30,7 @@ _global = options.flag("-g", "--global", "globally", help="Your own template, fo
 @click.option("-d", "--description", metavar="TEXT", help="What it is for.")
 @click.option("-t", "--tags", metavar="A,B", help="Words to find it by, separated by commas.")
 @click.option(
-    "-e", "--estimated-iterations", metavar="N", type=click.IntRange(1), help="How many iterations it usually takes."
+    "-e", "--estimated-iterations", metavar="N", type=options.Whole(1), help="How many iterations it usually takes."
 )
 @_global
 @options.flag("-f", "--force", help="Replace a template of that name; what you do not give again is kept.")

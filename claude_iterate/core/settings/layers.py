@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from claude_iterate.core.formats import shortened
+from claude_iterate.core.names import nearest
 from claude_iterate.core.records import Record
-from claude_iterate.core.settings.declared import Setting, Settings, build, canonical, catalogue, is_group
+from claude_iterate.core.settings.declared import Setting, Settings, build, canonical, catalogue, is_group, snake
 from claude_iterate.errors import SettingsProblem
 
 NOT_SETTINGS = frozenset(
@@ -72,15 +73,16 @@ def layer_from_texts(given: Mapping[str, str]) -> Layer:
     return Layer("flag", "command line", values)
 
 
-def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """Variables that look like settings and are not; `doctor` names them."""
+def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables that look like settings and are not, each with the variable that may have been meant."""
     prefix = "CLAUDE_ITERATE_"
+    ours = [name for name in environ if name.startswith(prefix) and name.removeprefix(prefix) not in NOT_SETTINGS]
+    if not ours:
+        return {}
     known = {setting.variable for setting in catalogue().values()}
-    return [
-        name
-        for name in environ
-        if name.startswith(prefix) and name not in known and name.removeprefix(prefix) not in NOT_SETTINGS
-    ]
+    unknown = {name: name.removeprefix(prefix).lower().replace("__", ".") for name in ours if name not in known}
+    near = {name: [key for key in nearest_keys(spelled) if key in catalogue()] for name, spelled in unknown.items()}
+    return {name: catalogue()[keys[0]].variable if keys else "" for name, keys in near.items()}
 
 
 def resolve(layers: Iterable[Layer]) -> Resolved:
@@ -100,15 +102,25 @@ def accepted_text(setting: Setting, text: str, where: str) -> Any:
 
 
 def unknown_key(spelled: str, place: str) -> SettingsProblem:
-    """The error for a key that does not exist, with the nearest one that does."""
-    import difflib  # only when something went wrong
-
-    names = [name for setting in catalogue().values() for name in (setting.key, *setting.original)]
-    names += dict.fromkeys(key.rpartition(".")[0] for key in catalogue() if "." in key)
-    close = difflib.get_close_matches(spelled, names, n=1, cutoff=0.6)
-    hint = f"Did you mean `{close[0]}`? " if close else ""
+    """The error for a key that does not exist, with the nearest ones that do."""
+    meant = " or ".join(f"`{name}`" for name in nearest_keys(spelled))
+    hint = f"Did you mean {meant}? " if meant else ""
     where = f"{place}: unknown" if place else "Unknown"
     return SettingsProblem(f"{where} setting `{spelled}`.", f"{hint}All settings: claude-iterate config --keys")
+
+
+def nearest_keys(spelled: str) -> list[str]:
+    """Settings that may have been meant, at most three: of the same name in another group (`model`), spelled alike, or
+    with this word in their names (`tools`)."""
+    last = snake(spelled).rpartition(".")[2]
+    ends: dict[str, list[str]] = {}
+    for key in catalogue():
+        ends.setdefault(key.rpartition(".")[2], []).append(key)
+    groups = dict.fromkeys(key.rpartition(".")[0] for key in catalogue() if "." in key)
+    names = [*groups, *catalogue(), *(name for setting in catalogue().values() for name in setting.original)]
+    words = [key for end, keys in ends.items() if last in end.split("_") for key in keys]
+    found = ends.get(last) or nearest(spelled, names) or words
+    return (found or [key for end in nearest(last, ends) for key in ends[end]])[:3]
 
 
 def _accepted(accept: Callable[[Any], Any], value: Any, where: str) -> Any:

@@ -43,10 +43,9 @@ def _settings(project: Project) -> Iterator[Finding]:
 
 
 def _variables(project: Project) -> Iterator[Finding]:
-    for name in unknown_variables(project.environ):
-        yield Finding(
-            "environment", "warning", f"{name} is not a setting", "See the names: claude-iterate config --keys --json"
-        )
+    for name, meant in unknown_variables(project.environ).items():
+        fix = f"Did you mean {meant}?" if meant else "See the names: claude-iterate config --keys --json"
+        yield Finding("environment", "warning", f"{name} is not a setting", fix)
 
 
 def _claude(project: Project) -> Iterator[Finding]:

@@ -38,10 +38,11 @@ class Console:
         live: bool = False,
         columns: Callable[[], int] = lambda: 80,
         attended: bool = False,
+        forced_color: bool = False,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        self._out = Output(out, color)
-        self._err = Output(err, color)
+        self._out = Output(out, color, forced_color)
+        self._err = Output(err, color, forced_color)
         self._level = level
         self._attended = attended
         self._state = RunState()

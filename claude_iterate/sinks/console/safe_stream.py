@@ -6,7 +6,7 @@ A stream that fails once (a closed pipe, a dead terminal) is left alone for good
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TextIO
 
@@ -49,6 +49,11 @@ def harmless(text: str) -> str:
     return text if text.isprintable() else text.translate(_HARMLESS)
 
 
+def forces_color(environ: Mapping[str, str]) -> bool:
+    """True when colour is wanted where there is no terminal, for example in CI logs."""
+    return environ.get("FORCE_COLOR", "") not in {"", "0"}
+
+
 def discard(stream: TextIO) -> None:
     """Drop what a broken stream still holds: Python would write it at exit, fail, and change the exit code."""
     with suppress(OSError, ValueError):
@@ -58,16 +63,16 @@ def discard(stream: TextIO) -> None:
 
 
 class Output:
-    """One stream, with what it can show: `color` only on a terminal, emoji only if its encoding has them."""
+    """One stream, with what it can show: `color` on a terminal or if `forced`, emoji if its encoding has them."""
 
-    def __init__(self, stream: TextIO, color: bool) -> None:
+    def __init__(self, stream: TextIO, color: bool, forced: bool = False) -> None:
         self._stream = stream
         self._encoding = getattr(stream, "encoding", None) or "utf-8"
         self._emoji = _can_show(self._encoding)
         self._dead = False
         self._held: list[str] = []
         self.terminal = _is_terminal(stream)
-        self.color = color and self.terminal
+        self.color = color and (self.terminal or forced)
         self._shows_all = self._emoji and not self.terminal
 
     def shown(self, text: str) -> str:

@@ -1,0 +1,63 @@
+"""The table of commands: what people type, where it is, what it is for. `--help` is made from it alone."""
+
+from __future__ import annotations
+
+from claude_iterate.core.records import Record
+
+
+class Row(Record):
+    """One command: its group, the name people type, its module in `cli/commands`, its line in the help."""
+
+    group: str
+    name: str
+    module: str
+    summary: str
+
+
+COMMANDS = (
+    Row("Task", "setup", "setup", "Write the instructions; makes the workspace."),
+    Row("Task", "init", "init", "Make a workspace without instructions."),
+    Row("Task", "edit", "edit", "Improve the instructions with Claude."),
+    Row("Task", "validate", "validate", "Let Claude grade the instructions."),
+    Row("Run", "run", "run", "Call Claude again and again until the task is done."),
+    Row("Run", "verify", "verify", "Prove that it is done: checks, an independent review."),
+    Row("Look", "list", "list", "List the workspaces."),
+    Row("Look", "show", "show", "Show one workspace: progress, last run, proof."),
+    Row("Look", "history", "history", "Show what each iteration took and what came of it."),
+    Row("Look", "logs", "logs", "Print or follow the log of a run."),
+    Row("Steer", "pause", "steer", "Let the running iteration finish, then hold."),
+    Row("Steer", "resume", "steer", "Go on after a pause."),
+    Row("Steer", "stop", "steer", "End a run after its iteration, or now."),
+    Row("Steer", "skip", "steer", "End the running iteration and begin the next."),
+    Row("Steer", "reboot", "steer", "Do the running iteration again with fresh context."),
+    Row("Steer", "retry", "steer", "End a wait for a limit and try again now."),
+    Row("Steer", "note", "note", "Tell the next iteration something."),
+    Row("Keep", "reset", "reset", "Set the counters to 0 and a stale claim aside."),
+    Row("Keep", "clean", "clean", "Archive a workspace, then delete it."),
+    Row("Keep", "template", "template", "Keep instructions and settings for new workspaces."),
+    Row("Keep", "archive", "archive", "Put workspaces away as files, and bring them back."),
+    Row("Set up", "config", "config", "Read and change settings."),
+    Row("Set up", "notify", "notify", "Try out notifications."),
+    Row("Set up", "doctor", "doctor", "Check this computer and project; says how to fix it."),
+    Row("Set up", "selftest", "selftest", "Play every fault that a run must survive."),
+    Row("Set up", "demo", "demo", "See a whole run in ten seconds, without Claude."),
+)
+ALIASES = {
+    "status": "",
+    "ls": "list",
+    "ps": "list",
+    "start": "run",
+    "new": "setup",
+    "create": "setup",
+    "rm": "clean",
+    "remove": "clean",
+    "delete": "clean",
+    "log": "logs",
+    "tail": "logs",
+    "cancel": "stop",
+    "tpl": "template",
+    "templates": "template",
+    "archives": "archive",
+    "settings": "config",
+}
+"""Words that people type for a command. `status` is `show` with a NAME, and `list` without."""

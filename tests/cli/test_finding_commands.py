@@ -1,0 +1,214 @@
+"""What people type without having read anything leads somewhere: help on one screen, other words, sane suggestions."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from claude_iterate import __version__
+from claude_iterate.cli.application import application
+from claude_iterate.cli.command_rows import ALIASES, COMMANDS
+from claude_iterate.core.names import nearest
+from claude_iterate.core.settings.layers import nearest_keys, unknown_variables
+from claude_iterate.workspace.lifecycle.project import Project
+from tests.cli.conftest import Type
+
+
+def test_help_fits_on_a_small_terminal(typed: Type) -> None:
+    """All commands by group, in at most 30 lines of at most 80 columns."""
+    lines = typed("--help").out.splitlines()
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 80
+    titles = [line.split("  ")[0] for line in lines if line[:1].strip()]
+    assert titles[2:8] == ["Task", "Run", "Look", "Steer", "Keep", "Set up"]
+
+
+def test_groups_of_commands_are_together() -> None:
+    """The table keeps each group in one piece, else its title would appear twice."""
+    groups = [row.group for row in COMMANDS]
+    assert sorted(groups, key=list(dict.fromkeys(groups)).index) == groups
+
+
+@pytest.mark.parametrize("words", [["help"], ["help", "run"], ["help", "template", "save"], ["help", "ls"]])
+def test_help_is_a_command_too(typed: Type, words: list[str]) -> None:
+    """`help run` is `run --help`."""
+    named = ["list" if word == "ls" else word for word in words[1:]]
+    assert typed(*words) == typed(*named, "--help")
+
+
+def test_help_of_what_there_is_not(typed: Type) -> None:
+    """A usage error, as without `help`."""
+    assert "Did you mean 'verify'?" in typed("help", "verfy").err
+    assert typed("help", "verfy").code == 2
+    assert "has no command 'x'" in typed("help", "run", "x").err
+
+
+def test_help_tells_all_options_of_the_program(typed: Type) -> None:
+    """The first page has no room for them."""
+    shown = typed("help", "options").out
+    options = [name for option in application.params if isinstance(option, click.Option) for name in option.opts]
+    assert [name for name in options if name not in shown] == []
+
+
+def test_version_is_a_command_too(typed: Type) -> None:
+    """It prints the same line."""
+    assert typed("version").out == typed("--version").out
+    assert __version__ in typed("version").out
+
+
+@pytest.mark.parametrize("alias", sorted(name for name, command in ALIASES.items() if command))
+def test_other_words_for_commands_work(typed: Type, alias: str) -> None:
+    """And the help that they lead to names the real command."""
+    assert typed(alias, "--help").out.startswith(f"Usage: claude-iterate {ALIASES[alias]} ")
+
+
+def test_status_is_list_or_show(typed: Type, project: Project) -> None:
+    """With a name it shows that workspace, without one it lists all."""
+    project.create("w")
+    assert typed("status") == typed("list")
+    assert typed("status", "--json") == typed("list", "--json")
+    assert typed("status", "--status", "new") == typed("list", "--status", "new")
+    assert typed("status", "w") == typed("show", "w")
+    assert typed("status", "--json", "w") == typed("show", "w", "--json")
+
+
+def test_aliases_stay_out_of_the_help(typed: Type) -> None:
+    """It is for those who look for a command, once each."""
+    words = typed("--help").out.split()
+    assert [alias for alias in ("ls", "ps", "rm", "tail", "start", "create") if alias in words] == []
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"),
+    [("lsit", "list"), ("val", "validate"), ("statsu", "status"), ("delte", "clean"), ("hystory", "history")],
+)
+def test_a_typo_is_answered_with_the_right_word(typed: Type, typo: str, meant: str) -> None:
+    """The name of a command, even when the typo is that of another word for it."""
+    answer = typed(typo)
+    assert (answer.code, f"Did you mean '{meant}'?" in answer.err) == (2, True)
+
+
+@pytest.mark.parametrize("word", ["xyzzy", "q", "deploy", "42"])
+def test_nothing_near_is_nothing_suggested(typed: Type, word: str) -> None:
+    """A wrong suggestion is worse than none."""
+    answer = typed(word)
+    assert (answer.code, "Did you mean" in answer.err) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["list", "--jsn"], "Did you mean '--json'?"),
+        (["run", "w", "--iterations", "3"], "Did you mean '--max-iterations'?"),
+        (["run", "w", "--cost", "3"], "Did you mean '--max-cost'?"),
+        (["--json", "list"], "It goes behind the command: claude-iterate list ... --json"),
+        (["list", "-C", "x"], "It goes before the command"),
+    ],
+)
+def test_an_unknown_option_is_answered_with_the_right_one(typed: Type, words: list[str], says: str) -> None:
+    """Spelled alike, with this word in it, or in the wrong place."""
+    answer = typed(*words)
+    assert (answer.code, says in answer.err) == (2, True), answer.err
+
+
+def test_no_option_is_suggested_for_one_that_is_like_none(typed: Type) -> None:
+    """`--json` alone is not `--version`."""
+    for words in (["--json"], ["run", "w", "--foo"]):
+        assert "Did you mean" not in typed(*words).err
+
+
+@pytest.mark.parametrize(
+    ("spelled", "meant"),
+    [
+        ("model", ["claude.model"]),
+        ("modle", ["claude.model"]),
+        ("tools", ["claude.allowed_tools"]),
+        ("claude.max_iterations", ["max_iterations"]),
+        ("limits.idle", ["timeouts.idle"]),
+        ("cost", ["limits.max_cost_usd", "limits.max_cost_per_iteration_usd"]),
+        ("max_iteration", ["max_iterations"]),
+        ("timeout", ["timeouts"]),
+        ("zzz", []),
+    ],
+)
+def test_keys_that_may_have_been_meant(spelled: str, meant: list[str]) -> None:
+    """The same name in another group comes first, then likeness."""
+    assert nearest_keys(spelled)[: len(meant) or 1] == meant
+
+
+def test_a_misspelt_variable_is_told(typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By every command, once, with the right name; the command goes on, and JSON stays one document."""
+    project.create("w")
+    monkeypatch.setenv("CLAUDE_ITERATE_MAX_ITERATION", "5")
+    for words in (["list", "--json"], ["show", "w"], ["config", "delay", "3"], ["note", "w", "text"]):
+        answer = typed(*words)
+        assert answer.code == 0
+        assert answer.err.count("CLAUDE_ITERATE_MAX_ITERATION is not a setting") == 1
+        assert "Did you mean CLAUDE_ITERATE_MAX_ITERATIONS?" in answer.err
+    assert typed("list", "--json").document["workspaces"]
+    told = typed("doctor")
+    assert (told.out + told.err).count("CLAUDE_ITERATE_MAX_ITERATION is not a setting") == 1
+
+
+def test_variables_of_a_run_are_no_mistake() -> None:
+    """A command that Claude calls within a run has them."""
+    environ = {"CLAUDE_ITERATE_RUN": "x", "CLAUDE_ITERATE_WORKSPACE": "w", "CLAUDE_ITERATE_DELAY": "1"}
+    assert unknown_variables(environ) == {}
+    assert unknown_variables(environ | {"CLAUDE_ITERATE_MODEL": "x", "CLAUDE_ITERATE_ZZZ": "x"}) == {
+        "CLAUDE_ITERATE_MODEL": "CLAUDE_ITERATE_CLAUDE__MODEL",
+        "CLAUDE_ITERATE_ZZZ": "",
+    }
+
+
+def test_names_that_begin_alike_come_first() -> None:
+    """A short word is no beginning of a name."""
+    assert nearest("val", ["vary", "validate"]) == ["validate"]
+    assert nearest("va", ["validate"]) == []
+    assert nearest("fix-clac", ["fix-calc", "other"], 3) == ["fix-calc"]
+
+
+def test_a_question_that_is_not_answered_is_no_interrupt(typed: Type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-D ends the command with a message of its own on a line of its own; Ctrl-C is `Interrupted.`."""
+
+    def asked(ended_by: type[BaseException]) -> None:
+        def command(_context: click.Context) -> None:
+            try:
+                raise ended_by
+            except (EOFError, KeyboardInterrupt):
+                raise click.Abort from None
+
+        monkeypatch.setattr(application, "invoke", command)
+
+    asked(EOFError)
+    assert typed("list") == (1, "", "\nError: The question was not answered.\n")
+    asked(KeyboardInterrupt)
+    assert typed("list") == (130, "", "\nInterrupted.\n")
+
+
+def test_help_shows_no_bounds_as_code(typed: Type) -> None:
+    """Only people read it."""
+    assert not [row.name for row in COMMANDS if ">=" in typed(row.name, "--help").out]
+
+
+@pytest.mark.parametrize(
+    ("variables", "coloured"),
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": "0"}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True),
+    ],
+)
+def test_colour_can_be_forced(
+    typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], coloured: bool
+) -> None:
+    """For CI logs that show it; NO_COLOR is stronger."""
+    layout = project.create("w")
+    layout.instructions.write_text("- [ ] one\n")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in typed("list").out) == coloured
+    answer = typed("run", "w", "--dry-run", "--no-delay", "-m", "1")
+    assert ("\x1b[" in answer.err) == coloured
+    assert ("\x1b[" in answer.out) == coloured
