@@ -5,6 +5,7 @@ Each form exists once, here. Pure functions; a moment is written in UTC unless a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 from unicodedata import category, east_asian_width
@@ -52,6 +53,12 @@ def _moment(epoch: float, timespec: str) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 line`, `3 lines`."""
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """`a, b, c and 4 more`."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def size(count: int) -> str:

@@ -1,40 +1,138 @@
-"""Asks git for the tree id of the project as it is now. Adds nothing to the repository, and never fails a run."""
+"""Asks git what is in the project now: the tree's id and the content of every file. The repository is only read.
+
+An index of our own begins as a copy of the user's, because its times save git the reading of what has not changed.
+Files are listed first and judged by us, then hashed: no pattern of ours ever meets the rules of a `.gitignore`.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 _PATIENCE = 20.0
+_LARGEST = 64 * 1024 * 1024
+_MOST = 512 * 1024 * 1024
+"""Bytes of one file and of all files that are read anew. Beyond that, size and times stand for the content."""
+_ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
+_ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+# The user's hooks and programs are not started, and these objects are not kept, so they are not compressed.
+_OPTIONS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.splitIndex=false",
+    "core.untrackedCache=false",
+    "core.safecrlf=false",
+    "core.looseCompression=0",
+)
+_GIT = ("git", *(word for option in _OPTIONS for word in ("-c", option)))
 
 
-def tree_of(root: Path, without: Path, scratch: Path) -> str:
-    """The id of a tree with all files of the project, untracked ones included, without one folder; empty when git
-    cannot make one.
+class Tree(NamedTuple):
+    """The id of the tree, and each file of it with its content's id."""
 
-    The index and new objects go into the folder `scratch`, which is removed afterwards; the repository is only read.
+    id: str
+    files: dict[str, str]
+
+
+class _Failed(Exception):
+    """Git is missing, fails or takes too long."""
+
+
+def tree_of(root: Path, counts: Callable[[str], bool], scratch: Path) -> Tree | None:
+    """All files of the project that git does not ignore and that count, by their path in it. None when git cannot tell.
+
+    The index and new objects go into the folder `scratch`, which is removed afterwards.
     """
-    objects = _ask(root, "rev-parse", "--git-path", "objects")
-    if not objects:
-        return ""
-    elsewhere = {
-        "GIT_INDEX_FILE": f"{scratch}/index",
-        "GIT_OBJECT_DIRECTORY": f"{scratch}/objects",
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": _known_objects(root / objects),
-    }
-    left_out = f":(exclude,top,literal){without.relative_to(root)}" if without.is_relative_to(root) else "."
     try:
+        prefix, index, objects = _ask(
+            root, "rev-parse", "--show-prefix", "--git-path", "index", "--git-path", "objects"
+        )
+        if prefix and _is_ignored(root):
+            return None  # the repository around the project knows nothing of it
         (scratch / "objects").mkdir(parents=True, exist_ok=True)
-        _ask(root, "read-tree", "HEAD", **elsewhere)
-        # These objects are not kept, so compressing them would be a waste of time.
-        added = _ask(root, "-c", "core.looseCompression=0", "add", "--all", ".", left_out, **elsewhere)
-        return (_ask(root, "write-tree", **elsewhere) or "") if added is not None else ""
-    except OSError:
-        return ""
+        if (root / index).exists():
+            shutil.copy2(root / index, scratch / "index")  # with its time, which git compares with that of each file
+        elsewhere = {
+            "GIT_INDEX_FILE": f"{scratch}/index",
+            "GIT_OBJECT_DIRECTORY": f"{scratch}/objects",
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _known_objects(root / objects),
+        }
+        return _Look(root, counts, elsewhere).tree(prefix)
+    except (_Failed, OSError, ValueError):
+        return None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+class _Look:
+    """One look, with an index of its own."""
+
+    def __init__(self, root: Path, counts: Callable[[str], bool], environment: dict[str, str]) -> None:
+        self._root = root
+        self._counts = counts
+        self._environment = environment
+        self._spent = 0
+
+    def tree(self, prefix: str) -> Tree:
+        self._clear_flags()
+        changed = self._list("diff-files", "--name-only", "--no-renames", "--ignore-submodules=dirty", "--relative")
+        new = self._list("ls-files", "--others", "--exclude-standard")
+        names = dict.fromkeys(name for name in (*changed, *new) if self._counts(name) and not name.endswith("/"))
+        unread = {name: seen for name in names if (seen := self._instead_of_reading(name))}
+        self._update("--add", "--remove", "--replace", names=names.keys() - unread.keys())
+        found = dict(_entry(line) for line in self._list("ls-files", "--stage"))
+        ours = [name for name in found if not self._counts(name)]
+        self._update("--force-remove", names=ours)
+        files = {name: content for name, content in found.items() if self._counts(name)}
+        return Tree(self._identity(prefix, bool(files)), files | unread)
+
+    def _clear_flags(self) -> None:
+        """`assume-unchanged` would hide a change from us."""
+        flagged = [line[2:] for line in self._list("ls-files", "-v") if line[:1].islower()]
+        self._update("--no-assume-unchanged", names=flagged)
+
+    def _identity(self, prefix: str, has_files: bool) -> str:
+        if prefix and not has_files:
+            return _ask(self._root, "hash-object", "-t", "tree", os.devnull, **self._environment)[0]
+        of_project = [f"--prefix={prefix}"] if prefix else []
+        return _ask(self._root, "write-tree", *of_project, **self._environment)[0]
+
+    def _instead_of_reading(self, name: str) -> str:
+        """What stands for the content of a file that is too large or cannot be read; empty: git reads it."""
+        path = self._root / name
+        try:
+            about = path.lstat()
+        except OSError:
+            return ""  # it is gone, which git sees as well
+        if not stat.S_ISREG(about.st_mode):
+            return ""
+        self._spent += about.st_size
+        if about.st_size <= _LARGEST and self._spent <= _MOST and os.access(path, os.R_OK):
+            return ""
+        return f"{about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
+
+    def _list(self, *words: str) -> list[str]:
+        return _fields(_run(self._root, (*words, "-z", "--", "."), self._environment))
+
+    def _update(self, *options: str, names: Iterable[str]) -> None:
+        given = b"".join(os.fsencode(name) + b"\0" for name in names)
+        if given:
+            _run(self._root, ("update-index", *options, "-z", "--stdin"), self._environment, given)
+
+
+def _entry(line: str) -> tuple[str, str]:
+    """A file's path, its mode and its content's id."""
+    about, _, name = line.partition("\t")
+    return name, " ".join(about.split()[:2])
+
+
+def _fields(printed: bytes) -> list[str]:
+    return [os.fsdecode(field) for field in printed.split(b"\0") if field]
 
 
 def _known_objects(repository: Path) -> str:
@@ -44,18 +142,31 @@ def _known_objects(repository: Path) -> str:
     return os.pathsep.join([f'"{name}"', *([others] if others else [])])
 
 
-def _ask(root: Path, *arguments: str, **environment: str) -> str | None:
-    """What git prints; None when it fails, is missing or takes too long."""
+def _is_ignored(root: Path) -> bool:
     try:
-        done = subprocess.run(
-            ["git", *arguments],
+        _run(root, ("check-ignore", "-q", "."), {})
+    except _Failed:
+        return False
+    return True
+
+
+def _ask(root: Path, *words: str, **environment: str) -> list[str]:
+    """The lines that git prints."""
+    return os.fsdecode(_run(root, words, environment)).removesuffix("\n").split("\n")
+
+
+def _run(root: Path, words: tuple[str, ...], environment: dict[str, str], given: bytes = b"") -> bytes:
+    inherited = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+    try:
+        return subprocess.run(
+            [*_GIT, *words],
             cwd=root,
-            env=os.environ | environment | {"GIT_OPTIONAL_LOCKS": "0"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
+            env=inherited | _ALWAYS | environment,
+            input=given,
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             timeout=_PATIENCE,
             check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode("utf-8", "replace").strip()
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise _Failed from error

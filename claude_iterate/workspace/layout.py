@@ -78,6 +78,15 @@ class Layout(Record):
         """The workspace's name is its folder's name."""
         return self.folder.name
 
+    def own_folders(self) -> list[Path]:
+        """What claude-iterate writes in the project at any time: the folders of all workspaces, and archives."""
+        usual = self.root / "claude-iterate"
+        found = [usual / "workspaces", usual / "archive", self.folder]
+        if self.folder.parent != found[0]:  # such a folder may hold anything else as well
+            with contextlib.suppress(OSError), os.scandir(self.folder.parent) as entries:
+                found += [Path(entry.path) for entry in entries if Path(entry.path, ".metadata.json").exists()]
+        return found
+
     def journal(self, run: str) -> Path:
         """The journal of one run."""
         return self.runs / run / "events.ndjson"

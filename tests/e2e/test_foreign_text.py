@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tests.e2e.conftest import Loop
+from tests.e2e.reviewers import reviewing
 from tests.e2e.terminal import Terminal
-from tests.e2e.test_proof import reviewing
 
 EVIL = "\x1b]0;owned\x07"
 MASKED = "␛]0;owned␇"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Loop, until
+from tests.e2e.reviewers import reviewing
 
 CLAIM: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True, "summary": "all done"}}, {"result": {}}]
 FIXED: list[dict[str, Any]] = [{"init": {}}, {"write": {"path": "fixed", "text": "yes"}}, *CLAIM[1:]]
@@ -95,35 +96,6 @@ def test_a_stop_during_a_check_ends_it_now(loop: Loop) -> None:
     process.terminate()
     assert loop.finish(process).code == 143
     assert loop.processes() == []
-
-
-def reviewing(loop: Loop, verdict: str, findings: str = "None.", body: str = "") -> None:
-    """A Claude that works (claims) when asked to work, and reviews as told when asked to review."""
-    program = loop.folder / "claude"
-    program.write_text(
-        f"""#!/usr/bin/env python3
-import json, os, pathlib, re, sys
-if "--version" in sys.argv: print("1"); sys.exit()
-prompt = sys.stdin.read()
-folder = pathlib.Path(os.environ["CLAUDE_ITERATE_WORKSPACE"])
-count = folder / "calls"; count.write_text((count.read_text() if count.exists() else "") + "x")
-print(json.dumps({{"type": "system", "subtype": "init", "session_id": "s"}}))
-answer = "fine"
-if prompt.startswith("Independent verification"):
-    identity = re.search(r"VERIFICATION-ID: (\\S+)", prompt)[1]
-    report = pathlib.Path(re.search(r"^Report file: (.+)$", prompt, re.M)[1])
-    text = "## Summary\\nLooked.\\n\\n## Findings\\n{findings}\\n\\n"
-    text += "VERIFICATION-ID: " + identity + "\\nVERDICT: {verdict}\\n"
-    {body or "report.write_text(text)"}
-else:
-    (folder / ("prompt-" + str(len(count.read_text())))).write_text(prompt)
-    (folder / ".status.json").write_text(json.dumps({{"complete": True, "t": len(count.read_text())}}))
-result = {{"type": "result", "subtype": "success", "is_error": False, "result": answer, "total_cost_usd": 0.5}}
-print(json.dumps(result))
-"""
-    )
-    program.chmod(0o755)
-    loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = str(program)
 
 
 def test_a_review_proves_a_claim(loop: Loop) -> None:
@@ -412,7 +384,7 @@ def test_secrets_of_the_settings_do_not_reach_log_or_journal(loop: Loop) -> None
 
 
 SLOW_GIT = """#!/bin/sh
-case " $* " in *" add "*)
+case " $* " in *" diff-files "*)
     touch {folder}/ready
     while [ ! -e {folder}/go ]; do sleep 0.02; done;;
 esac

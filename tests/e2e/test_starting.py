@@ -32,7 +32,7 @@ UNUSED = {
     "claude_iterate.core.reports.review": "there is no review",
     "claude_iterate.engine.proof.check": "there is no check",
     "claude_iterate.engine.proof.verification": "nothing is claimed",
-    "claude_iterate.progress.git_tree": "nothing is proven",
+    "claude_iterate.progress.project_state": "nothing is proven",
     "claude_iterate.sinks.notifications": "no notification is sent",
     "claude_iterate.views": "no document is printed",
     "claude_iterate.workspace.archives": "nothing is archived",

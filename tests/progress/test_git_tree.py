@@ -1,17 +1,21 @@
-"""The name of what is in a project, and nothing left behind by asking for it."""
+"""What git says is in a project, and nothing left behind by asking for it."""
 
 from __future__ import annotations
 
+import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from claude_iterate.progress import git_tree
 
+pytestmark = pytest.mark.needs_git
+
 
 def said(root: Path, *words: str) -> str:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "advice.addEmbeddedRepo=false")
     return subprocess.run(
         ["git", *identity, *words], cwd=root, check=True, capture_output=True, text=True
     ).stdout.strip()
@@ -32,44 +36,185 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return folder
 
 
+def look(root: Path, scratch: Path | None = None) -> git_tree.Tree | None:
+    return git_tree.tree_of(root, lambda name: not name.startswith("own/"), scratch or root / "own" / "scratch")
+
+
+def found(root: Path) -> git_tree.Tree:
+    tree = look(root)
+    assert tree is not None
+    return tree
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-@pytest.mark.needs_git
 def test_the_repository_stays_as_it_is(root: Path) -> None:
     """Neither its index nor its objects: a proof adds nothing to them, however often it is held."""
     (root / "a").write_text("two\n")
     (root / "untracked").write_text("new\n" * 1000)
     before = contents(root)
-    assert git_tree.tree_of(root, root / "own", root / "own" / "scratch")
+    assert found(root)
     assert contents(root) == before
 
 
-@pytest.mark.needs_git
 def test_nothing_is_left_aside(root: Path) -> None:
     """The folder for new objects is gone, whether git could tell or not."""
     scratch = root / "own" / "runs" / "r" / "scratch"
     (root / "untracked").write_text("new\n")
-    assert git_tree.tree_of(root, root / "own", scratch)
+    assert look(root, scratch)
     assert not scratch.exists()
     scratch.parent.rmdir()
     scratch.parent.write_text("no folder")
-    assert git_tree.tree_of(root, root / "own", scratch) == ""
+    assert look(root, scratch) is None
 
 
-@pytest.mark.needs_git
 def test_the_name_is_that_of_the_whole_content(root: Path) -> None:
     """It is what git itself would call it: untracked files count, our own folder and what is ignored do not."""
     (root / "a").write_text("two\n")
     (root / "ignored").write_text("nobody's\n")
     (root / "untracked").write_text("new\n")
     (root / "own" / "journal").write_text("busy\n")
-    found = git_tree.tree_of(root, root / "own", root / "own" / "scratch")
+    tree = found(root)
     said(root, "add", "a", "untracked")
-    assert found == said(root, "write-tree")
+    assert tree.id == said(root, "write-tree")
+    assert sorted(tree.files) == [".gitignore", "a", "ignored-and-tracked", "untracked"]
 
 
-def test_where_there_is_no_repository_there_is_no_name(tmp_path: Path) -> None:
+def test_our_own_files_do_not_count_even_if_they_are_tracked(root: Path) -> None:
+    """Nor if a `.gitignore` names the folder that they are in."""
+    before = found(root)
+    (root / "own" / "journal").write_text("busy\n")
+    said(root, "add", "own")
+    assert found(root) == before
+    (root / "own" / "journal").write_text("busier\n")
+    assert found(root) == before
+    said(root, "rm", "-qf", "--cached", "own/journal")
+    (root / ".gitignore").write_text("ignored*\nown/\n")
+    (root / "new").write_text("seen\n")
+    assert found(root).id != before.id
+    assert "new" in found(root).files
+
+
+@pytest.mark.parametrize("tracked", [True, False])
+def test_a_project_may_be_a_folder_of_a_repository(root: Path, tracked: bool) -> None:
+    """Then its tree is that of the folder alone: what changes beside it is another's."""
+    inner = root / "inner"
+    inner.mkdir()
+    if tracked:
+        (inner / "work").write_text("done\n")
+        said(root, "add", "inner")
+    tree = git_tree.tree_of(inner, lambda name: not name.startswith("own/"), inner / "own" / "scratch")
+    assert tree is not None
+    assert list(tree.files) == (["work"] if tracked else [])
+    (root / "a").write_text("another's\n")
+    (inner / "own").mkdir(exist_ok=True)
+    (inner / "own" / "journal").write_text("busy\n")
+    assert git_tree.tree_of(inner, lambda name: not name.startswith("own/"), inner / "own" / "scratch") == tree
+    (inner / "new").write_text("ours\n")
+    said(root, "add", "inner/new")
+    again = git_tree.tree_of(inner, lambda name: not name.startswith("own/"), inner / "own" / "scratch")
+    assert again is not None
+    assert again.id == said(root, "write-tree", "--prefix=inner/")
+
+
+def test_a_project_that_the_repository_around_it_ignores_is_not_gits(root: Path) -> None:
+    """Git would see an empty folder and call any change none."""
+    (root / "ignored-project").mkdir()
+    (root / "ignored-project" / "work").write_text("done\n")
+    assert look(root / "ignored-project", root / "scratch") is None
+
+
+def flagged(root: Path) -> None:
+    said(root, "update-index", "--assume-unchanged", "a")
+    (root / "a").write_text("hidden\n")
+
+
+def file_for_folder(root: Path) -> None:
+    (root / "a").unlink()
+    (root / "a").mkdir()
+    (root / "a" / "b").write_text("inside\n")
+
+
+def odd_names(root: Path) -> None:
+    for name in ("new\nline", " blank ", 'quo"te', "-dash", ":(exclude)a", "*", os.fsdecode(b"\xff")):
+        (root / name).write_text("odd\n")
+
+
+def unmerged(root: Path) -> None:
+    said(root, "checkout", "-qb", "other")
+    (root / "a").write_text("theirs\n")
+    said(root, "commit", "-qam", "theirs")
+    said(root, "checkout", "-q", "-")
+    (root / "a").write_text("ours\n")
+    said(root, "commit", "-qam", "ours")
+    subprocess.run(["git", "merge", "-q", "other"], cwd=root, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        flagged,
+        file_for_folder,
+        odd_names,
+        unmerged,
+        lambda root: (root / "a").unlink(),
+        lambda root: (root / "a").chmod(0o755),
+        lambda root: (root / "link").symlink_to("nowhere"),
+        lambda root: said(root, "commit", "-q", "--allow-empty", "-m", "x") and None,
+    ],
+    ids=["assume-unchanged", "folder-for-file", "odd-names", "unmerged", "deleted", "mode", "link", "commit"],
+)
+def test_every_change_is_seen_as_git_sees_it(root: Path, change: Callable[[Path], None]) -> None:
+    """The tree is that of the files on disk, whatever state the user's index is in; a commit alone changes nothing."""
+    before = found(root)
+    change(root)
+    after = found(root)
+    (root / ".git" / "index").unlink()
+    said(root, "add", "--force", "ignored-and-tracked")
+    said(root, "add", "--all")
+    said(root, "rm", "-rq", "--cached", "--ignore-unmatch", "own")
+    assert after.id == said(root, "write-tree")
+    assert (after.id == before.id) == (after.files == before.files)
+
+
+def test_a_file_too_large_to_be_read_is_known_by_its_size_and_time(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of it is a change; git does not copy it."""
+    monkeypatch.setattr(git_tree, "_LARGEST", 1000)
+    (root / "large").write_bytes(b"x" * 2000)
+    before = found(root)
+    assert found(root) == before
+    (root / "large").write_bytes(b"x" * 2001)
+    assert found(root).files != before.files
+    assert found(root).id == before.id
+
+
+def test_another_repository_inside_is_not_looked_into(root: Path) -> None:
+    """Not even one without a commit, at which `git add` fails."""
+    (root / "nested").mkdir()
+    said(root / "nested", "init", "-q")
+    (root / "nested" / "x").write_text("x\n")
+    (root / "b").write_text("seen\n")
+    assert {"a", "b"} <= found(root).files.keys()
+
+
+def test_variables_that_name_another_repository_do_not_mislead(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a hook of git, which has them set."""
+    before = found(root)
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
+    assert found(root) == before
+
+
+def test_a_linked_worktree_is_a_project_like_any_other(root: Path, tmp_path: Path) -> None:
+    """It has an index of its own, and shares the objects."""
+    said(root, "worktree", "add", "-q", str(tmp_path / "linked"))
+    assert found(tmp_path / "linked") == found(root)
+
+
+def test_where_there_is_no_repository_there_is_no_tree(tmp_path: Path) -> None:
     """And no error."""
-    assert git_tree.tree_of(tmp_path, tmp_path / "own", tmp_path / "scratch") == ""
+    assert look(tmp_path) is None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.formats import listed
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.records import Record
 from claude_iterate.core.reports import review
@@ -17,6 +18,7 @@ from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
+from claude_iterate.progress.project_state import ProjectState
 from claude_iterate.workspace.files import atomic, foreign
 
 UNHELD = "unheld"
@@ -24,15 +26,15 @@ UNHELD = "unheld"
 
 
 class HeldReview(Record, frozen=False):
-    """One review of one claim. `tree` says what the project is at this moment; empty when that is not known."""
+    """One review of one claim. `look` says what the project is at this moment."""
 
     _plan: Plan
     _recorder: Recorder
     _supervisor: Supervisor
     _claim: int
-    _tree: Callable[[], str]
+    _look: Callable[[], ProjectState]
 
-    def hold(self, depth: str, tree: str) -> list[str] | None:
+    def hold(self, depth: str, project: ProjectState) -> list[str] | None:
         """What it found, for the next prompt: nothing when it verifies. None: the review could not be held."""
         began = self._recorder.elapsed()
         identity = os.urandom(8).hex()
@@ -50,7 +52,7 @@ class HeldReview(Record, frozen=False):
         if outcome.kind in RETRIED | ENDING_FAILURES | {Kind.INTERRUPTED}:
             found = Review(UNHELD, outcome.message or outcome.kind)
         else:
-            found = self._judge(outcome, before, identity, tree)
+            found = self._judge(outcome, before, identity, project)
         self._record_end(found, outcome, began)
         return None if found.verdict == UNHELD else _findings(found)
 
@@ -69,12 +71,13 @@ class HeldReview(Record, frozen=False):
             )
         )
 
-    def _judge(self, outcome: events.Outcome, before: bytes | None, identity: str, tree: str) -> Review:
+    def _judge(self, outcome: events.Outcome, before: bytes | None, identity: str, project: ProjectState) -> Review:
         """The verdict. A report of an earlier call is none; the final answer may stand in for a file not written."""
         if outcome.kind not in FINE:
             return Review(INVALID, outcome.message or outcome.kind)
-        if tree and self._tree() != tree:
-            return Review(INVALID, "the review changed the project that it was to look at")
+        if changed := self._look().changes_since(project):
+            moved = "the review changed the project that it was to look at, or something else did meanwhile"
+            return Review(INVALID, f"{moved}: {listed(changed)}")
         said = self._recorder.state.result.text
         after = foreign.read(self._plan.report)
         if after is not None and after != before:

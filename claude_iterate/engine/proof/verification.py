@@ -11,7 +11,8 @@ from claude_iterate.engine.proof.check import Check
 from claude_iterate.engine.proof.held_review import HeldReview
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
-from claude_iterate.progress import git_tree
+from claude_iterate.progress import project_state
+from claude_iterate.progress.project_state import ProjectState
 
 
 class Proof(Record, frozen=False):
@@ -36,16 +37,20 @@ class Proof(Record, frozen=False):
         findings = [finding for finding in findings if finding]
         if self._is_over():
             return
-        tree = self._tree()
+        before = self._look()
         # A review of work that is known to be red would only cost money.
         if depth and not findings:
             if self._is_over():
                 return
-            found = HeldReview(self._plan, self._recorder, self._supervisor, self._claim, self._tree).hold(depth, tree)
+            found = HeldReview(self._plan, self._recorder, self._supervisor, self._claim, self._look).hold(
+                depth, before
+            )
             if found is None or self._is_over():
                 return
             findings += found
-        self._recorder.record(events.VerificationFinished(self._claim, not findings, "\n\n".join(findings), tree))
+        self._recorder.record(
+            events.VerificationFinished(self._claim, not findings, "\n\n".join(findings), before.tree)
+        )
 
     def _is_over(self) -> bool:
         return decide_proof(self._recorder.state, self._facts()) is not None
@@ -53,10 +58,11 @@ class Proof(Record, frozen=False):
     def _facts(self) -> Facts:
         return self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
 
-    def _tree(self) -> str:
-        """What is being proven, without our own files, which change all the time."""
+    def _look(self) -> ProjectState:
+        """What is being proven, without our own files, which change all the time, but with the instructions."""
         layout = self._plan.layout
+        left_out, watched = [*layout.own_folders(), self._plan.report], [layout.instructions]
         # Large projects take a while, and a user who steers should not have to wait.
         return self._supervisor.meanwhile(
-            lambda: git_tree.tree_of(layout.root, layout.folder, layout.scratch(self._plan.run))
+            lambda: project_state.look(layout.root, left_out, watched, layout.scratch(self._plan.run))
         )

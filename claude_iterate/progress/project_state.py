@@ -1,0 +1,72 @@
+"""What the project is at a moment, so that two moments can be compared: the same work, or which files differ.
+
+Our own files and caches do not count. Where there is git, what it ignores does not count either, and the state has a
+name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from claude_iterate.core.expressions import expression
+from claude_iterate.core.records import Record
+from claude_iterate.progress import file_scan, git_tree
+
+_CACHES = expression(
+    r"(?:^|/)(?:__pycache__|\.(?:pytest|mypy|ruff|pytype|parcel|rpt2|phpunit)[_.-]?cache|\.cache|\.hypothesis|\.tox|\.nox"
+    r"|\.nyc_output|\.turbo|\.gradle|\.vite|\.svelte-kit|\.ipynb_checkpoints|\.import_linter_cache)(?:/|$)"
+    r"|(?:^|/)node_modules/\.|(?:^|/)\.next/cache(?:/|$)"
+    r"|(?:^|/)(?:\.coverage(?:\.[^/]*)?|\.eslintcache|\.stylelintcache|\.phpunit\.result\.cache|\.DS_Store"
+    r"|[^/]*\.py[co]|[^/]*\.tsbuildinfo)$",
+    re.IGNORECASE,
+)
+"""What tests, linters and builds leave behind. A reviewer that runs them has not changed the project."""
+
+
+class ProjectState(Record):
+    """`tree` is git's name for it, if git knows the project; `files` what is in each file. None: it is not known."""
+
+    tree: str = ""
+    files: Mapping[str, str] | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """False when the project is too large to look at without git."""
+        return self.files is not None
+
+    def changes_since(self, before: ProjectState) -> tuple[str, ...]:
+        """The paths that differ, sorted; none when one of the two states is not known."""
+        if self.files is None or before.files is None:
+            return ()
+        if bool(self.tree) != bool(before.tree):
+            return (".git",)  # it came or went, so that nothing else can be compared
+        names = self.files.keys() | before.files.keys()
+        return tuple(sorted(name for name in names if self.files.get(name) != before.files.get(name)))
+
+
+def look(root: Path, left_out: Sequence[Path], watched: Sequence[Path], scratch: Path) -> ProjectState:
+    """The state now, without what is `left_out`: files, or folders with all that is in them. The files `watched` count
+    in any case. `scratch` is a folder for temporary files; it is removed."""
+    ours = tuple(str(path.relative_to(root)) for path in left_out if path.is_relative_to(root))
+
+    def counts(name: str) -> bool:
+        return not (any(name == one or name.startswith(f"{one}/") for one in ours) or _CACHES.search(name))
+
+    tree = git_tree.tree_of(root, counts, scratch)
+    files = tree.files if tree is not None else file_scan.scan(root, counts)
+    if files is None:
+        return ProjectState()
+    return ProjectState(tree.id if tree is not None else "", files | _contents(root, watched))
+
+
+def _contents(root: Path, paths: Sequence[Path]) -> dict[str, str]:
+    found = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            name = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+            if path.exists():
+                found[name] = file_scan.checksum(path) if path.is_file() else "not a file"
+    return found

@@ -1,0 +1,34 @@
+"""A Claude that claims completion, and reviews the claim as the test says."""
+
+from __future__ import annotations
+
+from tests.e2e.conftest import Loop
+
+
+def reviewing(loop: Loop, verdict: str, findings: str = "None.", body: str = "") -> None:
+    """A Claude that works (claims) when asked to work, and reviews as told when asked to review."""
+    program = loop.folder / "claude"
+    program.write_text(
+        f"""#!/usr/bin/env python3
+import json, os, pathlib, re, sys
+if "--version" in sys.argv: print("1"); sys.exit()
+prompt = sys.stdin.read()
+folder = pathlib.Path(os.environ["CLAUDE_ITERATE_WORKSPACE"])
+count = folder / "calls"; count.write_text((count.read_text() if count.exists() else "") + "x")
+print(json.dumps({{"type": "system", "subtype": "init", "session_id": "s"}}))
+answer = "fine"
+if prompt.startswith("Independent verification"):
+    identity = re.search(r"VERIFICATION-ID: (\\S+)", prompt)[1]
+    report = pathlib.Path(re.search(r"^Report file: (.+)$", prompt, re.M)[1])
+    text = "## Summary\\nLooked.\\n\\n## Findings\\n{findings}\\n\\n"
+    text += "VERIFICATION-ID: " + identity + "\\nVERDICT: {verdict}\\n"
+    {body or "report.write_text(text)"}
+else:
+    (folder / ("prompt-" + str(len(count.read_text())))).write_text(prompt)
+    (folder / ".status.json").write_text(json.dumps({{"complete": True, "t": len(count.read_text())}}))
+result = {{"type": "result", "subtype": "success", "is_error": False, "result": answer, "total_cost_usd": 0.5}}
+print(json.dumps(result))
+"""
+    )
+    program.chmod(0o755)
+    loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = str(program)

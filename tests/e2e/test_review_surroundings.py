@@ -1,0 +1,95 @@
+"""A review is about the project as it stands: a good one passes anywhere, one that changed it nowhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from tests.e2e.conftest import Loop
+from tests.e2e.reviewers import reviewing
+
+SNEAK = "report.write_text(text); pathlib.Path('new.txt').write_text('sneaked')"
+
+
+def git(loop: Loop, *words: str, above: bool = False) -> None:
+    folder = loop.root.parent if above else loop.root
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, env=loop.env, capture_output=True)
+
+
+def surround(loop: Loop, kind: str) -> None:
+    """Put the project where a user may have it."""
+    (loop.root / "work.txt").write_text("done\n")
+    if kind == "subfolder":
+        git(loop, "init", "-q", above=True)
+        git(loop, "commit", "-q", "--allow-empty", "-m", "x", above=True)
+    elif kind != "no-git":
+        git(loop, "init", "-q")
+    if kind == "ignored":
+        (loop.root / ".gitignore").write_text("claude-iterate/\n")
+    if kind == "tracked":
+        git(loop, "add", "--all")
+        git(loop, "commit", "-qm", "everything, our own files included")
+
+
+KINDS = [
+    pytest.param("plain", marks=pytest.mark.needs_git),
+    pytest.param("subfolder", marks=pytest.mark.needs_git),
+    pytest.param("ignored", marks=pytest.mark.needs_git),
+    pytest.param("tracked", marks=pytest.mark.needs_git),
+    "no-git",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_good_review_passes_wherever_the_project_is(loop: Loop, kind: str) -> None:
+    """Another workspace writes its log meanwhile and the reviewer's tests leave caches: neither is the project. `show`
+    names the tree that was proven, where git knows one."""
+    loop.make()
+    surround(loop, kind)
+    other = loop.workspace.parent / "other"
+    other.mkdir()
+    body = (
+        "report.write_text(text); (folder.parent / 'other' / 'iterate.log').write_text('busy')\n"
+        "    pathlib.Path('__pycache__').mkdir(); pathlib.Path('__pycache__/x.pyc').write_text('cache')\n"
+        "    pathlib.Path('.pytest_cache').mkdir(); pathlib.Path('.pytest_cache/y').write_text('cache')"
+    )
+    reviewing(loop, "VERIFIED", body=body)
+    done = loop.run("--verify", "--detailed-exit-code")
+    assert done.code == 0, done.err
+    proof = json.loads(loop.call("show", "my-task", "--json").out)["proof"]
+    assert (proof["passed"], bool(re.fullmatch("[0-9a-f]{40}", proof["tree"]))) == (True, kind != "no-git")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_review_that_changed_the_project_is_invalid_wherever_it_is(loop: Loop, kind: str) -> None:
+    """And names the file."""
+    loop.make()
+    surround(loop, kind)
+    reviewing(loop, "VERIFIED", body=SNEAK)
+    told = json.loads(loop.call("verify", "my-task", "--json").out)
+    assert (told["passed"], told["review"]["verdict"]) == (False, "invalid")
+    assert "the review changed the project" in told["review"]["summary"]
+    assert "new.txt" in told["review"]["summary"]
+
+
+def test_a_reviewer_that_cuts_the_instructions_proves_nothing(loop: Loop) -> None:
+    """What is proven is what the user asked for."""
+    loop.make()
+    body = "report.write_text(text); (folder / 'INSTRUCTIONS.md').write_text('nothing')"
+    reviewing(loop, "VERIFIED", body=body)
+    told = json.loads(loop.call("verify", "my-task", "--json").out)
+    assert (told["passed"], "INSTRUCTIONS.md" in told["review"]["summary"]) == (False, True)
+
+
+@pytest.mark.needs_git
+def test_a_report_may_lie_in_the_project(loop: Loop) -> None:
+    """It is ours, so it is no change of the project."""
+    loop.make()
+    surround(loop, "plain")
+    reviewing(loop, "VERIFIED")
+    assert loop.call("verify", "my-task", "--report-path", str(loop.root / "report.md")).code == 0
+    assert (loop.root / "report.md").exists()
