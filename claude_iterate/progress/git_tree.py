@@ -17,7 +17,7 @@ from typing import NamedTuple
 _PATIENCE = 20.0
 _LARGEST = 64 * 1024 * 1024
 _MOST = 512 * 1024 * 1024
-"""Bytes of one file and of all files that are read anew. Beyond that, size and times stand for the content."""
+"""Bytes of one file and of all files that are read again. Beyond that, size and times stand for the content."""
 _ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
 _ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
 # The user's hooks and programs are not started, and these objects are not kept, so they are not compressed.
