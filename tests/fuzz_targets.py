@@ -27,7 +27,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.outcomes import reset_times, usage_limits
 from claude_iterate.core.outcomes.classes import classify
-from claude_iterate.core.outcomes.evidence import Evidence
+from claude_iterate.core.outcomes.evidence import Evidence, Granted
 from claude_iterate.core.reports import fallbacks, review, status, validation
 from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.declared import catalogue
@@ -161,7 +161,13 @@ def stream(chance: Random, folder: Path) -> None:
         keeper.recorder.record_printed(events)
     call = keeper.recorder.state.call
     outcome = classify(
-        evidence(call, wrote_report=chance.random() < 0.5, now=chance.choice((0.0, 1.7e9, 4e9)), patterns=())
+        evidence(
+            call,
+            wrote_report=chance.random() < 0.5,
+            now=chance.choice((0.0, 1.7e9, 4e9)),
+            patterns=(),
+            granted=Granted(),
+        )
     )
     result = call.result if call else None
     keeper.recorder.record(IterationFinished(1, outcome, denials=result.denials if result else ()))

@@ -15,7 +15,7 @@ from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import classify
-from claude_iterate.core.outcomes.evidence import Evidence
+from claude_iterate.core.outcomes.evidence import Evidence, Granted
 from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
@@ -87,7 +87,9 @@ class AgentCall:
         self._recorder.record(events.CutStarted(verdict.cause, busy_with(call, now) if call else "", verdict.after))
 
 
-def evidence(call: Call | None, *, wrote_report: bool, now: float, patterns: tuple[str, ...]) -> Evidence:
+def evidence(
+    call: Call | None, *, wrote_report: bool, now: float, patterns: tuple[str, ...], granted: Granted
+) -> Evidence:
     """What the state knows of the call that just ended."""
     if call is None:
         return Evidence()
@@ -105,13 +107,22 @@ def evidence(call: Call | None, *, wrote_report: bool, now: float, patterns: tup
         resumed=bool(call.resumes),
         began=bool(call.session),
         retrying=call.retrying,
+        granted=granted,
     )
 
 
 def outcome_of_call(plan: Plan, recorder: Recorder, *, wrote_report: bool) -> events.Outcome:
     """The class of the call that just ended."""
     call, patterns = recorder.state.call, plan.settings.limits.patterns
-    return classify(evidence(call, wrote_report=wrote_report, now=recorder.wall(), patterns=patterns))
+    return classify(
+        evidence(call, wrote_report=wrote_report, now=recorder.wall(), patterns=patterns, granted=_granted(plan))
+    )
+
+
+def _granted(plan: Plan) -> Granted:
+    claude, root = plan.settings.claude, plan.layout.root
+    mode = "bypassPermissions" if plan.skip_permissions else claude.permission_mode or ""
+    return Granted(plan.layout.name, mode, claude.allowed_tools, (str(root), str(root.resolve())))
 
 
 def _raw(path: str) -> contextlib.AbstractContextManager[BinaryIO | None]:

@@ -88,7 +88,7 @@ def _maximum(finished: RunFinished, state: RunState) -> list[str]:
 
 def _advice(finished: RunFinished, state: RunState) -> list[str]:
     if finished.advice:
-        return [f"  {one_line(finished.advice)}"]
+        return [f"  {one_line(line)}" for line in finished.advice.splitlines()]
     if finished.reason in GO_ON:
         purpose = state.started.purpose if state.started is not None else "run"
         return [f"  {'Continue' if purpose == 'run' else 'Again'}: claude-iterate {purpose} {_name(state)}"]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from claude_iterate.core import events
-from claude_iterate.core.formats import counted, duration, one_line
-from claude_iterate.core.outcomes import denials
+from claude_iterate.core.formats import counted, duration, one_line, shortened
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe as describe_status
 from claude_iterate.text import wait_lines
@@ -50,8 +49,7 @@ def iteration_finished(event: events.IterationFinished, mode: str) -> list[str]:
     elif outcome.kind not in FINE:
         first, rest = first_and_rest(outcome.message or outcome.kind)
         block = [f"✗ Iteration {event.number} failed: {first}", *indented(rest, "  ")]
-        if outcome.advice:
-            block.append(f"  {one_line(outcome.advice)}")
+        block += [f"  {one_line(line)}" for line in outcome.advice.splitlines()]
     else:
         block = [f"✓ Iteration {event.number} complete{_remaining(event, mode)}"]
         if outcome.kind == "max_turns":
@@ -68,16 +66,18 @@ def _remaining(event: events.IterationFinished, mode: str) -> str:
 
 def trouble(event: events.IterationFinished) -> list[str]:
     """Tools that were denied, and what was odd about the agent's report."""
-    denied = dict.fromkeys(
-        f"{denial.tool}: {one_line(denial.detail)}" if denial.detail else denial.tool for denial in event.denials
-    )
-    # An outcome that is about the denial has the rule as its advice.
-    helps = denials.flags(event.denials) if event.outcome.kind != "denied" else ""
+    denied = dict.fromkeys(_denied(denial) for denial in event.denials)
+    # A failure has said its advice already.
+    helps = event.outcome.advice.splitlines() if event.denials and event.outcome.kind in FINE else []
     return [
         *(f"  ⚠ Denied: {tool}" for tool in denied),
-        *([f"    Allow it: {one_line(helps)}"] if helps else []),
+        *(f"    {one_line(line)}" for line in helps),
         *(f"  ⚠ Status report: {one_line(problem)}" for problem in event.problems),
     ]
+
+
+def _denied(denial: events.Denial) -> str:
+    return f"{denial.tool}: {shortened(one_line(denial.detail), 160)}" if denial.detail else denial.tool
 
 
 def status_changed(event: events.StatusChanged) -> list[str]:

@@ -91,6 +91,15 @@ def test_the_word_error_in_a_result_is_no_error() -> None:
     assert not event.is_error
 
 
+def test_a_denial_comes_with_the_words_of_its_refusal() -> None:
+    """The result names the tool call; what Claude Code said stands in the answer to that call."""
+    path = next(path for path in RECORDINGS if path.name.startswith("e1-"))
+    (result,) = [event for event in events_of(path.read_bytes()) if isinstance(event, ResultReported)]
+    assert [denial.tool for denial in result.denials] == ["Bash", "Write", "Read"]
+    for denial, words in zip(result.denials, ("touch in '", "permissions to write to", "read from"), strict=True):
+        assert words in denial.said
+
+
 def test_the_sorts_of_events() -> None:
     """Each documented line becomes the event that stands for it."""
     system = {"type": "system"}

@@ -164,3 +164,13 @@ def test_bad_variable_is_named(typed: Type, monkeypatch: pytest.MonkeyPatch) -> 
     answer = typed("list")
     assert answer.code == 1
     assert answer.err.startswith("Error: CLAUDE_ITERATE_DELAY cannot be 'banana'.\n  Expected a duration")
+
+
+def test_adding_to_a_list_takes_nothing_away(typed: Type, project: Project) -> None:
+    """A workspace's list hides the project's, so it begins with it; several words can be added at once."""
+    project.create("w")
+    rules = ("Bash(npm test:*)", "Bash(git commit:*)", "Read(//etc/x)")
+    assert typed("config", "claude.allowed_tools", "--add", rules[0]).code == 0
+    assert typed("config", "-w", "w", "claude.allowed_tools", "--add", rules[1], "--add", rules[2]).code == 0
+    assert typed("config", "-w", "w", "claude.allowed_tools", "--json").document["value"] == list(rules)
+    assert typed("config", "claude.allowed_tools", "--json").document["value"] == [rules[0]]

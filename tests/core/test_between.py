@@ -141,8 +141,8 @@ DENIED = (Denial("Bash", "npm test"), Denial("Write", "/x"))
 
 
 def denied(number: int, status: Status | None = None, denials: tuple[Denial, ...] = DENIED) -> list[Event]:
-    kind = Kind.OK if status else Kind.DENIED
-    return [IterationStarted(number), IterationFinished(number, Outcome(kind), status, denials=denials)]
+    outcome = Outcome(Kind.OK if status else Kind.DENIED, advice="Allow it.")
+    return [IterationStarted(number), IterationFinished(number, outcome, status, denials=denials)]
 
 
 def verdict_after(*events: Event, known: Facts | None = None) -> Verdict:
@@ -158,9 +158,10 @@ def test_the_same_denial_twice_ends_the_run_with_the_rules() -> None:
         WaitEnded(Why.USAGE_LIMIT),
     ]
     verdict = verdict_after(*denied(1), *limit, *denied(2, denials=other))
-    rules = "Bash(npm:*), Write"
-    assert verdict == Finish("agent_failed", f"not allowed: {rules}", "Allow it: --allow 'Bash(npm:*)' --allow Write")
+    assert verdict == Finish("agent_failed", "not allowed: Bash(npm test:*), Write", "Allow it.")
     assert verdict_after(*denied(1), *denied(2, denials=DENIED[:1])) == Begin(3)
+    similar = (Denial("Bash", "npm run build"), DENIED[1])
+    assert isinstance(verdict_after(*denied(1), *denied(2, denials=similar)), Finish)
 
 
 def test_a_denial_matters_only_to_those_who_get_no_further() -> None:

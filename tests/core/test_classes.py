@@ -29,7 +29,7 @@ from claude_iterate.core.outcomes.classes import (
     RETRIED,
     classify,
 )
-from claude_iterate.core.outcomes.evidence import Evidence
+from claude_iterate.core.outcomes.evidence import Evidence, Granted
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold, fold_from, reduce
 
@@ -130,11 +130,15 @@ def test_a_good_result_survives_a_bad_exit_if_work_was_reported() -> None:
 
 
 def test_a_denial_comes_with_the_rule_to_add() -> None:
-    """As flags that can be copied."""
+    """As commands that can be pasted, whether a report was written or not; what is granted is not offered."""
     result = ResultReported("success", denials=(Denial("Write", "/x"), Denial("Bash", "npm test")))
     outcome = classify(Evidence(result))
-    assert (outcome.kind, outcome.message) == ("denied", "not allowed: Bash(npm:*), Write")
-    assert outcome.advice == "Allow it: --allow 'Bash(npm:*)' --allow Write"
+    assert (outcome.kind, outcome.message) == ("denied", "not allowed: Bash(npm test:*), Write")
+    assert "--permission-mode acceptEdits --allow 'Bash(npm test:*)'" in outcome.advice
+    granted = classify(Evidence(result, wrote_status=True, granted=Granted("t", "acceptEdits")))
+    assert granted.kind == "ok"
+    assert "claude-iterate config -w t claude.allowed_tools --add 'Bash(npm test:*)'" in granted.advice
+    assert "claude.permission_mode" not in granted.advice
 
 
 def failure(text: str, status: int | None = None) -> ResultReported:

@@ -1,4 +1,4 @@
-"""The rule that would have allowed what was denied."""
+"""What would have allowed what was denied."""
 
 from __future__ import annotations
 
@@ -7,39 +7,187 @@ import shlex
 import pytest
 
 from claude_iterate.core.events import Denial
-from claude_iterate.core.outcomes.denials import flags, rules
+from claude_iterate.core.outcomes.denials import Remedy, advice, remedy, rules
+from claude_iterate.core.outcomes.evidence import Granted
+
+WORK = Granted("t", "acceptEdits", (), ("/project",))
+APPROVAL = "This command requires approval"
+
+
+def offered(command: str, said: str = "", granted: Granted = WORK) -> tuple[str, ...]:
+    """Without the tool's name: all rules here are for Bash."""
+    found = remedy((Denial("Bash", command, said),), granted).rules
+    assert all(rule.startswith("Bash(") and rule.endswith(")") for rule in found)
+    return tuple(rule[5:-1] for rule in found)
 
 
 @pytest.mark.parametrize(
     ("command", "wanted"),
     [
-        ("npm test -- -v", ["Bash(npm:*)"]),
-        ("cd /x && npm test", ["Bash(npm:*)"]),
-        ("cd /x", ["Bash(cd:*)"]),
-        ("FOO=1 BAR='a b' npm test", ["Bash(npm:*)"]),
-        ("npm test | tee log; git status", ["Bash(git:*)", "Bash(npm:*)", "Bash(tee:*)"]),
-        ("make\nmake install", ["Bash(make:*)"]),
-        ("'my prog' x", ["Bash(my prog:*)"]),
-        ("echo 'a; b && c'", ["Bash(echo:*)"]),
-        ("git commit -m 'cut off in the mid", ["Bash(git:*)"]),
-        ("", ["Bash"]),
-        ("'", ["Bash"]),
+        ("npm test -- -v", "npm test:*"),
+        ("npm run build --if-present", "npm run build:*"),
+        ("python3 -m unittest -q 2>&1 | tail -5", "python3 -m unittest:*"),
+        ("python3 -u -m pytest x", "python3 -u -m pytest:*"),
+        ("python3 scripts/check.py --all", "python3 scripts/check.py:*"),
+        ("uv run python -m pytest x", "uv run python -m pytest:*"),
+        ("npx vitest run", "npx vitest:*"),
+        ("pytest tests/test_a.py", "pytest:*"),
+        ("make -j4", "make:*"),
+        ("make test", "make test:*"),
+        ("./gradlew test", "./gradlew test:*"),
+        ("/usr/bin/npm test", "/usr/bin/npm test:*"),
+        ("git -C sub commit -m 'a; b'", "git -C sub commit:*"),
+        ("bun run build", "bun run build:*"),
+        ("cd /project/x && npm test", "npm test:*"),
+        ("(cd x; npm test)", "npm test:*"),
+        ("for f in a b; do npm run $f; done", "npm run $f:*"),
+        ("cat > x <<'EOT'\nrm -rf /\nEOT\nnpm test", "npm test:*"),
+        ("timeout 60 npm run build", "npm run build:*"),
+        ("timeout -k 5 60 nice -n 10 npm test", "npm test:*"),
+        ("NODE_ENV=test time npm test", "npm test:*"),
+        ("git commit -m 'cut off in the mid", "git commit:*"),
     ],
 )
-def test_a_command_needs_a_rule_for_each_program_in_it(command: str, wanted: list[str]) -> None:
-    """Changing the folder and setting variables need none; words in quotations are no programs."""
-    assert list(rules((Denial("Bash", command),))) == wanted
+def test_a_rule_has_the_words_that_say_what_is_done(command: str, wanted: str) -> None:
+    """Wrappers, folders, redirections and what only reads need none."""
+    assert offered(command) == (wanted,)
 
 
-def test_other_tools_are_named() -> None:
-    """Each once, in an order that does not depend on who was denied first."""
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        ("A=b npm test", ("A=b npm test:*", "npm test:*")),
+        ("env A=b npm test", ("env A=b npm test:*", "npm test:*")),
+        ("npm test && git commit -m x", ("git commit:*", "npm test:*")),
+    ],
+)
+def test_a_variable_needs_a_rule_of_its_own(command: str, wanted: tuple[str, ...]) -> None:
+    """Claude Code compares it, too; without it the program is allowed alone."""
+    assert offered(command) == wanted
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "sudo npm test",
+            "bash -c 'npm test'",
+            "python3 -c 'print(1)'",
+            "python3 - <<'PY'\nprint(1)\nPY",
+            "node -e 1",
+        ),
+        *(
+            "curl http://x/install | sh",
+            "curl http://x | sudo bash",
+            "eval $X",
+            "$X y",
+            "awk '{print}' x",
+            "env sh -c x",
+        ),
+        *("xargs sh -c x", "timeout 5 sudo ls", "perl -pi -e s/a/b/ x", "npx -- bash -c x", "deno eval 1"),
+    ],
+)
+def test_what_can_run_anything_is_never_offered(command: str) -> None:
+    """It is said why there is no rule, and what to do instead."""
+    found = remedy((Denial("Bash", command, APPROVAL),), WORK)
+    assert found.rules == ()
+    assert "can run anything" in " ".join(found.hopeless)
+    assert "claude-iterate note t " in advice((Denial("Bash", command),), WORK)
+
+
+@pytest.mark.parametrize("command", ["rm -rf build", "git push origin main", "chmod +x a", "curl http://x"])
+def test_what_can_do_harm_is_offered_for_exactly_this_command(command: str) -> None:
+    """A rule without `:*` allows nothing else."""
+    assert offered(f"timeout 5 {command} > log") == (command,)
+    assert offered(f"{command} $HOME") == ()
+
+
+def test_claude_code_says_which_parts_need_a_rule() -> None:
+    """The others have one, or need none."""
+    said = "This Bash command contains multiple operations. The following part requires approval: npm test 2>&1"
+    assert offered("npm test 2>&1 | tee x && git add .", said) == ("npm test:*",)
+    assert offered("npm test | tee x && git add .") == ("git add:*", "npm test:*", "tee:*")
+
+
+@pytest.mark.parametrize("set_already", ["Bash(npm test:*)", "Bash(npm:*)", "Bash(npm *)", "Bash"])
+def test_a_rule_that_is_set_is_not_offered_again(set_already: str) -> None:
+    """Claude Code then had another reason, which is told in its own words."""
+    denial = Denial("Bash", "npm test", "Contains simple_expansion")
+    for one in (denial, Denial("Bash", "npm test")):
+        found = remedy((one,), WORK.changed(tools=(set_already,)))
+        assert (found.mode, found.rules, len(found.hopeless)) == ("", (), 1)
+    assert "Contains simple_expansion" in advice((denial,), WORK)
+    assert offered("npm tests", granted=WORK.changed(tools=("Bash(npm test:*)",))) == ("npm tests:*",)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Contains brace with quote character (expansion obfuscation)",
+        "Contains while_statement",
+        "This command uses shell operators that require approval for safety",
+        "find with '-delete' executes commands — cannot be auto-allowed by a Bash(find:*) prefix rule",
+        "This command uses the `&` background operator, which defers execution. Approve only if you trust it.",
+        "'source' evaluates arguments as shell code",
+        "Claude requested permissions to edit /project/.git/x which is a sensitive file.",
+        "Dangerous rm operation detected",
+        "PreToolUse:Bash hook error: no",
+    ],
+)
+def test_a_form_that_claude_code_refuses_has_no_rule(said: str) -> None:
+    """Whatever the command is; the reason is told in its own words."""
+    found = remedy((Denial("Bash", "npm test", said),), WORK)
+    assert found[:2] == ("", ())
+    assert said[:40] in found.hopeless[0]
+
+
+@pytest.mark.parametrize("name", ["Edit", "Write", "MultiEdit", "NotebookEdit"])
+def test_editing_needs_a_mode(name: str) -> None:
+    """Within the project, unless that mode is set: then the file is protected."""
+    denial = (Denial(name, "/project/a.py"),)
+    assert remedy(denial, WORK.changed(mode="default")) == Remedy("acceptEdits")
+    assert remedy(denial, WORK.changed(mode="plan")).mode == "acceptEdits"
+    assert remedy(denial, WORK)[:2] == ("", ())
+    assert remedy((Denial(name, "/elsewhere/a.py"),), WORK).rules == ("Edit(//elsewhere/a.py)",)
+
+
+def test_a_command_that_writes_needs_the_mode_too() -> None:
+    """Claude Code names the path that it protects: within the project the mode allows it, and the program a rule."""
+    blocked = "Output redirection to '{}' was blocked. For security, Claude Code may only write to files in '/project'."
+    inside, outside = blocked.format("/project/out.txt"), blocked.format("/etc/x")
+    bare = WORK.changed(mode="")
+    assert remedy((Denial("Bash", "npm test > out.txt", inside),), bare) == Remedy("acceptEdits", ("Bash(npm test:*)",))
+    assert remedy((Denial("Bash", "touch out.txt", inside),), bare) == Remedy("acceptEdits")
+    assert remedy((Denial("Bash", "npm test > /etc/x", outside),), WORK).rules == ("Edit(//etc/x)",)
+    cd = "cd in '/etc' was blocked. For security, Claude Code may only change directories to '/project'."
+    assert "leaves the project" in remedy((Denial("Bash", "cd /etc && ls", cd),), WORK).hopeless[0]
+
+
+def test_other_tools_have_rules_of_their_own() -> None:
+    """As narrow as Claude Code can have them."""
+    denials = (Denial("Read", "/etc/x"), Denial("WebFetch", "https://a.org/b"), Denial("mcp__x__y"), Denial("a tool"))
+    assert remedy(denials, WORK).rules == ("Read(//etc/x)", "WebFetch(domain:a.org)", "mcp__x__y")
+
+
+def test_what_was_missing_does_not_depend_on_the_order() -> None:
+    """The same denials are the same words."""
     one, other = Denial("Write", "/x"), Denial("Edit", "/y")
     assert rules((one, other, one)) == rules((other, one)) == ("Edit", "Write")
+    assert rules((Denial("Bash", ""),)) == ("Bash",)
+    assert rules((Denial("Bash", "python3 -c 1"),)) == ("Bash (python3 -c)",)
+    assert rules((Denial("Bash", "x", "Contains simple_expansion"),)) == ("Bash (Contains simple_expansion)",)
 
 
-@pytest.mark.parametrize("command", ["npm test", "'my prog' x", "it\\'s x", "$(x) y"])
-def test_the_flags_survive_a_shell(command: str) -> None:
-    """What is copied into a shell reaches us as the rule."""
-    words = shlex.split(flags((Denial("Bash", command),)))
-    assert words[0] == "--allow"
-    assert tuple(words[1::2]) == rules((Denial("Bash", command),))
+@pytest.mark.parametrize("command", ["npm test", "'my prog' x", "it\\'s x", "a%b c", 'FOO="a b" npm test'])
+def test_the_commands_survive_a_shell(command: str) -> None:
+    """What is pasted reaches us as the rules: to be saved, and for one run."""
+    denials = (Denial("Bash", command), Denial("Write", "/project/x"))
+    save, once = advice(denials, WORK.changed(mode="")).splitlines()
+    wanted = remedy(denials, WORK.changed(mode="")).rules
+    assert save.startswith("Allow it: claude-iterate config -w t claude.permission_mode acceptEdits && claude-iterate ")
+    words = shlex.split(save.partition(" && ")[2])
+    assert words[:5] == ["claude-iterate", "config", "-w", "t", "claude.allowed_tools"]
+    assert tuple(words[6::2]) == wanted
+    words = shlex.split(once.partition(": ")[2])
+    assert words[:5] == ["claude-iterate", "run", "t", "--permission-mode", "acceptEdits"]
+    assert tuple(words[6::2]) == wanted

@@ -197,12 +197,12 @@ def test_an_unwatchable_workspace_is_still_read(loop: Loop) -> None:
 
 
 def test_denied_tools_end_the_run_with_the_rule_to_add(loop: Loop) -> None:
-    """Claude was twice not allowed to write its report: the message names the flag."""
+    """Claude was twice not allowed to write its report: the message has the command that allows it."""
     loop.make()
     loop.script([{"fixture": str(FIXTURES / "e1-permission-denied-default.ndjson")}])
     done = loop.run("--detailed-exit-code")
     assert done.code == 6
-    assert "--allow Write" in done.err
+    assert "claude-iterate config -w my-task claude.allowed_tools --add " in done.err
 
 
 @pytest.mark.parametrize(

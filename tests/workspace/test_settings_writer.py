@@ -215,3 +215,45 @@ def test_torn_file_is_not_overwritten(toml: Path) -> None:
     with pytest.raises(SettingsProblem, match="line 1"):
         settings_writer.set_text(toml, "delay", "4")
     assert toml.read_text() == "delay = = 3"
+
+
+TABLES = {"claude.env": '{"FOO": "bar"}', "notify.headers": '{"X": "y"}', "limits.reserve": '{"five_hour": 0.2}'}
+
+
+@pytest.mark.parametrize("key", TABLES)
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        COMMENTED,
+        "claude.model = 'x'  # mine\n",
+        "# why\nclaude = {model = 'x'}\n\n[notify]\nurl = 'http://x'  # theirs\n",
+        "# why\n[claude]\nargs = ['a']  # b\n[limits]\nmax_cost_usd = 2  # dollars\n",
+    ],
+)
+def test_what_was_set_can_be_unset(tmp_path: Path, key: str, before: str) -> None:
+    """Tables too, in any file; its other settings and all of its comments are as they were."""
+    path = tmp_path / "config.toml"
+    path.write_text(before)
+    settings_writer.set_text(path, key, TABLES[key])
+    assert settings_writer.unset(path, key)
+    assert path.read_text().rstrip() == before.rstrip()
+    assert not settings_writer.unset(path, key)
+
+
+def test_a_table_keeps_its_comments(tmp_path: Path) -> None:
+    """Rows that stay are not touched."""
+    path = tmp_path / "config.toml"
+    path.write_text("[claude.env]\n# mine\nA = 'b'  # c\nD = 'e'\n")
+    settings_writer.set_text(path, "claude.env", '{"A": "b", "F": "g"}')
+    assert path.read_text() == "[claude.env]\n# mine\nA = 'b'  # c\nF = \"g\"\n"
+
+
+def test_several_words_are_added_and_removed_at_once(toml: Path) -> None:
+    """Each once, in the order given; one that cannot be removed changes nothing."""
+    assert settings_writer.add(toml, "claude.args", "a", "b", "a") == ["a", "b"]
+    assert settings_writer.add(toml, "claude.args", "b", "c") == ["a", "b", "c"]
+    assert settings_writer.remove(toml, "claude.args", "a", "c") == ["b"]
+    with pytest.raises(SettingsProblem, match="'x' is not in"):
+        settings_writer.remove(toml, "claude.args", "b", "x")
+    assert tomllib.loads(toml.read_text())["claude"]["args"] == ["b"]

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
 from claude_iterate.core.events import Denial, ResultReported, Tokens
 from claude_iterate.core.events.stream_events import telling
 
+NONE: Mapping[str, str] = MappingProxyType({})
+_DETAIL = 500
 _MOST_TURNS = 1_000_000
 _HIGHEST_PRICE = 100_000.0
 """No call costs more; a number above this is an error in the stream."""
 
 
-def read_result(document: dict[str, Any], used: int = 0) -> ResultReported:
-    """The result; `used` is the size of the last request in tokens.
+def read_result(document: dict[str, Any], used: int = 0, refusals: Mapping[str, str] = NONE) -> ResultReported:
+    """The result; `used` is the size of the last request in tokens, `refusals` what tools refused, by the call's id.
 
     A missing or odd `is_error` counts as an error unless the subtype says success.
     """
@@ -32,7 +36,7 @@ def read_result(document: dict[str, Any], used: int = 0) -> ResultReported:
         turns=turns if 0 <= turns <= _MOST_TURNS else 0,
         cost_usd=cost or 0.0,
         tokens=_tokens(document),
-        denials=_denials(document.get("permission_denials")),
+        denials=_denials(document.get("permission_denials"), refusals),
         context=_context(document, used),
         untold=cost is None,
     )
@@ -82,11 +86,15 @@ def _context(document: dict[str, Any], used: int) -> float | None:
     return used / max(windows) if used > 0 and windows and max(windows) > 0 else None
 
 
-def _denials(value: Any) -> tuple[Denial, ...]:
+def _denials(value: Any, refusals: Mapping[str, str]) -> tuple[Denial, ...]:
     if not isinstance(value, list):
         return ()
     return tuple(
-        Denial(word(item.get("tool_name")) or "a tool", _detail(item.get("tool_input")))
+        Denial(
+            word(item.get("tool_name")) or "a tool",
+            _detail(item.get("tool_input")),
+            refusals.get(word(item.get("tool_use_id")), ""),
+        )
         for item in value
         if isinstance(item, dict)
     )
@@ -94,4 +102,4 @@ def _denials(value: Any) -> tuple[Denial, ...]:
 
 def _detail(given: Any) -> str:
     """What the tool was asked to do, in short."""
-    return telling(given)[1][:200] if isinstance(given, dict) else ""
+    return telling(given)[1][:_DETAIL] if isinstance(given, dict) else ""

@@ -19,20 +19,24 @@ from claude_iterate.core.reports import json_input
 
 PREVIEW = 2000
 _REMEMBERED_TOOLS = 4096
+_REMEMBERED_REFUSALS = 256
+_REFUSAL = 500
 
 
 class Translator:
-    """Translates the lines of one process. It remembers the names of open tools, to name their results."""
+    """Translates the lines of one process. It remembers the names of open tools, to name their results, and
+    what tools refused, to say why."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
+        self._refusals: dict[str, str] = {}
         self._ended_tasks: set[str] = set()
         self._used = 0
         self._kinds: dict[str, Callable[[dict[str, Any]], list[StreamEvent]]] = {
             "assistant": self._assistant,
             "user": self._user,
             "system": self._system,
-            "result": lambda document: [read_result(document, self._used)],
+            "result": lambda document: [read_result(document, self._used, self._refusals)],
             "rate_limit_event": _limit,
             "stream_event": lambda _: [],  # pieces of a message that comes whole later
         }
@@ -102,10 +106,18 @@ class Translator:
                     text_of(block.get("content")),
                     block.get("is_error"),
                 )
+                if is_error is True:
+                    self._remember_refusal(identity, text)
                 found.append(events.ToolAnswered(identity, name, text, is_error is True, facts, parent))
             else:
                 found.append(events.Told(text_of([block]), parent))
         return found
+
+    def _remember_refusal(self, identity: str, text: str) -> None:
+        """The result names denials by their tool call; only what the call was answered says why."""
+        if len(self._refusals) >= _REMEMBERED_REFUSALS:
+            del self._refusals[next(iter(self._refusals))]
+        self._refusals[identity] = text[:_REFUSAL]
 
     def _system(self, document: dict[str, Any]) -> list[StreamEvent]:
         subtype = word(document.get("subtype"))

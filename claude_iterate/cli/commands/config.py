@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from claude_iterate.workspace.settings_files import settings_reader, settings_wr
 from claude_iterate.workspace.settings_files.settings_writer import setting_named
 
 _DANGEROUS = "--dangerously-skip-permissions"
-_WRITERS = {"VALUE": settings_writer.set_text, "--add": settings_writer.add, "--remove": settings_writer.remove}
+_WRITERS: dict[str, Callable[..., Any]] = {"VALUE": settings_writer.set_text, "--remove": settings_writer.remove}
 
 
 @options.command("config", workspace=False)
@@ -31,8 +32,8 @@ _WRITERS = {"VALUE": settings_writer.set_text, "--add": settings_writer.add, "--
 @options.flag("--origin", help="Say where each value comes from.")
 @options.flag("-g", "--global", "user", help="The user's settings, for all projects.")
 @click.option("-w", "--workspace", metavar="NAME", help="The settings of one workspace.")
-@click.option("--add", metavar="V", help="Add to a list.")
-@click.option("--remove", metavar="V", help="Remove from a list.")
+@click.option("--add", multiple=True, metavar="V", help="Add to a list. Repeatable.")
+@click.option("--remove", multiple=True, metavar="V", help="Remove from a list. Repeatable.")
 @options.flag("--unset", help="Remove the setting.")
 def command(
     invocation: Invocation,
@@ -43,8 +44,8 @@ def command(
     origin: bool,
     user: bool,
     workspace: str | None,
-    add: str | None,
-    remove: str | None,
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
     unset: bool,
     as_json: bool,
 ) -> None:
@@ -57,8 +58,8 @@ def command(
       claude-iterate config claude.allowed_tools --add 'Bash(npm test:*)' --workspace my-task
       claude-iterate config --keys
     """
-    given = {"VALUE": value, "--add": add, "--remove": remove, "--unset": "" if unset else None}
-    changes = [(way, word) for way, word in given.items() if word is not None]
+    given = {"VALUE": () if value is None else (value,), "--add": add, "--remove": remove, "--unset": ("",) * unset}
+    changes = [(way, words) for way, words in given.items() if words]
     _check(key, [way for way, _ in changes], listing or keys, user, workspace)
     if key is not None and changes:
         _change(invocation, setting_named(key), *changes[0], user, workspace, as_json)
@@ -159,20 +160,27 @@ def _described(resolved: Resolved, setting: Setting) -> dict[str, Any]:
 
 
 def _change(
-    invocation: Invocation, setting: Setting, way: str, word: str, user: bool, workspace: str | None, as_json: bool
+    invocation: Invocation,
+    setting: Setting,
+    way: str,
+    words: tuple[str, ...],
+    user: bool,
+    workspace: str | None,
+    as_json: bool,
 ) -> None:
     key = setting.key
+    inherited = _inherited(invocation, setting, user, workspace) if way == "--add" else ()
     if workspace is not None:
         layout = invocation.project.layout(workspace)
         path, kind = layout.metadata, "workspace"
         # A running loop writes the same file; its settings were read when it began anyway.
         with run_lock.hold(layout.lock, workspace, "config"):
-            now, removed = _written(path, key, way, word)
+            now, removed = _written(path, key, way, words, inherited)
     else:
         kind = "user" if user else "project"
         environ, root = invocation.environ, invocation.project.root
         path = settings_writer.user_target(environ) if user else settings_writer.project_target(root)
-        now, removed = _written(path, key, way, word)
+        now, removed = _written(path, key, way, words, inherited)
     if as_json:
         output.document({"key": key, "value": masked_value(now), "scope": kind, "place": str(path)})
     elif now is None and not removed:
@@ -181,16 +189,29 @@ def _change(
         output.done(f"Removed {key} from {path}{_effective(_after(invocation, setting, user, workspace))}")
     else:
         output.done(f"{key} = {as_text(masked_setting(key, now))}  ({path})")
-    if key == "claude.args" and way != "--remove" and _DANGEROUS in word:
+    if key == "claude.args" and way != "--remove" and _DANGEROUS in " ".join(words):
         output.warn(f"{_DANGEROUS} turns permission checks off: Claude can run any command. Use it in sandboxes only.")
     _warn_if_overridden(_after(invocation, setting, False, workspace), kind)
 
 
-def _written(path: Path, key: str, way: str, word: str) -> tuple[Any, bool]:
+def _inherited(invocation: Invocation, setting: Setting, user: bool, workspace: str | None) -> tuple[str, ...]:
+    """The list as weaker layers set it: a list in a stronger one hides it."""
+    try:
+        resolved = _resolved(invocation, user, workspace)
+    except ExpectedError:
+        return ()  # another key is bad, which the next command reports
+    weaker = () if user else ("user",) if workspace is None else ("user", "project")
+    inherits = setting.kind.form == "list" and resolved.origin(setting.key).kind in weaker
+    return tuple(value_of(resolved.settings, setting.key) or ()) if inherits else ()
+
+
+def _written(path: Path, key: str, way: str, words: tuple[str, ...], inherited: tuple[str, ...]) -> tuple[Any, bool]:
     """Make the change; the value in the file now, if there is one, and whether the key was removed from it."""
     if way == "--unset":
         return None, settings_writer.unset(path, key)
-    return _WRITERS[way](path, key, word), False
+    if way == "--add":
+        return settings_writer.add(path, key, *words, inherited=inherited), False
+    return _WRITERS[way](path, key, *words), False
 
 
 def _after(invocation: Invocation, setting: Setting, user: bool, workspace: str | None) -> dict[str, Any] | None:

@@ -107,7 +107,7 @@ def _print_run(run: RunView | None) -> None:
         output.result(f"  Ended: {run.reason}. {run.meaning}")
     # When it is completed, the report above says it already; a bare number is in the figures.
     detail = "" if run.reason == "completed" or run.detail.isdecimal() else run.detail
-    for line in (detail, run.advice, run.last_error):
+    for line in (detail, *run.advice.splitlines(), run.last_error):
         if line:
             output.result(f"  {foreign(line)}")
 

@@ -23,10 +23,11 @@ class Tokens(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A tool call that Claude was not allowed to make."""
+    """A tool call that Claude was not allowed to make, and what Claude Code said about it."""
 
     tool: str
     detail: str = ""
+    said: str = ""
 
 
 class SessionOpened(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

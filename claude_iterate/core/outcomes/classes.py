@@ -13,7 +13,7 @@ from claude_iterate.core.events import LimitReported, Outcome
 from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import duration, shortened
-from claude_iterate.core.outcomes import denials, reset_times, usage_limits
+from claude_iterate.core.outcomes import reset_times, usage_limits
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.records import Record
 
@@ -111,11 +111,14 @@ def _denied(evidence: Evidence) -> bool:
     return not evidence.failed and result is not None and bool(result.denials) and not evidence.wrote_status
 
 
+_ALLOW = "Allow it, if you want it: the commands are named with the iteration."
+"""In general; with the denials in hand the advice is exact."""
+
 CLASSES: tuple[Class, ...] = (
     Class(Kind.INTERRUPTED, "The run ended it because a stop was asked for.", "", lambda e: _cut_by(e, Cause.STOPPED)),
     Class(Kind.SKIPPED, "The run ended it because the user said `skip`.", "", lambda e: _cut_by(e, Cause.SKIP)),
     Class(Kind.REBOOTED, "The run ended it because the user said `reboot`.", "", lambda e: _cut_by(e, Cause.REBOOT)),
-    Class(Kind.DENIED, "A tool was not allowed and no report was written.", "Allow it: {rules}", _denied),
+    Class(Kind.DENIED, "A tool was not allowed and no report was written.", _ALLOW, _denied),
     Class(Kind.OK, "Claude finished.", "", _is_ok),
     Class(Kind.MAX_TURNS, "The turn limit ended it: a normal end.", "", _subtype("error_max_turns")),
     Class(
@@ -203,8 +206,10 @@ def classify(evidence: Evidence) -> Outcome:
     """The first class that holds, with Claude's own words."""
     found = next(row for row in CLASSES if row.holds(evidence))
     advice = found.advice
-    if found.kind == Kind.DENIED and evidence.result is not None:
-        advice = advice.format(rules=denials.flags(evidence.result.denials))
+    if found.kind in {Kind.DENIED, Kind.OK, Kind.MAX_TURNS} and evidence.result is not None and evidence.result.denials:
+        from claude_iterate.core.outcomes import denials
+
+        advice = denials.advice(evidence.result.denials, evidence.granted)
     if found.kind in {Kind.CONFIG, Kind.AUTH} and "cannot be used with root" in evidence.words:
         advice = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
     if found.kind == Kind.BILLING and _admin_words(evidence):
@@ -232,6 +237,8 @@ def _message(found: Class, evidence: Evidence) -> str:
     if found.kind in {Kind.OK, Kind.MAX_TURNS, Kind.INTERRUPTED, Kind.SKIPPED, Kind.REBOOTED}:
         return ""
     if found.kind == Kind.DENIED and evidence.result is not None:
+        from claude_iterate.core.outcomes import denials
+
         return "not allowed: " + ", ".join(denials.rules(evidence.result.denials))
     if evidence.cut is not None and evidence.cut.cause in _TOO_LONG:
         doing = f" ({evidence.cut.doing})" if evidence.cut.doing else ""

@@ -1,51 +1,179 @@
-"""Which permission rules would have allowed what Claude was denied."""
+"""What would have allowed what Claude was denied: a permission mode, narrow rules, or nothing at all.
+
+Claude Code says with each refusal why. Its words decide: some forms of command are refused whatever the rules are, and
+then no rule is offered.
+"""
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from claude_iterate.core.events import Denial
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.formats import one_line, shortened
+from claude_iterate.core.outcomes import known_programs, narrow_rules
+from claude_iterate.core.outcomes.evidence import Granted
+from claude_iterate.core.outcomes.shell_commands import Simple, simple_commands
 
-_ASSIGNMENT = expression(r"[A-Za-z_]\w*=.*", re.DOTALL)
+EDITING = "acceptEdits"
+_WRITING = frozenset({EDITING, "bypassPermissions", "auto"})
+"""Modes in which files of the project can be written."""
+_EDITORS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+_HOPELESS = expression(
+    r"^Contains |shell operators that require approval|cannot be auto-allowed|Approve only if you trust"
+    r"|evaluates arguments as shell code|is a sensitive file|Dangerous .* operation|\bhook\b"
+)
+"""How Claude Code words a refusal that no rule lifts."""
+_BLOCKED = expression(r"'(?P<path>/[^']*)' was blocked\. For security, Claude Code may only (?P<what>[a-z]+)")
+_PARTS = expression(r"following parts? requires? approval: (?P<parts>.*)")
+_SAID_KEPT = 500
+
+
+class Remedy(NamedTuple):
+    """A permission mode, rules, and what neither would have allowed, each with its reason."""
+
+    mode: str = ""
+    rules: tuple[str, ...] = ()
+    hopeless: tuple[str, ...] = ()
 
 
 def rules(denials: tuple[Denial, ...]) -> tuple[str, ...]:
-    """The rules, sorted: the same denials are the same rules, in whatever order they came."""
-    return tuple(sorted({rule for denial in denials for rule in _rules(denial)}))
+    """What was missing, sorted, whatever is granted: the same denials are the same words, in whatever order they
+    came."""
+    return tuple(sorted({need for denial in denials for need in _needs(denial)}))
 
 
-def flags(denials: tuple[Denial, ...]) -> str:
-    """The flags of `run` that would have allowed it, for a shell."""
-    return as_flags(rules(denials))
+def remedy(denials: tuple[Denial, ...], granted: Granted) -> Remedy:
+    """What would have allowed all of it. A rule that is set already is not offered again."""
+    found = [_remedy(denial, granted) for denial in denials]
+    return Remedy(
+        next((one.mode for one in found if one.mode), ""),
+        tuple(sorted({rule for one in found for rule in one.rules})),
+        tuple(dict.fromkeys(reason for one in found for reason in one.hopeless)),
+    )
 
 
-def as_flags(found: Iterable[str]) -> str:
-    """The flags of `run` that add these rules, for a shell."""
-    return " ".join(f"--allow {shlex.quote(rule)}" for rule in found)
+def advice(denials: tuple[Denial, ...], granted: Granted) -> str:
+    """What to do, line by line, as commands to paste."""
+    needed = remedy(denials, granted)
+    name = granted.workspace
+    lines = []
+    if needed.mode or needed.rules:
+        save = f"claude-iterate config -w {name}"
+        commands = [f"{save} claude.permission_mode {needed.mode}"] if needed.mode else []
+        if needed.rules:
+            commands.append(f"{save} claude.allowed_tools {_flags('--add', needed.rules)}")
+        mode = f" --permission-mode {needed.mode}" if needed.mode else ""
+        flags = f" {_flags('--allow', needed.rules)}" if needed.rules else ""
+        lines = [f"Allow it: {' && '.join(commands)}", f"Or for one run: claude-iterate run {name}{mode}{flags}"]
+    lines += [f"No rule is offered: {reason}" for reason in needed.hopeless[:3]]
+    if needed.hopeless and not lines[0].startswith("Allow"):
+        wish = "Use plain commands, one at a time: no loops, no $(...), no here-documents. Write files with Write."
+        lines.append(f"Tell Claude: claude-iterate note {name} {shlex.quote(wish)}")
+    return "\n".join(lines)
 
 
-def _rules(denial: Denial) -> list[str]:
-    """For a command a rule for each program in it, because Claude Code looks at each; for the rest the tool's name."""
-    programs = _programs(denial.detail) if denial.tool == "Bash" else []
-    return [f"Bash({program}:*)" for program in programs] or [denial.tool]
+def _flags(flag: str, found: Iterable[str]) -> str:
+    return " ".join(f"{flag} {shlex.quote(rule)}" for rule in found)
 
 
-def _programs(command: str) -> list[str]:
-    """The program of each part of a command line; `cd` needs no rule, and an assignment is none."""
-    words = shlex.shlex(command, posix=True, punctuation_chars=";&|\n")
-    words.whitespace, words.whitespace_split = " \t\r", True
-    found: list[str] = []
-    begins = True
-    try:
-        for word in words:
-            if set(word) <= set(";&|\n"):
-                begins = True
-            elif begins and not _ASSIGNMENT.fullmatch(word):
-                begins = False
-                found.append(word)
-    except ValueError:  # a quotation that does not end: the detail is cut, what was found stands
-        pass
-    return [program for program in dict.fromkeys(found) if program != "cd"] or found[:1]
+def _needs(denial: Denial) -> list[str]:
+    """What the denial is about: the rules for a command, the kind of a refusal that no rule lifts, else the tool."""
+    if denial.said and _HOPELESS.search(denial.said):
+        return [f"{denial.tool} ({_reason(denial.said)})"]
+    if denial.tool != "Bash":
+        return [denial.tool]
+    commands = _asking(denial)
+    found = [rule for command in commands for rule in narrow_rules.rules_for(command)[:1]]
+    anything = [f"Bash ({words})" for command in commands if (words := narrow_rules.runs_anything(command))]
+    return found or anything or ["Bash"]
+
+
+def _remedy(denial: Denial, granted: Granted) -> Remedy:
+    if denial.said and _HOPELESS.search(denial.said):
+        return Remedy(hopeless=(f"Claude Code refuses {_quoted(denial)} ({_reason(denial.said)}).",))
+    blocked = _BLOCKED.search(denial.said)
+    if blocked is not None:
+        return _outside(denial, granted, blocked["path"], blocked["what"])
+    if denial.tool in _EDITORS:
+        return _edit(denial, granted)
+    if denial.tool == "Bash":
+        return _command(denial, granted)
+    rule = _other_rule(denial)
+    return Remedy(rules=(rule,)) if rule and not narrow_rules.covered(rule, granted.tools) else _refused(denial)
+
+
+def _edit(denial: Denial, granted: Granted) -> Remedy:
+    """Within the project the mode allows it; elsewhere a rule for this one file."""
+    if not _is_inside(denial.detail, granted):
+        rule = f"Edit(/{denial.detail})"
+        return _refused(denial) if narrow_rules.covered(rule, granted.tools) else Remedy(rules=(rule,))
+    return _refused(denial) if granted.mode in _WRITING or denial.tool in granted.tools else Remedy(EDITING)
+
+
+def _outside(denial: Denial, granted: Granted, path: str, what: str) -> Remedy:
+    """A command that touches a path: within the project the mode allows that; elsewhere only a file can be allowed."""
+    if _is_inside(path, granted) and granted.mode not in _WRITING:
+        others = _command(denial, granted, beside_edits=True)
+        return Remedy(EDITING, others.rules, others.hopeless)
+    rule = f"Edit(/{path})"
+    if what.startswith(("write", "create")) and not narrow_rules.covered(rule, granted.tools):
+        return Remedy(rules=(rule,))
+    return Remedy(hopeless=(f"{_quoted(denial)} leaves the project ({path}).",))
+
+
+def _command(denial: Denial, granted: Granted, beside_edits: bool = False) -> Remedy:
+    found, hopeless = [], []
+    commands = _asking(denial)
+    for position, command in enumerate(commands):
+        if beside_edits and (command.words[0] in known_programs.EDITS or narrow_rules.needs_no_rule(command)):
+            continue
+        after = commands[position + 1] if position + 1 < len(commands) else None
+        into_shell = command.feeds and after is not None and narrow_rules.runs_anything(after)
+        offered = () if into_shell else narrow_rules.rules_for(command)
+        found += [rule for rule in offered if not narrow_rules.covered(rule, granted.tools)]
+        if words := narrow_rules.runs_anything(command):
+            hopeless.append(f"`{words}` can run anything, so no rule for it is narrow.")
+    if found or hopeless or beside_edits:
+        return Remedy(rules=tuple(dict.fromkeys(found)), hopeless=tuple(hopeless))
+    return _refused(denial)
+
+
+def _asking(denial: Denial) -> list[Simple]:
+    """The commands of the line that need a rule: those that Claude Code named, else all that do more than read."""
+    commands = simple_commands(denial.detail)
+    parts = _PARTS.search(denial.said)
+    if parts is not None and len(denial.said) < _SAID_KEPT:
+        named = [command for command in commands if command.source in parts["parts"]]
+        if named:
+            return named
+    return [command for command in commands if not narrow_rules.needs_no_rule(command)] or commands[:1]
+
+
+def _other_rule(denial: Denial) -> str:
+    """For reading a rule with the file, for a page one with its host, for other tools their name."""
+    if denial.tool == "Read" and denial.detail.startswith("/"):
+        return f"Read(/{denial.detail})"
+    if denial.tool == "WebFetch" and "://" in denial.detail:
+        return f"WebFetch(domain:{denial.detail.split('://', 1)[1].split('/', 1)[0]})"
+    return denial.tool if " " not in denial.tool else ""
+
+
+def _refused(denial: Denial) -> Remedy:
+    """What is granted should have allowed it: Claude Code has a reason that no rule lifts."""
+    why = f" ({_reason(denial.said)})" if denial.said else ""
+    return Remedy(hopeless=(f"Claude Code refuses {_quoted(denial)} although a rule for it is set{why}.",))
+
+
+def _is_inside(path: str, granted: Granted) -> bool:
+    return not path.startswith("/") or not granted.roots or any(path.startswith(f"{root}/") for root in granted.roots)
+
+
+def _quoted(denial: Denial) -> str:
+    return f"`{shortened(one_line(denial.detail), 60)}`" if denial.detail else denial.tool
+
+
+def _reason(said: str) -> str:
+    return shortened(one_line(said), 100)

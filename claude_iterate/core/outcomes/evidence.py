@@ -7,6 +7,15 @@ from claude_iterate.core.outcomes.reset_times import Zones, utc_only
 from claude_iterate.core.records import Record
 
 
+class Granted(Record):
+    """What Claude was allowed to do. `roots` are the names of the project's folder."""
+
+    workspace: str = "NAME"
+    mode: str = ""
+    tools: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+
+
 class Evidence(Record):
     """What is known of a call when it is over. `wrote_status`: the agent wrote a valid report in it; `began`: Claude
     opened a session, so it had started well; `retrying`: the last thing it said was that it tries the API again."""
@@ -24,6 +33,7 @@ class Evidence(Record):
     resumed: bool = False
     began: bool = False
     retrying: bool = False
+    granted: Granted = Granted()
 
     @property
     def words(self) -> str:

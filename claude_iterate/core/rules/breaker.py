@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import duration, money
-from claude_iterate.core.outcomes import denials
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, Verdict
@@ -32,12 +31,12 @@ def failure_ends_the_run(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def denied_again(state: RunState, facts: Facts) -> Verdict | None:
-    """Two iterations in a row were denied the same tools and got no further: **agent_failed**, with the rule to
+    """Two iterations in a row were denied the same tools and got no further: **agent_failed**, with the rules to
     add."""
     if state.streaks.denials < 2:
         return None
-    rules = state.streaks.denied.split("\n")
-    return Finish("agent_failed", f"not allowed: {', '.join(rules)}", f"Allow it: {denials.as_flags(rules)}")
+    advice = state.last_outcome.advice if state.last_outcome is not None else ""
+    return Finish("agent_failed", f"not allowed: {', '.join(state.streaks.denied.splitlines())}", advice)
 
 
 def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:

@@ -7,7 +7,6 @@ from typing import get_args
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Cause, Kind, Why
-from claude_iterate.core.outcomes import denials
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, RETRIED
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import call_state as calls
@@ -168,7 +167,7 @@ def _streaks_after(state: RunState, event: events.IterationFinished, again: bool
         return now._replace(retries=now.retries + 1)
     # Only a fresh "worked: false" is idleness; silence is not a report.
     idle = event.status is not None and event.status.worked is False
-    denied = "\n".join(denials.rules(event.denials))
+    denied = _missing(event) if event.denials else ""
     return Streaks(
         idle_iterations=now.idle_iterations + 1 if idle else 0,
         failures=now.failures + 1 if event.outcome.kind in COUNTED_FAILURES else 0,
@@ -177,11 +176,22 @@ def _streaks_after(state: RunState, event: events.IterationFinished, again: bool
     )
 
 
+def _missing(event: events.IterationFinished) -> str:
+    from claude_iterate.core.outcomes import denials  # most runs have none
+
+    return "\n".join(denials.rules(event.denials))
+
+
 def _denials(state: RunState, event: events.IterationFinished, denied: str) -> int:
     """How many iterations in a row were denied the same and made no progress. No report means no progress."""
     if not denied or (event.status is not None and _got_further(state.status_before, event.status)):
         return 0
-    return state.streaks.denials + 1 if denied == state.streaks.denied else 1
+    return state.streaks.denials + 1 if _programs(denied) == _programs(state.streaks.denied) else 1
+
+
+def _programs(denied: str) -> set[str]:
+    """The tools and programs: another argument does not make it another denial."""
+    return {need.split(" ")[0].partition(":")[0].rstrip(")") for need in denied.splitlines()}
 
 
 def _got_further(before: Status | None, now: Status) -> bool:

@@ -92,8 +92,7 @@ def _error(event: IterationFinished, at: float) -> list[str]:
         f"Message: {first}",
         *indented(rest),
     ]
-    if outcome.advice:
-        block.append(f"Advice: {one_line(outcome.advice)}")
+    block += [f"Advice: {one_line(line)}" for line in outcome.advice.splitlines()]
     return block
 
 
@@ -103,8 +102,7 @@ def run_closing(event: RunFinished, at: float) -> list[str]:
     if event.detail:
         first, rest = first_and_rest(event.detail)
         block += [f"Detail: {first}", *indented(rest)]
-    if event.advice:
-        block.append(f"Advice: {one_line(event.advice)}")
+    block += [f"Advice: {one_line(line)}" for line in event.advice.splitlines()]
     return [
         *block,
         f"Iterations: {event.iterations}",

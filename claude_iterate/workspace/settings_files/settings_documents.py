@@ -7,7 +7,7 @@ nothing is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str]
         document = tomlkit.parse(text)
         change(document, "snake")
         written = tomlkit.dumps(document)
-        as_meant = tomllib.loads(written) == expected
+        as_meant = _meaning(tomllib.loads(written)) == _meaning(expected)
     except (TOMLKitError, tomllib.TOMLDecodeError):
         as_meant = False
     if not as_meant:
@@ -84,6 +84,17 @@ def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str]
             f"{path} is too unusual to be changed by this command.", f"Set `{setting.key}` with an editor."
         )
     atomic.write_text(path, written)
+
+
+def _meaning(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The document without groups that hold nothing: TOML may leave out the header of an empty one."""
+    found = {}
+    for name, value in document.items():
+        group = isinstance(value, Mapping) and is_group(prefix + name)
+        inner = _meaning(value, f"{prefix}{name}.") if group else value
+        if inner or not group:
+            found[name] = inner
+    return found
 
 
 def _parts(path: Path) -> list[Document]:
@@ -111,7 +122,9 @@ def _put(document: Document, setting: Setting, value: Any, style: str) -> None:
         # Of two spellings in one file the last one counts, so that is the one to change.
         group, name = places[-1]
         there = group[name]
-        if not (isinstance(value, list) and isinstance(there, list) and _amended(there, value)):
+        if isinstance(value, dict) and isinstance(there, MutableMapping):
+            _adjusted(there, value)
+        elif not (isinstance(value, list) and isinstance(there, list) and _amended(there, value)):
             group[name] = value
         return
     *groups, last = _spelled(setting, style).split(".")
@@ -121,6 +134,15 @@ def _put(document: Document, setting: Setting, value: Any, style: str) -> None:
             document[existing] = {}
         document = document[existing]
     document[last] = value
+
+
+def _adjusted(there: Document, wanted: dict[str, Any]) -> None:
+    """Change a table in place, so that TOML comments between its rows stay."""
+    for name in [name for name in there if name not in wanted]:
+        del there[name]
+    for name, value in wanted.items():
+        if name not in there or there[name] != value:
+            there[name] = value
 
 
 def _amended(there: list[Any], wanted: list[Any]) -> bool:

@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,32 +75,36 @@ def unset(path: Path, spelled: str) -> bool:
     return True
 
 
-def add(path: Path, spelled: str, word: str) -> list[str]:
-    """Append to a list setting; a word that is there already stays there once."""
+def add(path: Path, spelled: str, *words: str, inherited: Iterable[str] = ()) -> list[str]:
+    """Append to a list setting; a word that is there already stays there once. A file that does not set the list begins
+    with `inherited`: what it would override."""
     setting = _list_setting(spelled)
-    _check(setting, [word])
+    _check(setting, list(words))
     with _locked(path):
-        now = _own_words(path, setting)
-        if word not in now:
-            now = [*now, word]
+        own = settings_documents.is_set(path, setting.key)
+        before = _own_words(path, setting) if own else list(inherited)
+        now = [*before, *(word for word in dict.fromkeys(words) if word not in before)]
+        if not own or now != before:
             settings_documents.put(path, setting, now)
     return now
 
 
-def remove(path: Path, spelled: str, word: str) -> list[str]:
-    """Take a word out of a list setting; a SettingsProblem when it is not in this file's list."""
+def remove(path: Path, spelled: str, *words: str) -> list[str]:
+    """Take words out of a list setting; a SettingsProblem when one is not in this file's list."""
     setting = _list_setting(spelled)
-    _check_holds(path, setting, word)  # before locking, which makes the folder
+    _check_holds(path, setting, words)  # before locking, which makes the folder
     with _locked(path):
-        _check_holds(path, setting, word)
-        now = [item for item in _own_words(path, setting) if item != word]
+        _check_holds(path, setting, words)
+        now = [item for item in _own_words(path, setting) if item not in words]
         settings_documents.put(path, setting, now)
     return now
 
 
-def _check_holds(path: Path, setting: Setting, word: str) -> None:
+def _check_holds(path: Path, setting: Setting, words: Iterable[str]) -> None:
     now = _own_words(path, setting)
-    if word not in now:
+    for word in words:
+        if word in now:
+            continue
         raise SettingsProblem(
             f"{word!r} is not in `{setting.key}` in {path}.",
             f"It holds: {masked(', '.join(now))}"
