@@ -124,7 +124,8 @@ def same_shape(text: str, project: Path) -> str:
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "MOMENT", text)
     text = re.sub(r"\b\d{8}-\d{6}(-[0-9a-f]{6})?", "RUN", text)
     text = re.sub(r"\$\d+\.\d+", "COST", text)
-    return re.sub(r"\b\d+\.\ds", "TIME", text)
+    text = re.sub(r"(?m)^(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d ", "", text)  # without a terminal lines have a clock
+    return re.sub(r"\b(\d+m )?\d+(\.\d)?s\b", "TIME", text)
 
 
 @pytest.fixture

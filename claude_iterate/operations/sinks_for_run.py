@@ -52,4 +52,5 @@ def _console(plan: Plan, options: Options) -> Console:
         columns=_columns,
         attended=plan.settings.attended,
         forced_color=forces_color(plan.environ),
+        clock=not sys.stderr.isatty(),
     )

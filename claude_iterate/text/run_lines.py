@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claude_iterate.core import events
-from claude_iterate.core.formats import counted, duration, one_line, shortened
+from claude_iterate.core.formats import counted, duration, money, one_line, shortened
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe as describe_status
 from claude_iterate.text import wait_lines
@@ -35,8 +35,8 @@ def started(event: events.RunStarted, at: float) -> list[str]:
     return [first, before, *([wait_lines.resumed(wait, at, event.workspace)] if wait is not None else [])]
 
 
-def iteration_finished(event: events.IterationFinished, mode: str) -> list[str]:
-    """How an iteration went; loop mode counts items, iterative mode says what was done."""
+def iteration_finished(event: events.IterationFinished, mode: str, dry_run: bool = False) -> list[str]:
+    """How an iteration went; loop mode counts items, iterative mode says what was done. A dry run costs nothing."""
     outcome = event.outcome
     if outcome.kind == "interrupted":
         block = [f"✗ Iteration {event.number} was stopped before its end"]
@@ -51,7 +51,7 @@ def iteration_finished(event: events.IterationFinished, mode: str) -> list[str]:
         block = [f"✗ Iteration {event.number} failed: {first}", *indented(rest, "  ")]
         block += [f"  {one_line(line)}" for line in outcome.advice.splitlines()]
     else:
-        block = [f"✓ Iteration {event.number} complete{_remaining(event, mode)}"]
+        block = [f"✓ Iteration {event.number} complete{_figures(event, mode, dry_run)}"]
         if outcome.kind == "max_turns":
             block[0] += " (stopped at the turn limit)"
         if mode == "iterative" and event.status is not None and event.status.summary:
@@ -59,9 +59,15 @@ def iteration_finished(event: events.IterationFinished, mode: str) -> list[str]:
     return block + trouble(event)
 
 
-def _remaining(event: events.IterationFinished, mode: str) -> str:
+def _figures(event: events.IterationFinished, mode: str, dry_run: bool) -> str:
+    """` (2 items remaining, 4m 12s, $0.31)`; what is not known is left out."""
     remaining = event.status.remaining if event.status is not None and mode != "iterative" else None
-    return "" if remaining is None else f" ({counted(remaining, 'item')} remaining)"
+    known = (
+        f"{counted(remaining, 'item')} remaining" if remaining is not None else "",
+        duration(event.duration) if event.duration else "",
+        money(event.cost_usd) if event.cost_usd and not dry_run else "",
+    )
+    return f" ({', '.join(filter(None, known))})" if any(known) else ""
 
 
 def trouble(event: events.IterationFinished) -> list[str]:

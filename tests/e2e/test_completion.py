@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -19,12 +20,14 @@ def test_a_task_is_worked_through_to_its_end(loop: Loop) -> None:
     loop.make("- one\n- two\n- three\n")
     done = loop.run()
     assert (done.code, done.out.splitlines()[0]) == (0, "✓ Task completed successfully after 3 iterations")
-    assert [line for line in done.err.splitlines() if line.startswith("Running")] == [
+    assert [line for line in done.lines if line.startswith("Running")] == [
         "Running iteration 1...",
         "Running iteration 2...",
         "Running iteration 3...",
     ]
-    assert "✓ Iteration 1 complete (2 items remaining)" in done.err
+    assert re.search(
+        r"^\d\d:\d\d:\d\d ✓ Iteration 1 complete \(2 items remaining, \d+[^,]*s, \$0.03\)$", done.err, re.MULTILINE
+    )
 
 
 def test_list_show_and_logs_tell_the_same_story(loop: Loop) -> None:

@@ -112,7 +112,7 @@ def test_status_changes_are_told_while_claude_works(loop: Loop, in_place: bool) 
     until(lambda: len(loop.events("StatusChanged")) == 2)
     (loop.workspace / "two").touch()
     done = loop.finish(process)
-    assert [line.strip() for line in done.err.splitlines() if "↳" in line] == [
+    assert [line.strip() for line in done.lines if "↳" in line] == [
         "↳ 2/9 items (+2)",
         "↳ 5/9 items (+3)",
         "↳ ✅ Complete!",
@@ -183,7 +183,7 @@ def test_a_full_disk_costs_a_warning_not_the_run(loop: Loop) -> None:
     done = loop.run(preexec_fn=small_files)
     assert done.code == 0
     assert "Task completed" in done.out
-    warnings = [line for line in done.err.splitlines() if line.startswith("⚠")]
+    warnings = [line for line in done.lines if line.startswith("⚠")]
     assert len(warnings) == len(set(warnings)) <= 4
     assert "of the journal are lost" in warnings[-1]
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
 import pytest
@@ -28,8 +31,9 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.sinks.console.clock import Clock
 from claude_iterate.sinks.console.console import Console
-from tests.sinks.conftest import Fed, MakeEntry, MakeStarted, MakeTerminal
+from tests.sinks.conftest import BEGAN, Fed, MakeEntry, MakeStarted, MakeTerminal
 
 OK = Outcome(Kind.OK)
 
@@ -76,7 +80,7 @@ def test_progress_lines_of_a_loop(play: Play, started: MakeStarted) -> None:
         ToolCalled("1", "Bash", {"command": "ls"}),
         Said("hello"),
         StatusChanged(Status(False, 35, 60, summary="Migrated 35"), Change(5)),
-        IterationFinished(1, OK, Status(False, 56, 60)),
+        IterationFinished(1, OK, Status(False, 56, 60), cost_usd=0.31, duration=252),
         IterationStarted(2),
         IterationFinished(2, Outcome(Kind.MAX_TURNS), Status(True, 60, 60, summary="All done")),
         RunFinished("completed", "All done", iterations=2, cost_usd=0.12, duration=185),
@@ -85,7 +89,7 @@ def test_progress_lines_of_a_loop(play: Play, started: MakeStarted) -> None:
         "Starting my-task (loop mode, at most 50 iterations)",
         "Running iteration 1...",
         "  ↳ 35/60 items (+5) - Migrated 35",
-        "✓ Iteration 1 complete (4 items remaining)",
+        "✓ Iteration 1 complete (4 items remaining, 4m 12s, $0.31)",
         "Running iteration 2...",
         "✓ Iteration 2 complete (0 items remaining) (stopped at the turn limit)",
     ]
@@ -99,15 +103,15 @@ def test_progress_lines_of_a_loop(play: Play, started: MakeStarted) -> None:
 
 
 def test_iterative_mode_tells_what_was_done(play: Play, started: MakeStarted) -> None:
-    """No count, but the summary; one iteration is singular."""
+    """No count, but the summary; one iteration is singular; the cost of a dry run is none."""
     out, err = play(
         started(mode="iterative", max_iterations=0, dry_run=True),
-        IterationFinished(1, OK, Status(False, 1, 9, worked=True, summary="Did\nthings")),
+        IterationFinished(1, OK, Status(False, 1, 9, worked=True, summary="Did\nthings"), cost_usd=9, duration=3),
         RunFinished("completed", iterations=1),
     )
     assert err.splitlines() == [
         "Starting my-task (iterative mode, no iteration limit, dry run)",
-        "✓ Iteration 1 complete",
+        "✓ Iteration 1 complete (3.0s)",
         "  Did things",
     ]
     assert out.startswith("✓ Task completed successfully after 1 iteration\n")
@@ -233,6 +237,56 @@ def test_verbose_shows_claude(play: Play, started: MakeStarted) -> None:
         "",
         "✓ Iteration 1 complete",
     ]
+
+
+@pytest.fixture
+def in_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Sets the local time zone, in the form that needs no data of the machine."""
+
+    def put(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield put
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(("zone", "hours"), [("UTC0", 0), ("JST-9", 9), ("EST5", -5)])
+def test_without_a_terminal_lines_have_a_clock(
+    entry: MakeEntry, started: MakeStarted, in_zone: Callable[[str], None], zone: str, hours: int
+) -> None:
+    """In local time, with the date where it changes. The closing message is a result and has none."""
+    in_zone(zone)
+    out, err = io.StringIO(), io.StringIO()
+    console = Fed(Console(out, err, "verbose", clock=True))
+    for event, elapsed in (
+        (started(), 0),
+        (IterationStarted(1), 1),
+        (Said("words"), 2),
+        (IterationFinished(1, OK), 86400),
+        (RunFinished("completed", iterations=1), 86401),
+    ):
+        console(entry(event, elapsed))
+    console.close()
+    local = datetime.fromtimestamp(BEGAN, timezone(timedelta(hours=hours)))
+    tomorrow = local + timedelta(days=1)
+    assert err.getvalue().splitlines() == [
+        f"{local:%Y-%m-%d %H:%M:%S} Starting my-task (loop mode, at most 50 iterations)",
+        "",
+        f"{local + timedelta(seconds=1):%H:%M:%S} Running iteration 1...",
+        "",
+        "words",
+        "",
+        f"{tomorrow:%Y-%m-%d %H:%M:%S} ✓ Iteration 1 complete",
+    ]
+    assert out.getvalue().startswith("✓ Task completed successfully after 1 iteration\n")
+
+
+def test_a_moment_beyond_the_calendar_has_no_clock() -> None:
+    """Nor does an empty line."""
+    assert Clock().shown("text", 1e30) == "text"
+    assert Clock().shown("", BEGAN) == ""
 
 
 def test_verbose_is_flushed_per_entry(entry: MakeEntry) -> None:

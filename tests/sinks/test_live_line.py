@@ -88,7 +88,7 @@ def test_what_it_says(live: MakeLive, entry: MakeEntry, started: MakeStarted, co
     assert Screen(err.getvalue()).rows == [
         "Starting my-task (loop mode, at most 50 iterations)",
         "Running iteration 1...",
-        "✓ Iteration 1 complete",
+        "✓ Iteration 1 complete ($0.30)",
         "Running iteration 2...",
         "  ↳ 30/60 items (+30)",
         "[2/50] ████░░░░ 30/60 · 3m 05s · $0.42 · Bash npm test (8s)",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -42,6 +43,11 @@ class Done(NamedTuple):
     code: int
     out: str
     err: str
+
+    @property
+    def lines(self) -> list[str]:
+        """What it said on standard error, without the clock."""
+        return [re.sub(r"^(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d ", "", line) for line in self.err.splitlines()]
 
 
 class TooSlow(Exception):

@@ -1,6 +1,7 @@
 """The run as the user at a terminal sees it. A level changes what is shown, never what is done.
 
 Progress goes to `err`, the closing result to `out`, or to `err` when it is a failure. The console never raises.
+What comes before the closing message may begin with a clock: without a terminal it is read later.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import counted
 from claude_iterate.core.state.run_state import Batch, RunState
+from claude_iterate.sinks.console.clock import Clock
 from claude_iterate.sinks.console.live_line import LiveLine
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
 from claude_iterate.text import event_lines, run_lines
@@ -39,13 +41,16 @@ class Console:
         columns: Callable[[], int] = lambda: 80,
         attended: bool = False,
         forced_color: bool = False,
+        clock: bool = False,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._out = Output(out, color, forced_color)
         self._err = Output(err, color, forced_color)
+        self._at = 0.0
         self._level = level
         self._attended = attended
         self._state = RunState()
+        self._clock = Clock() if clock else None
         self._transcript = Transcript(CONSOLE)
         drawn = live and level == "progress" and self._err.terminal
         self._live = LiveLine(self._err, columns, wall) if drawn else None
@@ -55,6 +60,7 @@ class Console:
         for entry, state in batch:
             before, self._state = self._state, state
             event = entry.event
+            self._at = entry.at
             if type(event) in STREAM:
                 if self._level == "verbose":
                     self._block(event)
@@ -97,8 +103,9 @@ class Console:
             notes = f" (with {counted(event.notes, 'note')})" if event.notes else ""
             self._say([*gap, f"Running iteration {event.number}...{notes}"], BOLD)
         elif isinstance(event, events.IterationFinished):
-            mode = self._state.started.mode if self._state.started is not None else ""
-            self._say([*gap, *run_lines.iteration_finished(event, mode)])
+            started = self._state.started
+            mode, dry_run = (started.mode, started.dry_run) if started is not None else ("", False)
+            self._say([*gap, *run_lines.iteration_finished(event, mode, dry_run)])
         elif isinstance(event, events.RunStarted):
             self._say(run_lines.started(event, entry.at))
         elif (block := event_lines.lines(entry, before, self._state, self._attended)) is not None:
@@ -131,7 +138,8 @@ class Console:
             self._live.erase()
         self._transcript.interrupted()
         for line in block:
-            self._err.say([line], style or SIGNS.get(line.lstrip()[:1], ""))
+            shown = self._clock.shown(line, self._at) if self._clock is not None else line
+            self._err.say([shown], style or SIGNS.get(line.lstrip()[:1], ""))
 
     def _finish(self, event: events.RunFinished) -> None:
         good = ENDINGS[event.reason].good
