@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Warned
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.outcomes.classes import ENDING_FAILURES
+from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.records import Record
 from claude_iterate.core.state.sessions import continuation
 from claude_iterate.engine.call import AgentCall, outcome_of_call
@@ -49,9 +49,10 @@ class IterationRun(Record, frozen=False):
         self._put_away(shown)
 
     def _put_away(self, shown: tuple[str, ...]) -> None:
-        """The notes have reached an iteration, unless it is done again or Claude never came to read them."""
+        """The notes have reached an iteration that ended well. After any other one they come again: after a hang, an
+        error, a skip, a stop."""
         state = self._recorder.state
-        heard = state.last_outcome is not None and state.last_outcome.kind not in ENDING_FAILURES
+        heard = state.last_outcome is not None and state.last_outcome.kind in WELL
         if shown and heard and state.iterations >= self._number and not self._plan.dry_run:
             notes.delivered(self._plan.layout, shown)
 

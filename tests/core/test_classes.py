@@ -27,6 +27,7 @@ from claude_iterate.core.outcomes.classes import (
     ENDING_FAILURES,
     FINE,
     RETRIED,
+    WELL,
     classify,
 )
 from claude_iterate.core.outcomes.evidence import Evidence, Granted
@@ -242,3 +243,8 @@ def test_a_rejection_that_names_a_window_is_a_limit() -> None:
     assert classify(Evidence(failed, 1, rejected=LimitReported("rejected", "five_hour"))).kind == "usage_limit"
     assert classify(Evidence(failed, 1, rejected=LimitReported("rejected", "", 9.0))).kind == "usage_limit"
     assert classify(Evidence(failed, 1, rejected=LimitReported("rejected"))).kind != "usage_limit"
+
+
+def test_a_note_counts_as_delivered_only_after_claudes_own_end() -> None:
+    """Silence, a time-out, a stop, a skip: nobody knows whether the prompt was read."""
+    assert {"ok", "max_turns"} == WELL

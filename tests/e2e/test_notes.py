@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,6 +77,42 @@ def test_a_killed_runner_delivers_the_note_again(loop: Loop) -> None:
     loop.gone()
     assert loop.run().code == 0
     assert prompts(loop) == [True, True, False]
+
+
+CRASHING: list[dict[str, Any]] = [{"init": {}}, {"exit": 3}]
+DENIED: list[dict[str, Any]] = [
+    {"init": {}},
+    {"result": {"permission_denials": [{"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "make"}}]}},
+]
+REFUSED: list[dict[str, Any]] = [
+    {"init": {}},
+    {"result": {"is_error": True, "api_error_status": 400, "text": "API Error: 400 bad"}},
+]
+
+
+@pytest.mark.parametrize("bad", [CRASHING, DENIED, REFUSED], ids=["crash", "denied", "refused"])
+def test_an_iteration_that_ends_badly_does_not_use_the_note_up(loop: Loop, bad: list[dict[str, Any]]) -> None:
+    """The next one gets it, and the one after that only if it was not heard: a good iteration has it once."""
+    loop.make()
+    loop.script(bad, UNDONE, UNDONE, DONE)
+    say(loop, "note", NOTE)
+    assert loop.run().code == 0
+    assert prompts(loop) == [True, True, False, False]
+
+
+def test_a_skipped_iteration_does_not_use_the_note_up(loop: Loop) -> None:
+    """Nor does a run that was stopped at once: the next run has it."""
+    loop.make()
+    loop.script(HANGING, HANGING, UNDONE, DONE)
+    say(loop, "note", NOTE)
+    process = running(loop)
+    (loop.workspace / "ready").unlink()
+    say(loop, "skip")
+    until((loop.workspace / "ready").exists)
+    say(loop, "stop", "--now")
+    assert loop.finish(process).code == 0
+    assert loop.run().code == 0
+    assert prompts(loop) == [True, True, True, False]
 
 
 @pytest.mark.parametrize(

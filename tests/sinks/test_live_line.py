@@ -9,6 +9,7 @@ from typing import Protocol
 import pytest
 
 from claude_iterate.core.events import (
+    ApiRetried,
     IterationFinished,
     IterationStarted,
     Outcome,
@@ -16,7 +17,9 @@ from claude_iterate.core.events import (
     Resumed,
     RunFinished,
     Said,
+    SessionOpened,
     StatusChanged,
+    ToolAnswered,
     ToolCalled,
     WaitStarted,
 )
@@ -149,13 +152,67 @@ def test_at_most_five_drawings_a_second(live: MakeLive, entry: MakeEntry, starte
 
 
 def test_it_fits_the_terminal(live: MakeLive, entry: MakeEntry, started: MakeStarted) -> None:
-    """Cut to the width with one column free; wide characters count twice."""
+    """Cut to the width with one column free; wide characters count twice; the seconds of a long tool stay."""
     console, err = live(columns=40)
     console(entry(started()))
+    console(entry(IterationStarted(1), 0.1))
     console(entry(ToolCalled("1", "Bash", {"command": "漢字" * 40}), 1))
+    console.tick(75)
     last = err.getvalue().rsplit("\r", 1)[1].rstrip()
-    assert last.endswith("…")
+    assert last.endswith("… (1m 14s)")
     assert 38 <= width(last) <= 39
+
+
+@pytest.mark.parametrize("columns", [12, 20, 24])
+def test_a_tiny_terminal_keeps_the_seconds(
+    live: MakeLive, entry: MakeEntry, started: MakeStarted, columns: int
+) -> None:
+    """Where there is no room for the tool, its time stands alone; nothing is wider than the terminal."""
+    console, err = live(columns=columns)
+    console(entry(started()))
+    console(entry(IterationStarted(1), 0.1))
+    console(entry(NPM, 1))
+    console.tick(9)
+    last = err.getvalue().rsplit("\r", 1)[1].rstrip()
+    assert width(last) < columns
+    assert columns < 20 or last == "[1/50] · 9s · (8s)"
+
+
+def shown(console: Fed, err: io.StringIO, now: float) -> str:
+    """What the live line says behind the time."""
+    console.tick(now)
+    return Screen(err.getvalue()).rows[-1].split("s", 1)[1].removeprefix(" · ")
+
+
+def test_trouble_with_the_api_is_shown(live: MakeLive, entry: MakeEntry, started: MakeStarted) -> None:
+    """A retry until the model answers, then silence after some seconds: nobody has to guess whether it is stuck."""
+    console, err = live()
+    console(entry(started()))
+    console(entry(IterationStarted(1), 0))
+    assert shown(console, err, 1) == ""
+    assert shown(console, err, 5) == "Claude starts 5s"
+    console(entry(SessionOpened("s"), 6))
+    assert shown(console, err, 7) == ""
+    assert shown(console, err, 24) == "waiting for the API 18s"
+    console(entry(ApiRetried(5, 10, 9.1, 529, "overloaded"), 25))
+    assert shown(console, err, 26) == "API overloaded, retry 5/10 in 8s"
+    assert shown(console, err, 36) == "API overloaded, retry 5/10 (11s)"
+    for now, event, words in (
+        (37, ApiRetried(1, 10, 0.5, 503, "server_error"), "API error 503, retry 1/10"),
+        (39, ApiRetried(2, 10, 0.5, None, "unknown"), "API unreachable, retry 2/10"),
+        (41, ApiRetried(3), "API unreachable, retry 3"),
+    ):
+        console(entry(event, now))
+        assert shown(console, err, now + 1) == f"{words} (1s)"
+    console(entry(Said("Hello"), 42))
+    assert shown(console, err, 43) == ""
+    console(entry(NPM, 44))
+    assert shown(console, err, 59) == "Bash npm test (15s)"
+    console(entry(ToolAnswered("1", "Bash", "ok"), 60))
+    assert shown(console, err, 61) == "Bash npm test"
+    assert shown(console, err, 70) == "waiting for the API 10s"
+    console(entry(ResultReported(), 71))
+    assert shown(console, err, 80) == "Bash npm test"
 
 
 def test_a_tool_cannot_move_the_cursor(live: MakeLive, entry: MakeEntry, started: MakeStarted) -> None:

@@ -192,6 +192,9 @@ CLASSES: tuple[Class, ...] = (
 FINE = frozenset({Kind.OK, Kind.MAX_TURNS, Kind.SKIPPED})
 """Outcomes that are not failures: running into the turn limit is a normal end."""
 
+WELL = FINE - {Kind.SKIPPED}
+"""Claude came to its own end, so it had the whole prompt before it: notes count as delivered."""
+
 RETRIED = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.SESSION, Kind.REBOOTED})
 """Not failures either: the same iteration is done again, after a wait if the provider was to blame."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from claude_iterate.core.events import Entry, IterationFinished, ToolCalled
+from claude_iterate.core.events import ApiRetried, Entry, IterationFinished, ToolCalled
 from claude_iterate.core.formats import clip, duration, money, width
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console.safe_stream import Output
@@ -21,6 +21,15 @@ WAITS = {
     "pace": "keeping the pace",
 }
 TOOL_COLUMNS = 60
+FEWEST = 8
+"""Columns that a tool's name and command get at least; a terminal with fewer shows the time alone."""
+QUIET = 3.0
+"""Seconds without a word from Claude after which the line says what is waited for."""
+API_TROUBLES = {
+    "overloaded": "API overloaded",
+    "rate_limit": "API rate limit",
+    "authentication_failed": "login refused",
+}
 
 
 class LiveLine:
@@ -30,15 +39,19 @@ class LiveLine:
         self._output = output
         self._columns = columns
         self._tool: tuple[str, float] | None = None
+        self._retry: tuple[ApiRetried, float] | None = None
+        self._heard = 0.0
         self._wall = wall
         self._drawn_at = -PAUSE
         self._drawn_columns = 0
 
     def note(self, entry: Entry) -> None:
-        """Remember which tool was called last, and when."""
-        event = entry.event
+        """Remember which tool was called last, which retry was told last, and when anything was heard."""
+        event, self._heard = entry.event, entry.elapsed
         if isinstance(event, ToolCalled):
             self._tool = (headline(event), entry.elapsed)
+        elif isinstance(event, ApiRetried):
+            self._retry = (event, entry.elapsed)
         elif isinstance(event, IterationFinished):
             self._tool = None
 
@@ -48,21 +61,37 @@ class LiveLine:
             return
         self._drawn_at = now
         # One column stays free: a terminal wraps when the last one is filled.
-        text = clip(self._output.shown(compose(state, self._doing(state, now), now)), (self._columns() or 80) - 1)
+        text = self._fitted(compose(state, now), *self._doing(state, now), (self._columns() or 80) - 1)
         columns = width(text)
         rest = "\x1b[K" if self._output.color else " " * (self._drawn_columns - columns)
         self._drawn_columns = columns
         self._output.control(f"\r{text}{rest}")
 
-    def _doing(self, state: RunState, now: float) -> str:
+    def _fitted(self, head: str, what: str, time: str, columns: int) -> str:
+        """The line. Where there is little room, what is done is shortened; the time that it takes stays."""
+        shown = self._output.shown
+        head, what = shown(head), shown(what)
+        if what or time:
+            room = columns - width(head) - width(time) - 3
+            what = clip(what, max(min(room, TOOL_COLUMNS), 0)) if room >= FEWEST else ""
+            head = f"{head} · {what}{time}" if what else f"{head} ·{time}"
+        return clip(head, columns)
+
+    def _doing(self, state: RunState, now: float) -> tuple[str, str]:
+        """What the run does or waits for, and for how long."""
         if state.wait is not None:
             left = min(state.wait.until - self._wall(), state.waiting.ends - now)
-            return f"{WAITS.get(state.wait.why, state.wait.why)}: {_age(left)} left"
-        if state.paused and state.call is None:
-            return "paused"
-        if self._tool is None:
-            return ""
-        return f"{clip(self._tool[0], TOOL_COLUMNS)} ({_age(now - self._tool[1])})"
+            return f"{WAITS.get(state.wait.why, state.wait.why)}:", f" {_age(left)} left"
+        call = state.call
+        if call is None:
+            return ("paused", "") if state.paused else ("", "")
+        if call.retrying and self._retry is not None:
+            return _retry(*self._retry, now)
+        if call.open_tools and self._tool is not None:
+            return self._tool[0], f" ({_age(now - self._tool[1])})"
+        if call.result is None and now - self._heard >= QUIET:
+            return "waiting for the API" if call.session else "Claude starts", f" {_age(now - self._heard)}"
+        return self._tool[0] if self._tool is not None else "", ""
 
     def erase(self) -> None:
         """Leave an empty line with the cursor at its beginning."""
@@ -72,8 +101,8 @@ class LiveLine:
             self._output.control(f"\r{rest}")
 
 
-def compose(state: RunState, doing: str, now: float) -> str:
-    """`[3/50] ██░░░░░░ 12/60 · 3m 05s · $0.42 · Bash npm test (8s)`; what is not known is left out."""
+def compose(state: RunState, now: float) -> str:
+    """`[3/50] ██░░░░░░ 12/60 · 3m 05s · $0.42`; what is not known is left out."""
     number = state.call.number if state.call and state.call.number else state.iterations
     most = state.started.max_iterations if state.started else 0
     parts = [f"[{number}/{most}]" if most else f"[{number}]"]
@@ -88,9 +117,15 @@ def compose(state: RunState, doing: str, now: float) -> str:
         cost += state.call.result.cost_usd
     if cost:
         parts.append(money(cost))
-    if doing:
-        parts.append(doing)
     return " · ".join(parts)
+
+
+def _retry(event: ApiRetried, told: float, now: float) -> tuple[str, str]:
+    """`API overloaded, retry 5/10 in 9s`: what went wrong, and when it is tried again."""
+    trouble = API_TROUBLES.get(event.error) or (f"API error {event.status}" if event.status else "API unreachable")
+    most = f"/{event.max_retries}" if event.max_retries else ""
+    left = told + event.delay - now
+    return f"{trouble}, retry {event.attempt}{most}", f" in {_age(left)}" if left >= 1 else f" ({_age(now - told)})"
 
 
 def _age(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """Notes: messages from the user that reach the next iteration's prompt once.
 
-A note is pending while it is in `notes/`. It moves to `notes/delivered/` when the iteration that had it in its prompt
-is done: after a crash in between it is delivered again, rather than never.
+A note is pending while it is in `notes/`. It moves to `notes/delivered/` when an iteration that had it in its prompt
+ended well: after any other end it is delivered again, rather than never.
 """
 
 from __future__ import annotations
