@@ -133,12 +133,14 @@ def _status_instructions(text: str, values: Values) -> Pieces:
         yield text[244:262]
     else:
         yield text[273:318]
-    yield text[330:429]
+    yield text[330:398]
+    yield str(values["report_id"])
+    yield text[413:463]
     if values["mode"] == "iterative":
-        yield text[458:647]
+        yield text[492:681]
     else:
-        yield text[658:784]
-    yield text[796:1142]
+        yield text[692:818]
+    yield text[830:1293]
 
 
 def _validate(text: str, values: Values) -> Pieces:
@@ -219,7 +221,7 @@ SHIPPED: dict[str, tuple[int, Callable[[str, Values], Pieces]]] = {
     "iteration-system.md": (0x81EBB3FC, _iteration_system),
     "iteration.md": (0xBA4463FC, _iteration),
     "setup.md": (0xB5EAFC30, _setup),
-    "status-instructions.md": (0xB74F877C, _status_instructions),
+    "status-instructions.md": (0xE1138ECC, _status_instructions),
     "validate.md": (0x690A492B, _validate),
     "validation-criteria.md": (0x153DD1DC, _validation_criteria),
     "verify-completion.md": (0x7ABDDAFD, _verify_completion),

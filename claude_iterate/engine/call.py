@@ -139,7 +139,7 @@ def make_one_off_call(plan: Plan, recorder: Recorder, supervisor: Supervisor) ->
     began = recorder.elapsed()
     failure: events.Outcome | None = None
     try:
-        texts = plan.texts(0, "")
+        texts = plan.texts(0, "", "")
         prompt = texts.user.encode("utf-8", "replace")
         recorder.record(events.ErrandStarted(plan.purpose, len(prompt)))
         AgentCall(plan, recorder, supervisor).make(texts.system, prompt, plan.purpose)

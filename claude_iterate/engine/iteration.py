@@ -28,15 +28,15 @@ class IterationRun(Record, frozen=False):
     def run(self) -> None:
         """Everything from the prompt to `IterationFinished`."""
         began = self._recorder.elapsed()
-        self._reports.iteration_begins()
+        identity = self._reports.iteration_begins(self._number)
         failure: Outcome | None = None
         shown: tuple[str, ...] = ()
         try:
-            texts = self._plan.texts(self._number, self._recorder.state.findings)
+            texts = self._plan.texts(self._number, self._recorder.state.findings, identity)
             prompt, shown = texts.user.encode("utf-8", "replace"), texts.notes
             settings = self._plan.settings
             session, reboot = continuation(self._recorder.state, settings.session, settings.context_redline)
-            self._record_start(texts, len(prompt), session or "")
+            self._record_start(texts, len(prompt), session or "", identity)
             if reboot:
                 self._recorder.record(AgentNoted("reboot", reboot))
             call = AgentCall(self._plan, self._recorder, self._supervisor)
@@ -56,7 +56,7 @@ class IterationRun(Record, frozen=False):
         if shown and heard and state.iterations >= self._number and not self._plan.dry_run:
             notes.delivered(self._plan.layout, shown)
 
-    def _record_start(self, texts: Texts, prompt_bytes: int, resumes: str) -> None:
+    def _record_start(self, texts: Texts, prompt_bytes: int, resumes: str, identity: str) -> None:
         self._recorder.record(
             IterationStarted(
                 number=self._number,
@@ -66,6 +66,7 @@ class IterationRun(Record, frozen=False):
                 prompt_bytes=prompt_bytes,
                 resumes=resumes,
                 notes=len(texts.notes),
+                report_id=identity,
             )
         )
 

@@ -41,7 +41,7 @@ class Plan(Record):
     settings: Settings
     max_iterations: int
     environ: Mapping[str, str]
-    texts: Callable[[int, str], Texts]
+    texts: Callable[[int, str, str], Texts]
     review_texts: Callable[[str, str, str, Path], Texts]
     report: Path
     log: Path

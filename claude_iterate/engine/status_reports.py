@@ -1,11 +1,15 @@
-"""Looks at the agent's report when it may have changed, once the file has been quiet for a moment."""
+"""Looks at the agent's report when it may have changed, once the file has been quiet for a moment, and judges whether
+it is a report of this iteration."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from claude_iterate.core.events import StatusChanged
-from claude_iterate.core.reports import fallbacks
+from claude_iterate.core.reports import authorship, fallbacks
 from claude_iterate.core.reports.status import Change, Reading, Status, compare
 from claude_iterate.core.settings.declared import StatusWatchSettings
 from claude_iterate.engine.recorder import Recorder
@@ -19,18 +23,24 @@ _PATIENCE = 5
 
 
 class StatusReports:
-    """Knows the last report, records news once, and judges whether a report is of this iteration."""
+    """Knows the last report and records news once. Only what is written while an iteration is under way can be one."""
 
     def __init__(self, layout: Layout, settings: StatusWatchSettings, recorder: Recorder) -> None:
         self._path = path = layout.status
+        self._root = layout.root
         self._todo = layout.todo
         self._settings = settings
         self._recorder = recorder
-        self._last = status_file.look(path)
+        self._last = self._before = status_file.look(path)
         found = self._last.reading.status if self._last.reading else None
         # A finished report is the end of an earlier story; the deltas of a new one begin at nothing.
         self._known: Status | None = found if found is not None and not found.complete else None
-        self._before = self._last
+        self._judged: Reading | None = None
+        self._texts: set[tuple[int, int]] = set()
+        """What was in the file before this iteration, as far as it was seen."""
+        self._texts_now: set[tuple[int, int]] = set()
+        self._asked = ""
+        self._began = 0.0
         self.due = float("inf")
         self._first_touch = 0.0
         self._changed: float | None = None
@@ -51,20 +61,30 @@ class StatusReports:
         self.due = min(since + quiet, self._first_touch + _PATIENCE * quiet)
 
     def look_if_due(self, now: float) -> None:
-        """Look when the file has been quiet for long enough."""
+        """Look when the file has been quiet for long enough. Between iterations no one reports."""
         if now >= self.due:
-            self._look()
+            self.due = float("inf")
+            if self._asked:
+                self._look()
 
-    def iteration_begins(self) -> None:
-        """Remember how the file is now: only what differs from it is a report of this iteration."""
-        self._before = self._look()
+    def iteration_begins(self, number: int) -> str:
+        """Remember how the file is now: only what differs from it can be a report of this iteration. Returns the id
+        that the report is asked to have."""
+        self._before = self._last = status_file.look(self._path)
+        self._texts |= self._texts_now
+        self._texts_now = set()
+        if self._before.fingerprint is not None:
+            self._texts.add(_mark(self._before.fingerprint))
+        self._judged, self.due = None, float("inf")
+        self._began = self._recorder.wall()
+        self._asked = authorship.identity(number, os.urandom(4))
+        return self._asked
 
     def iteration_ends(self, last_message: str) -> Reading | None:
         """The report of this iteration: the file if the agent wrote it, else a block in its last message, else the
         boxes of TODO.md. The last change of the file is recorded without waiting for quiet."""
-        seen = self._look()
-        fresh = seen.fingerprint is None or seen.fingerprint != self._before.fingerprint
-        written = seen.reading if fresh else None
+        written = self._look()
+        self._asked = ""
         if written is not None and written.status is not None:
             return written
         problems = written.problems if written is not None else ()
@@ -74,20 +94,46 @@ class StatusReports:
         boxes = fallbacks.from_boxes(_text(self._todo))
         return Reading(boxes, problems) if boxes is not None or problems else None
 
-    def _look(self) -> Seen:
+    def _look(self) -> Reading | None:
+        """What the file says if it was written in this iteration. News of it are recorded."""
         self.due = float("inf")
         seen = status_file.look(self._path)
-        written = seen.fingerprint != self._last.fingerprint
-        self._last = seen
-        now = seen.reading.status if seen.reading else None
-        if written and now is not None:
-            change = compare(self._known, now)
-            self._known = now
-            if change is None and not self._settings.notify_only_meaningful:
-                change = Change()
-            if change is not None:
-                self._recorder.record(StatusChanged(now, change))
-        return seen
+        if seen.fingerprint is None or seen.fingerprint != self._last.fingerprint:
+            self._last, self._judged = seen, self._judge(seen)
+            if self._judged is not None and self._judged.status is not None:
+                self._tell(self._judged.status)
+        return self._judged
+
+    def _judge(self, seen: Seen) -> Reading | None:
+        found = seen.reading
+        if found is None or seen.fingerprint is None or seen.fingerprint == self._before.fingerprint:
+            return found if seen.fingerprint is None else None
+        self._texts_now.add(_mark(seen.fingerprint))
+        why = authorship.doubt(found.identity, self._asked, found.dated, self._is_known(seen.fingerprint, found))
+        return replace(found, status=None, problems=(why,)) if why and found.status is not None else found
+
+    def _is_known(self, file: foreign.Fingerprint, found: Reading) -> bool:
+        """True for a text that was there before. Git is asked about claims only, because that takes time."""
+        if _mark(file) in self._texts:
+            return True
+        if found.identity or not found.dated or found.status is None or not found.status.complete:
+            return False
+        from claude_iterate.progress import git_history
+
+        return git_history.had(self._root, file.content, self._began)
+
+    def _tell(self, now: Status) -> None:
+        change = compare(self._known, now)
+        self._known = now
+        if change is None and not self._settings.notify_only_meaningful:
+            change = Change()
+        if change is not None:
+            self._recorder.record(StatusChanged(now, change))
+
+
+def _mark(file: foreign.Fingerprint) -> tuple[int, int]:
+    """Tells one text from another without keeping it."""
+    return file.size, hash(file.content)
 
 
 def _text(path: Path) -> str:

@@ -51,11 +51,14 @@ class TextSource:
         self._agents_file = agents_file
         self._prompts = Prompts(folders, mode.name)
 
-    def __call__(self, number: int, failure: str) -> Texts:
-        """The texts of iteration `number`."""
+    def __call__(self, number: int, failure: str, identity: str) -> Texts:
+        """The texts of iteration `number`, whose report is asked to have the id `identity`."""
         instructions = read_instructions(self._layout)
         waiting = notes.pending(self._layout)
-        values = self._values(number, failure, instructions, [note.text for note in waiting])
+        values = {
+            **self._values(number, failure, instructions, [note.text for note in waiting]),
+            "report_id": identity,
+        }
         rendered = self._prompts.iteration_prompts(values)
         names = tuple(note.name for note in waiting)
         return Texts(rendered.system, rendered.user, instructions, rendered.status_instructions, names)

@@ -36,7 +36,7 @@ def plan_run(
         environ=dict(project.environ),
         texts=texts
         if options.purpose not in ONE_OFF
-        else lambda _number, _failure: texts.one_off(options.purpose, options.prompt_values),
+        else lambda _number, _failure, _identity: texts.one_off(options.purpose, options.prompt_values),
         review_texts=texts.review,
         report=layout.folder / (options.report or settings.verification.report_filename),
         log=run_folders.log_path(layout),

@@ -29,6 +29,7 @@ from claude_iterate.core.state.steps import fold, reduce
 from tests.core.building import facts
 
 DONE = Status(True, summary="all done")
+MORE = Status(False, 1, 2)
 PAUSE = Requests(paused=True)
 RED = VerificationFinished(1, False, "tests fail")
 GREEN = VerificationFinished(1, True)
@@ -173,11 +174,11 @@ def test_an_overload_is_still_to_be_waited_for_after_a_kill() -> None:
 
 def test_an_iteration_ends_waits_and_keeps_the_last_report() -> None:
     """Trouble that is over begins a new count; without a report the last one is still the last."""
-    waited = RunState(status=DONE, waiting=Waiting(waits=3, waited=9.0))
+    waited = RunState(status=MORE, waiting=Waiting(waits=3, waited=9.0))
     entry = Entry(1, 5.0, 5.0, IterationFinished(1, Outcome(Kind.CRASH, "m")))
     state = fold([entry])
     assert (state.findings, state.last_ended) == ("m", 5.0)
     after = reduce(waited, entry)
-    assert (after.waiting.waits, after.waiting.waited, after.status) == (0, 0.0, DONE)
+    assert (after.waiting.waits, after.waiting.waited, after.status) == (0, 0.0, MORE)
     fine = reduce(waited, Entry(1, 5.0, 5.0, IterationFinished(1, Outcome(Kind.OK, "words"))))
     assert fine.findings == ""

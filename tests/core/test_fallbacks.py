@@ -115,3 +115,26 @@ def test_any_text_is_survived(text: str) -> None:
     """Neither reader raises."""
     from_block(text)
     from_boxes(text)
+
+
+@pytest.mark.parametrize(
+    ("signal", "complete", "odd"), [("false", False, 0), ("False", False, 0), ("", False, 1), ("maybe", False, 1)]
+)
+def test_an_exit_signal_that_is_not_true_never_completes(signal: str, complete: bool, odd: int) -> None:
+    """Whatever STATUS says; a signal that says neither is told."""
+    reading = from_block(block(STATUS="COMPLETE", EXIT_SIGNAL=signal))
+    assert reading is not None
+    assert reading.status is not None
+    assert (reading.status.complete, len(reading.problems)) == (complete, odd)
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~~", "  ```text"])
+def test_a_block_in_code_is_an_example(fence: str) -> None:
+    """The one outside counts, also if it comes first; a fence that is not closed goes on to the end."""
+    closed = fence.removesuffix("text")
+    quoted = f"{fence}\n{block(STATUS='COMPLETE')}\n"
+    assert from_block(quoted) is None
+    reading = from_block(block(STATUS="IN_PROGRESS") + "\n" + quoted + closed)
+    assert reading is not None
+    assert reading.status == Status(False, worked=False, source="block")
+    assert from_block(quoted + closed + "\n" + block(STATUS="COMPLETE")) is not None

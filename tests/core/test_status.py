@@ -123,3 +123,25 @@ def test_a_change_is_measured_against_the_report_before() -> None:
 def test_a_change_in_words(before: Status | None, now: Status, words: str) -> None:
     """The seed's form: items, delta, summary, completion."""
     assert describe(now, compare(before, now)) == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"complete": true}\n```',
+        '\n~~~\n{"complete":\ntrue}\n~~~\n\n',
+        '```\r\n{"complete": true}\r\n```\r\n',
+        '\ufeff````JSON\n{"complete": true}\n````',
+    ],
+)
+def test_a_report_in_a_markdown_fence_is_read(text: str) -> None:
+    """Models like to wrap JSON so."""
+    assert parse(text.encode()).status == Status(True)
+
+
+@pytest.mark.parametrize(
+    "text", ['```json\n{"complete": true}', '```\n{"complete": true}\n~~~', "```\n```", "```", "``\n``"]
+)
+def test_half_a_fence_is_no_report(text: str) -> None:
+    """It may be torn."""
+    assert parse(text.encode()).status is None

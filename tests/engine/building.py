@@ -51,7 +51,7 @@ def plan_in(folder: Path, **other: Any) -> Plan:
         "settings": Settings(),
         "max_iterations": 9,
         "environ": {},
-        "texts": lambda number, failure: texts,
+        "texts": lambda number, failure, identity: texts,
         "review_texts": lambda depth, note, identity, report: texts,
         "report": folder / "report.md",
         "log": folder / "log",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from claude_iterate.core.reports.status import Status
+import pytest
+
 from claude_iterate.workspace.running.status_file import look
 
 
@@ -47,10 +48,11 @@ def test_what_is_no_file_is_a_problem_and_nothing_at_all_is_none(tmp_path: Path)
         assert reading.status is None
 
 
-def test_a_link_is_followed(tmp_path: Path) -> None:
-    """The agent may keep its report elsewhere."""
+@pytest.mark.parametrize("place", ["real.json", "missing.json"])
+def test_a_link_is_not_followed(tmp_path: Path, place: str) -> None:
+    """What it leads to was written elsewhere, perhaps by another workspace."""
     (tmp_path / "real.json").write_text('{"complete": true}')
-    (tmp_path / ".status.json").symlink_to("real.json")
+    (tmp_path / ".status.json").symlink_to(place)
     reading = look(tmp_path / ".status.json").reading
     assert reading is not None
-    assert reading.status == Status(True)
+    assert (reading.status, "symbolic link" in reading.problems[0]) == (None, True)

@@ -24,7 +24,8 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A prompt was rendered and is about to be sent. The texts are for the log; the journal leaves them out.
-    `resumes` is the session that goes on; empty: a fresh one begins. `notes` counts the notes in the prompt."""
+    `resumes` is the session that goes on; empty: a fresh one begins. `notes` counts the notes in the prompt. The prompt
+    asks for `report_id` in the report."""
 
     number: int
     instructions: str = ""
@@ -33,6 +34,7 @@ class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event",
     prompt_bytes: int = 0
     resumes: str = ""
     notes: int = 0
+    report_id: str = ""
 
 
 class AgentStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

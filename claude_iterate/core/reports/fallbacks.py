@@ -6,6 +6,8 @@ that the work is done.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.reports.status import Reading, Status
 
@@ -18,7 +20,8 @@ _FENCE = expression(r"^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
 
 
 def from_block(message: str) -> Reading | None:
-    """The last whole LOOP_STATUS block of a message, as a report; None when there is none."""
+    """The last whole LOOP_STATUS block of a message, as a report; None when there is none. One in code is an example.
+    `EXIT_SIGNAL` has the last word: only without one does `STATUS: COMPLETE` suffice."""
     fields = _last_block(message)
     if fields is None:
         return None
@@ -28,9 +31,12 @@ def from_block(message: str) -> Reading | None:
         problems.append(f"LOOP_STATUS: STATUS is {state or 'missing'}")
     done = _count(fields, "TASKS_COMPLETED_THIS_LOOP", problems) + _count(fields, "FILES_MODIFIED", problems)
     advice = fields.get("RECOMMENDATION") or None
+    signal = fields.get("EXIT_SIGNAL", str(state == "COMPLETE")).lower()
+    if signal not in {"true", "false"}:
+        problems.append(f"LOOP_STATUS: EXIT_SIGNAL is {signal or 'empty'}")
     status = Status(
         # A blocked agent may want to end the loop, but has not finished.
-        complete=state == "COMPLETE" or (state != "BLOCKED" and fields.get("EXIT_SIGNAL", "").lower() == "true"),
+        complete=state != "BLOCKED" and signal == "true",
         worked=done > 0,
         summary=advice,
         blocked=(advice or "no reason given") if state == "BLOCKED" else None,
@@ -43,7 +49,7 @@ def _last_block(message: str) -> dict[str, str] | None:
     """The fields of the last block that has a beginning and an end."""
     found: dict[str, str] | None = None
     fields: dict[str, str] | None = None
-    for line in message.splitlines():
+    for line in _outside_code(message):
         if line.strip() == _BEGIN:
             fields = {}
         elif line.strip() == _END and fields is not None:
@@ -56,17 +62,23 @@ def _last_block(message: str) -> dict[str, str] | None:
 def from_boxes(text: str) -> Status | None:
     """How many boxes of a list are ticked; None without boxes. Boxes in code are examples."""
     done = total = 0
+    for line in _outside_code(text):
+        box = _BOX.match(line)
+        if box:
+            total += 1
+            done += box[1] != " "
+    return Status(complete=False, completed=done, total=total, source="boxes") if total else None
+
+
+def _outside_code(text: str) -> Iterator[str]:
+    """The lines that do not stand in a fence."""
     fence = ""
     for line in text.splitlines():
         mark = _FENCE.match(line)
         if mark:
             fence = _fence_after(fence, mark[1] or mark[3], mark[2] or mark[4] or "")
         elif not fence:
-            box = _BOX.match(line)
-            if box:
-                total += 1
-                done += box[1] != " "
-    return Status(complete=False, completed=done, total=total, source="boxes") if total else None
+            yield line
 
 
 def _fence_after(fence: str, marks: str, rest: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.reports import json_input
+from claude_iterate.core.reports.authorship import identity_in
 
 LARGEST = 1024 * 1024
 """A report over this many bytes is refused: it is not a report."""
@@ -37,10 +38,13 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """The result of reading a report: the status, or why there is none, and what was odd about it."""
+    """The result of reading a report: the status, or why there is none, and what was odd about it. `identity` is the id
+    of the iteration that it names; `dated`: it has a `lastUpdated`. `core.reports.authorship` asks for these."""
 
     status: Status | None
     problems: tuple[str, ...] = ()
+    identity: str = ""
+    dated: bool = False
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -54,7 +58,10 @@ def parse(data: bytes) -> Reading:
     """Read the bytes of a status file; never raises."""
     if len(data) > LARGEST:
         return Reading(None, (f"it is larger than {LARGEST} bytes",))
-    document = json_input.decode(data.removeprefix(b"\xef\xbb\xbf"))
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    document = json_input.decode(data)
+    if document is None:
+        document = json_input.decode(_within_fence(data))
     if document is None:
         return Reading(None, ("it is not valid JSON",))
     if not isinstance(document, dict):
@@ -62,6 +69,15 @@ def parse(data: bytes) -> Reading:
     if not isinstance(document.get("complete"), bool):
         return Reading(None, ("`complete` must be true or false",))
     return _read_fields(document)
+
+
+def _within_fence(data: bytes) -> bytes:
+    """What stands in a Markdown fence, if the whole text is one; else nothing."""
+    first, _, rest = data.strip().partition(b"\n")
+    within, _, last = rest.rpartition(b"\n")
+    marks = last.strip()
+    fenced = marks in {b"`" * len(marks), b"~" * len(marks)} and len(marks) >= 3
+    return within if fenced and first.startswith(marks) else b""
 
 
 def _read_fields(document: dict[str, Any]) -> Reading:
@@ -86,9 +102,9 @@ def _read_fields(document: dict[str, Any]) -> Reading:
         blocked=_blocked(blocked, blockers, problems),
         blockers=tuple(str(item) for item in blockers),
     )
-    for key in ("notes", "lastUpdated"):  # allowed in a report, and used by no one
+    for key in ("notes", "lastUpdated"):  # allowed in a report
         _optional(document, key, str, problems)
-    return Reading(status, tuple(problems))
+    return Reading(status, tuple(problems), identity_in(document), bool(document.get("lastUpdated")))
 
 
 def _optional(document: dict[str, Any], key: str, kind: type, problems: list[str]) -> Any:

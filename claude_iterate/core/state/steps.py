@@ -71,7 +71,8 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
             return _review_finished(state, event)
         case events.VerificationFinished():
             # Only a proof that came to its end spends a claim.
-            return state._replace(claim=Claim(event.claim, event), findings=event.findings)
+            judged = state._replace(claim=Claim(event.claim, event), findings=event.findings)
+            return judged if event.passed else judged._replace(status=_standing(state))
         case events.ErrandFinished():
             return _call_finished(state, event)._replace(one_off=event)
         case events.WaitStarted():
@@ -83,7 +84,8 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
         case events.StopRequested():
             return requests.stop_requested(state, event)
         case events.RunFinished():
-            return state._replace(finished=event)
+            stands = state.status if event.reason == "completed" else _standing(state)
+            return state._replace(finished=event, status=stands)
     return None
 
 
@@ -99,6 +101,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         iterations=before.iterations,
         last_outcome=before.last_outcome,
         last_status=before.last_status,
+        status=before.last_status,
         findings=before.findings,
         cost_usd=before.cost_usd,
         tokens=before.tokens,
@@ -146,12 +149,20 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
         last_ended=state.last_ended if at_once else entry.elapsed,
         last_outcome=event.outcome,
         last_status=event.status,
-        status=event.status or state.status,
+        status=event.status or _standing(state),
         streaks=_streaks_after(state, event, again),
         waiting=state.waiting if again else state.waiting._replace(waits=0, waited=0.0),
         session=_session_after(state, event, again),
         requests=state.requests._replace(cut=None),
     )
+
+
+def _standing(state: RunState) -> Status | None:
+    """The last report that stands when a claim does not count: a claim is not progress."""
+    for status in (state.status, state.status_before):
+        if status is not None and not status.complete:
+            return status
+    return None
 
 
 def _findings_after(state: RunState, event: events.IterationFinished, again: bool) -> str:

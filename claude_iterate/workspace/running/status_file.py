@@ -1,19 +1,21 @@
-"""Reads `.status.json`, with a fingerprint by which the caller sees whether Claude wrote it in this iteration, and
-notices when it may have changed.
+"""Reads `.status.json`, with a fingerprint by which the caller sees whether it was written since, and notices when it
+may have changed.
 
-Only the fingerprint counts for that, never what the report says of itself. The folder is watched, not the file: a file
-that does not exist yet, or is replaced, cannot be watched.
+A link is not followed: what it leads to was written elsewhere. The folder is watched, not the file: a file that does
+not exist yet, or is replaced, cannot be watched.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from claude_iterate.core.records import Record
-from claude_iterate.core.reports import status
+from claude_iterate.core.reports import authorship, status
 from claude_iterate.core.reports.status import LARGEST, Reading
 from claude_iterate.system.processes import LINUX
 from claude_iterate.workspace.files import foreign
@@ -30,10 +32,12 @@ def look(path: Path) -> Seen:
     """Read the file now. No file: no reading. Anything but a readable regular file: a reading with a problem."""
     try:
         # One byte more than a report may have: enough for the reader to see that it is too large.
-        found = foreign.look(path, LARGEST + 1)
+        found = foreign.look(path, LARGEST + 1, links=False)
     except FileNotFoundError:
         return Seen(None, None)
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            return Seen(Reading(None, (authorship.LINK,)), None)
         return Seen(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
     return Seen(status.parse(found.data), found.fingerprint)
 
@@ -41,7 +45,7 @@ def look(path: Path) -> Seen:
 def changed_at(path: Path) -> float | None:
     """When the file was changed or put there, in epoch seconds; None where there is none. It cannot be set by hand."""
     try:
-        return path.stat().st_ctime
+        return os.lstat(path).st_ctime
     except OSError:
         return None
 

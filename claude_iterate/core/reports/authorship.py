@@ -1,0 +1,40 @@
+"""Whether a report is of this iteration: a text counts because the agent wrote it there, not because its time changed.
+
+The prompt asks for an id in the report. It is optional, so that other agents and prompts work: a text without one is
+old if it was there before and has a `lastUpdated`, which would have moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from claude_iterate.core.expressions import expression
+
+KEY = "iteration"
+"""Where a report has the id."""
+_IDENTITY = expression(r"[0-9]{1,9}-[0-9a-f]{8}")
+OTHER = f"`{KEY}` has the id of another iteration, so it is not a report of this one"
+OLD = "it is an old one: this text, with its `lastUpdated`, was there before the iteration"
+LINK = "it is a symbolic link, which is no report: a regular file is wanted"
+
+
+def identity(number: int, random: bytes) -> str:
+    """The id of an iteration, from its number and four random bytes."""
+    return f"{number}-{random.hex()}"
+
+
+def identity_in(document: Mapping[str, Any]) -> str:
+    """The id in a report; empty without one. Anything that does not look like one of ours, such as a plain number, is
+    the agent's own."""
+    value = document.get(KEY)
+    value = value.strip().lower() if isinstance(value, str) else ""
+    return value if _IDENTITY.fullmatch(value) else ""
+
+
+def doubt(named: str, asked: str, dated: bool, known: bool) -> str:
+    """Why a file that was written in this iteration is no report of it; empty when it is one. `known`: its text was
+    there before. One that has neither an id nor a date was really written again."""
+    if named:
+        return "" if named == asked else OTHER
+    return OLD if known and dated else ""

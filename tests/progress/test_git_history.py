@@ -1,0 +1,62 @@
+"""Whether git had a text before."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.progress.git_history import had
+
+TEXT = b'{"complete": true, "lastUpdated": "monday"}\n'
+EARLIER, NOW = time.time() - 7 * 86400, time.time() - 3600
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "-q")
+    return tmp_path
+
+
+def git(root: Path, *arguments: str) -> None:
+    who = [word for part in ("name", "email") for word in ("-c", f"user.{part}=t")]
+    nothing = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    subprocess.run(["git", *who, *arguments], cwd=root, env=os.environ | nothing, check=True, capture_output=True)
+
+
+def commit(root: Path, text: bytes, at: float) -> None:
+    (root / "status").write_bytes(text)
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "x")
+    for file in (root / ".git" / "objects").rglob("*"):
+        if file.is_file():
+            os.utime(file, (at, at))
+
+
+def test_a_text_that_was_committed_before_is_known(root: Path) -> None:
+    """Also if it was replaced since, on another branch, packed, or asked for in a folder of the repository."""
+    commit(root, TEXT, EARLIER)
+    commit(root, b"another", EARLIER)
+    (root / "below").mkdir()
+    assert had(root, TEXT, NOW)
+    assert had(root / "below", TEXT, NOW)
+    git(root, "gc", "-q")
+    assert had(root, TEXT, NOW)
+
+
+def test_a_text_that_was_committed_since_is_not(root: Path) -> None:
+    """The agent may commit its report."""
+    commit(root, TEXT, time.time())
+    assert not had(root, TEXT, NOW)
+
+
+def test_what_git_never_had_is_not_known(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """An empty repository; other words; no repository, no folder."""
+    assert not had(root, TEXT, NOW)
+    commit(root, b"another", EARLIER)
+    assert not had(root, TEXT, NOW)
+    assert not had(tmp_path_factory.mktemp("plain"), TEXT, NOW)
+    assert not had(root / "missing", TEXT, NOW)
