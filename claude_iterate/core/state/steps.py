@@ -70,9 +70,7 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
         case events.ReviewFinished():
             return _review_finished(state, event)
         case events.VerificationFinished():
-            # Only a proof that came to its end spends a claim.
-            judged = state._replace(claim=Claim(event.claim, event), findings=event.findings)
-            return judged if event.passed else judged._replace(status=_standing(state))
+            return _claim_judged(state, event)
         case events.ErrandFinished():
             return _call_finished(state, event)._replace(one_off=event)
         case events.WaitStarted():
@@ -84,8 +82,7 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
         case events.StopRequested():
             return requests.stop_requested(state, event)
         case events.RunFinished():
-            stands = state.status if event.reason == "completed" else _standing(state)
-            return state._replace(finished=event, status=stands)
+            return state._replace(finished=event, status=_standing(state, claim=event.reason == "completed"))
     return None
 
 
@@ -149,7 +146,7 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
         last_ended=state.last_ended if at_once else entry.elapsed,
         last_outcome=event.outcome,
         last_status=event.status,
-        status=event.status or _standing(state),
+        status=event.status or _standing(state, claim=False),
         streaks=_streaks_after(state, event, again),
         waiting=state.waiting if again else state.waiting._replace(waits=0, waited=0.0),
         session=_session_after(state, event, again),
@@ -157,10 +154,16 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
     )
 
 
-def _standing(state: RunState) -> Status | None:
-    """The last report that stands when a claim does not count: a claim is not progress."""
+def _claim_judged(state: RunState, event: events.VerificationFinished) -> RunState:
+    """Only a proof that came to its end spends a claim."""
+    claim = Claim(event.claim, event)
+    return state._replace(claim=claim, findings=event.findings, status=_standing(state, claim=event.passed))
+
+
+def _standing(state: RunState, *, claim: bool) -> Status | None:
+    """The last report that stands: where a claim does not count, the one before it."""
     for status in (state.status, state.status_before):
-        if status is not None and not status.complete:
+        if status is not None and (claim or not status.complete):
             return status
     return None
 
