@@ -1,0 +1,101 @@
+"""An index of our own for snapshots: it begins as a copy of the user's, and knows what has not changed since.
+
+A lock on it, or a torn one, is left by a killed run: only we use it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+
+from claude_iterate.progress.capture import Mark
+from claude_iterate.progress.git_commands import Git, GitProblem, names, stream
+
+
+class KeptIndex:
+    """The index at `path`; `users` is the user's, empty for a store of our own, which has no other."""
+
+    def __init__(self, git: Git, path: str, users: str) -> None:
+        self.path = path
+        self._git = git
+        self._users = users
+        self._seed: Mark | None = (-1, -1, -1)
+        self._users_is_sound = True
+
+    @property
+    def for_listing(self) -> str:
+        """The index that says which files are new: the user's (empty), because it knows what is tracked although it is
+        ignored; ours where it cannot be read."""
+        return "" if self._users and self._users_is_sound else self.path
+
+    def renew(self) -> bool:
+        """Begin again if the user's index is another one by now; then True."""
+        _remove(f"{self.path}.lock")
+        seed = mark_of(self._users) if self._users else (0, 0, 0)
+        if seed == self._seed and os.path.exists(self.path):
+            return False
+        self._seed = seed
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        if self._users:
+            self._users_is_sound = self._copy(seed)
+        elif not _is_whole(self.path):
+            _remove(self.path)
+        return True
+
+    def _copy(self, seed: Mark | None) -> bool:
+        """Begin with the user's index; False when it cannot be read."""
+        if seed is None:
+            _remove(self.path)
+            return True
+        # With its time: git takes a file that is as old as the index for one that may have changed since.
+        shutil.copyfile(self._users, f"{self.path}.new")
+        os.utime(f"{self.path}.new", ns=(seed[1], seed[1]))
+        os.replace(f"{self.path}.new", self.path)
+        if not _is_whole(self.path):
+            self._from_head()
+            return False
+        said = names(self._git.ask("ls-files", "-v", "-z", index=self.path))
+        assumed = [line[2:] for line in said if line[0].islower()]
+        if assumed:  # The user told git to take them as unchanged; we look at them all the same.
+            words = ("update-index", "-z", "--no-assume-unchanged", "--stdin")
+            self._git.ask(*words, index=self.path, given=stream(assumed))
+        return True
+
+    def _from_head(self) -> None:
+        """What HEAD holds takes the place of the user's index. Then every file is read once."""
+        _remove(self.path)
+        with contextlib.suppress(GitProblem):  # no commit yet
+            self._git.ask("read-tree", "HEAD", index=self.path)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _is_whole(path: str) -> bool:
+    """An index ends with a checksum, or with zeros. Git itself takes one that was cut off for a shorter one."""
+    try:
+        with open(path, "rb") as file:
+            data = memoryview(file.read())
+    except FileNotFoundError:
+        return True
+    kinds = (hashlib.sha1, hashlib.sha256)  # as git names its objects
+    sums = [(kind(usedforsecurity=False), kind().digest_size) for kind in kinds]
+    ends = [(summed, data[:-size], data[-size:]) for summed, size in sums if len(data) > size]
+    for summed, body, end in ends:
+        summed.update(body)
+        if end in (summed.digest(), bytes(len(end))):
+            return True
+    return False
+
+
+def mark_of(path: str) -> Mark | None:
+    """What shows that a file changed; None when there is none."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return about.st_size, about.st_mtime_ns, about.st_ino

@@ -1,0 +1,219 @@
+"""Snapshots of a work tree as git trees: one id for all that is in the project.
+
+The user's index, HEAD, branches, stash and settings stay as they are. New content goes into the repository's objects,
+and a ref of ours holds it. An index of our own, seeded with a copy of the user's, knows what is unchanged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from claude_iterate.core.records import Record
+from claude_iterate.progress.capture import Captured, Mark, captured
+from claude_iterate.progress.git_commands import Git, GitProblem, names, stream
+from claude_iterate.progress.ignored import Ignored
+from claude_iterate.progress.kept_index import KeptIndex, mark_of
+
+REFS = "refs/claude-iterate"
+_MOST_REFUSED = 50
+
+
+class Snapshot(Record):
+    """The work tree at one moment. `head` and `branch` are empty where there is none; `left_out` says why, by path."""
+
+    tree: str
+    ref: str
+    head: str
+    branch: str
+    left_out: dict[str, str]
+    marks: dict[str, Mark]
+
+
+class Place(Record):
+    """What is captured: the project, for which workspace and run. `own` are folders of ours, `kept` files of ours that
+    are captured all the same; both relative to the project."""
+
+    root: Path
+    workspace: str
+    run: str
+    own: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+
+class Snapshots:
+    """Takes snapshots of one project, in the repository that it is in, or in a store of our own."""
+
+    def __init__(self, place: Place, environ: Mapping[str, str], store: Path | None = None) -> None:
+        self.place = place
+        self._git = git = Git(str(place.root), environ, str(store) if store else "")
+        if store is not None:
+            _make_store(Git(str(place.root), environ), store)
+            self._top, self.prefix, self._folder, self._users = str(place.root), "", str(store), ""
+        else:
+            said = git.line(
+                "rev-parse", "--absolute-git-dir", "--show-toplevel", "--show-prefix", "--git-path", "index"
+            )
+            self._folder, self._top, self.prefix, users = said.split("\n")
+            self._users = os.path.join(str(place.root), users)
+            git.moved(self._top)
+        # Workspaces of the same name can be in two projects of one repository.
+        project = f"{zlib.crc32(os.fsencode(self.prefix)):08x}-" if self.prefix else ""
+        self._index = os.path.join(self._folder, "claude-iterate", f"{project}{place.workspace}.index")
+        self._kept_index = KeptIndex(git, self._index, self._users)
+        self._ignored = Ignored(place.ignore)
+        self._gone: set[str] = set()
+        self._kept: dict[str, Mark | None] = {}
+        self._tree = ""
+        self._ref = ""
+
+    def take(self, number: int) -> Snapshot:
+        """The work tree as it is now. A GitProblem when there is no saying."""
+        try:
+            return self._take(number)
+        except OSError as error:
+            raise GitProblem(f"{error.filename or 'the repository'}: {error.strerror}") from None
+
+    def _take(self, number: int) -> Snapshot:
+        git = self._git
+        git.allow()
+        seeded = self._kept_index.renew()
+        if seeded:
+            self._kept.clear()
+            self._gone.clear()
+        where = ["--", self.prefix] if self.prefix else []
+        listed = ["ls-files", "-z", "--others", "--exclude-standard", *where]
+        others = git.start(*listed, index=self._kept_index.for_listing)
+        differ = git.start(
+            "diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty", *where, index=self._index
+        )
+        head = git.start("rev-parse", "-q", "--verify", "HEAD")
+        changed = names(git.end(differ))
+        found = self._judged(names(git.end(others)), changed)
+        if not self._users:
+            found.gone.extend(self._no_longer_wanted())
+        self._update(found)
+        if found.paths or found.gone or seeded or not self._tree:
+            self._write(number)
+        tip, branch = self._head(head)
+        return Snapshot(self._tree, self._ref, tip, branch, found.left_out, found.marks)
+
+    def commits(self, before: str, after: str) -> int:
+        """How many commits were made on the way from one HEAD to the other."""
+        if not after or before == after:
+            return 0
+        since = [f"^{before}"] if before else []
+        return int(self._git.line("rev-list", "--count", after, *since) or 0)
+
+    def differences(self, before: str, after: str) -> dict[str, str]:
+        """What differs between two trees, in the project and without our own files: A, M or D by path, relative to the
+        project."""
+        if before == after:
+            return {}
+        where = ["--", self.prefix] if self.prefix else []
+        said = names(self._git.ask("diff-tree", "-r", "-z", "--no-renames", "--name-status", before, after, *where))
+        found = zip(said[1::2], said[::2], strict=True)
+        inside = {path[len(self.prefix) :]: how if how in "AD" else "M" for path, how in found}
+        return {path: how for path, how in inside.items() if not self.is_ours(path)}
+
+    def is_ours(self, path: str) -> bool:
+        """True for what is no work: our own files, and what the user does not want to count."""
+        return path.startswith(self.place.own) or self._ignored.covers_any_part(path)
+
+    def forget(self, runs: set[str]) -> None:
+        """Let go of all snapshots of these runs; the repository's own collection removes them one day."""
+        prefix = f"{REFS}/{ref_name(self.place.workspace)}"
+        lines = [
+            f"delete {ref}\n"
+            for ref in self._git.line("for-each-ref", "--format=%(refname)", prefix).split("\n")
+            if ref and ref.split("/")[3] in runs
+        ]
+        if lines:
+            self._git.ask("update-ref", "--stdin", given="".join(lines).encode())
+
+    def runs(self) -> list[str]:
+        """The runs of the workspace that have snapshots, oldest first."""
+        prefix = f"{REFS}/{ref_name(self.place.workspace)}"
+        refs = self._git.line("for-each-ref", "--format=%(refname)", prefix).split("\n")
+        return sorted({ref.split("/")[3] for ref in refs if ref})
+
+    def _no_longer_wanted(self) -> list[str]:
+        """In a store of our own: what was captured and is ignored by now."""
+        return names(self._git.ask("ls-files", "-z", "--cached", "--ignored", "--exclude-standard", index=self._index))
+
+    def _judged(self, new: list[str], changed: list[str]) -> Captured:
+        start = len(self.prefix)
+        wanted = [path for path in new if not self.is_ours(path[start:])]
+        # What is gone from our index and not from the user's is in neither list when it comes back.
+        changed = [*changed, *self._gone]
+        found = captured(self._top, wanted, [path for path in changed if not path[start:].startswith(self.place.own)])
+        found.gone[:] = [path for path in found.gone if path not in self._gone]
+        self._gone = (self._gone | set(found.gone)) - set(found.paths)
+        for path in self.place.kept:
+            now = mark_of(os.path.join(self.place.root, path))
+            if now != self._kept.get(path):
+                self._kept[path] = now
+                found.paths.append(self.prefix + path)
+        return found
+
+    def _update(self, found: Captured) -> None:
+        """Put the content of these files into the repository and our index. What git refuses is left out."""
+        refused: list[tuple[str, str]] = []
+        if found.gone:
+            self._git.ask(
+                "update-index", "-z", "--force-remove", "--stdin", index=self._index, given=stream(found.gone)
+            )
+        if found.paths:
+            self._add(found.paths, refused)
+        for path, why in refused:
+            found.left_out[path] = why
+
+    def _add(self, paths: list[str], refused: list[tuple[str, str]]) -> None:
+        words = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+        try:
+            self._git.ask(*words, index=self._index, given=stream(paths))
+        except GitProblem as problem:
+            if len(paths) == 1:
+                refused.append((paths[0], str(problem)))
+            if len(paths) == 1 and len(refused) <= _MOST_REFUSED:
+                return
+            if len(paths) == 1:
+                raise
+            half = len(paths) // 2
+            self._add(paths[:half], refused)
+            self._add(paths[half:], refused)
+
+    def _write(self, number: int) -> None:
+        tree = self._git.ask("write-tree", index=self._index).decode().strip()
+        if tree != self._tree:
+            self._tree = tree
+            self._ref = f"{REFS}/{ref_name(self.place.workspace)}/{self.place.run}/{number:04d}"
+            self._git.ask("update-ref", self._ref, tree)
+
+    def _head(self, process: subprocess.Popen[bytes]) -> tuple[str, str]:
+        try:
+            tip = self._git.end(process).decode().strip()
+        except GitProblem:
+            tip = ""
+        with open(os.path.join(self._folder, "HEAD"), encoding="utf-8", errors="replace") as file:
+            said = file.read(4096).strip()
+        return tip, said.removeprefix("ref: refs/heads/") if said.startswith("ref: refs/heads/") else ""
+
+
+def ref_name(workspace: str) -> str:
+    """A workspace's name as part of a ref: `a..b` and `x.lock` are names of workspaces, but not of refs."""
+    return workspace.replace(".", "%2E")
+
+
+def _make_store(git: Git, store: Path) -> None:
+    """A repository of our own, for a project without one. It hides itself from a repository that comes later."""
+    if not (store / "HEAD").exists():
+        store.mkdir(parents=True, exist_ok=True)
+        git.ask("init", "-q", "--bare", "--template=", str(store))
+    with contextlib.suppress(FileExistsError), (store / ".gitignore").open("x", encoding="utf-8") as file:
+        file.write("*\n")

@@ -1,0 +1,181 @@
+"""What changed between two looks: in a repository, in a store of our own, and without git."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.progress import scanned_files
+from claude_iterate.progress.snapshots import Place
+from claude_iterate.progress.work import Work
+from tests.progress.repository import Repository, clean_environment
+
+Making = Callable[..., Work]
+
+
+@pytest.fixture(params=["git", "store", "files"])
+def work(request: pytest.FixtureRequest, tmp_path: Path) -> Work:
+    """The same project in each way to look at it."""
+    root = tmp_path / "project"
+    root.mkdir()
+    how: str = request.param
+    if how != "files" and not any(os.access(f"{folder}/git", os.X_OK) for folder in os.environ["PATH"].split(":")):
+        pytest.skip("there is no git: install it (on Debian and Ubuntu: apt install git)")
+    if how == "git":
+        Repository(root)
+    (root / "src" / "deep").mkdir(parents=True)
+    (root / "src" / "deep" / "a").write_text("1234\n")
+    (root / "b").write_text("b\n")
+    (root / ".gitignore").write_text("*.tmp\n")
+    made = of(root, "files" if how == "files" else "auto")
+    made.look(0)
+    return made
+
+
+def of(root: Path, wanted: str, **more: object) -> Work:
+    values = {"root": root, "workspace": "t", "run": "000001-x", "own": ("claude-iterate/",)} | more
+    environ = clean_environment(root.parent)
+    return Work(Place(**values), environ, wanted, root / "claude-iterate" / "snapshots.git")  # type: ignore[arg-type]
+
+
+def root_of(work: Work) -> Path:
+    return work._place.root
+
+
+def test_the_first_look_compares_with_nothing(tmp_path: Path) -> None:
+    """What changed is not known, which is another thing than nothing."""
+    assert of(tmp_path, "files").look(0).changes is None
+
+
+def test_nothing_changed(work: Work) -> None:
+    """Neither by touching a file, nor by a change that is taken back, nor in our own folder or an ignored file."""
+    root = root_of(work)
+    os.utime(root / "b", (1, 1))
+    (root / "src" / "deep" / "a").write_text("12345\n")
+    (root / "src" / "deep" / "a").write_text("1234\n")
+    (root / "claude-iterate").mkdir(exist_ok=True)
+    (root / "claude-iterate" / "log").write_text("log")
+    (root / "x.tmp").write_text("x")
+    assert work.look(1).changes == {}
+
+
+def test_created_modified_deleted(work: Work) -> None:
+    """Each file by what happened to it; the next look begins from there."""
+    root = root_of(work)
+    (root / "new").write_text("n")
+    (root / "b").unlink()
+    (root / "src" / "deep" / "a").write_text("other\n")
+    assert work.look(1).changes == {"new": "A", "b": "D", "src/deep/a": "M"}
+    assert work.look(2).changes == {}
+
+
+def test_an_edit_of_the_same_size_and_time(work: Work) -> None:
+    """Deep in a folder, with its old time put back."""
+    path = root_of(work) / "src" / "deep" / "a"
+    before = path.stat()
+    path.write_text("4321\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert work.look(1).changes == {"src/deep/a": "M"}
+
+
+def test_mode_and_kind(work: Work) -> None:
+    """A file that becomes executable, and one that becomes a link, changed."""
+    root = root_of(work)
+    (root / "src" / "deep" / "a").chmod(0o755)
+    (root / "b").unlink()
+    (root / "b").symlink_to("src/deep/a")
+    assert work.look(1).changes == {"src/deep/a": "M", "b": "M"}
+
+
+@pytest.mark.needs_git
+def test_a_commit_counts_although_the_tree_is_clean(tmp_path: Path) -> None:
+    """And the look says on which branch."""
+    repository = Repository(tmp_path / "project")
+    repository.write(a="1")
+    repository.commit()
+    work = of(repository.root, "auto")
+    work.look(0)
+    repository.write(a="2")
+    repository.commit()
+    look = work.look(1)
+    assert (look.how, look.changes, look.commits, look.branch) == ("git", {"a": "M"}, 1, "main")
+    assert look.head == repository.git("rev-parse", "HEAD")
+
+
+@pytest.mark.needs_git
+def test_a_look_goes_on_from_that_of_a_killed_run(tmp_path: Path) -> None:
+    """Its tree and HEAD are known from the journal."""
+    repository = Repository(tmp_path / "project")
+    repository.commit()
+    first = of(repository.root, "auto").look(0)
+    repository.write(a="2")
+    repository.commit()
+    later = of(repository.root, "auto", run="000002-x").look(1, since=(first.tree, first.head))
+    assert (later.changes, later.commits) == ({"a": "A"}, 1)
+
+
+@pytest.mark.needs_git
+def test_files_that_are_left_out_are_seen_by_their_marks(tmp_path: Path) -> None:
+    """A secret is not stored, and its change is one all the same."""
+    repository = Repository(tmp_path / "project")
+    repository.commit()
+    work = of(repository.root, "auto")
+    work.look(0)
+    repository.write(**{".env": "A=1"})
+    first = work.look(1)
+    assert (first.changes, first.left_out) == ({".env": "A"}, ((".env", "looks secret"),))
+    repository.write(**{".env": "A=22"})
+    assert work.look(2).changes == {".env": "M"}
+    (repository.root / ".env").unlink()
+    assert work.look(3).changes == {".env": "D"}
+
+
+@pytest.mark.needs_git
+def test_the_store_hides_itself(tmp_path: Path) -> None:
+    """A repository that is made later does not see it, and is used from the next run on."""
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "a").write_text("1")
+    work = of(tmp_path / "project", "auto")
+    assert work.look(0).how == "store"
+    repository = Repository(tmp_path / "project")
+    assert repository.git("status", "--porcelain") == "?? a"
+    assert of(tmp_path / "project", "auto").look(0).how == "git"
+
+
+@pytest.mark.needs_git
+def test_only_the_newest_runs_keep_their_snapshots(tmp_path: Path) -> None:
+    """The fifth from last is the oldest that stays."""
+    repository = Repository(tmp_path / "project")
+    repository.commit()
+    for number in range(1, 8):
+        work = of(repository.root, "auto", run=f"00000{number}-x")
+        work.look(0)
+        work.forget_old_runs()
+    refs = repository.git("for-each-ref", "--format=%(refname)", "refs/claude-iterate").split("\n")
+    assert [ref.split("/")[3] for ref in refs] == [f"00000{number}-x" for number in range(3, 8)]
+
+
+def test_a_repository_that_fails_is_a_problem_and_no_error(tmp_path: Path) -> None:
+    """What changed is then not known, and the reason is told."""
+    if not any(os.access(f"{folder}/git", os.X_OK) for folder in os.environ["PATH"].split(":")):
+        pytest.skip("there is no git: install it (on Debian and Ubuntu: apt install git)")
+    repository = Repository(tmp_path / "project")
+    (repository.git_folder / "claude-iterate").write_text("in the way")
+    look = of(repository.root, "auto").look(0)
+    assert look.changes is None
+    assert look.problem
+
+
+def test_more_files_than_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not known, instead of half of the truth."""
+    monkeypatch.setattr(scanned_files, "MOST_FILES", 2)
+    for name in "abc":
+        (tmp_path / name).write_text(name)
+    work = of(tmp_path, "files")
+    work.look(0)
+    look = work.look(1)
+    assert look.changes is None
+    assert "files" in look.problem
