@@ -40,7 +40,7 @@ def _content(entry: os.DirEntry[str], about: os.stat_result, readable: bool) -> 
     """What changes when the file does."""
     mode = f"{about.st_mode:o}"
     if stat.S_ISLNK(about.st_mode):
-        return f"{mode} {os.readlink(entry.path)}"  # noqa: PTH115 - a DirEntry is no Path
+        return f"{mode} {os.readlink(entry.path)}"
     if readable and os.access(entry.path, os.R_OK):
         return f"{mode} {checksum(Path(entry.path))}"
     return f"{mode} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"

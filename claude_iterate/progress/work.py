@@ -7,8 +7,8 @@ from pathlib import Path
 
 from claude_iterate.core.records import Record
 from claude_iterate.progress import scanned_files
-from claude_iterate.progress.scanned_files import Scan
 from claude_iterate.progress.git_commands import GitProblem
+from claude_iterate.progress.scanned_files import Scan
 from claude_iterate.progress.snapshots import Place, Snapshot, Snapshots
 
 KEPT_RUNS = 5
