@@ -84,7 +84,11 @@ class _Look:
         new = self._list("ls-files", "--others", "--exclude-standard")
         names = dict.fromkeys(name for name in (*changed, *new) if self._counts(name) and not name.endswith("/"))
         unread = {name: seen for name in names if (seen := self._instead_of_reading(name))}
-        self._update("--add", "--remove", "--replace", names=names.keys() - unread.keys())
+        # First what is gone: git refuses a folder in the place of a file that it still knows.
+        gone = [name for name in names if self._is_gone(name)]
+        self._update("--force-remove", names=gone)
+        left = names.keys() - unread.keys() - set(gone)
+        self._update("--add", "--remove", "--replace", names=[name for name in names if name in left])
         found = dict(_entry(line) for line in self._list("ls-files", "--stage"))
         ours = [name for name in found if not self._counts(name)]
         self._update("--force-remove", names=ours)
@@ -101,6 +105,11 @@ class _Look:
             return _ask(self._root, "hash-object", "-t", "tree", os.devnull, **self._environment)[0]
         of_project = [f"--prefix={prefix}"] if prefix else []
         return _ask(self._root, "write-tree", *of_project, **self._environment)[0]
+
+    def _is_gone(self, name: str) -> bool:
+        """There is no file of this name; a folder is one only as a repository of its own."""
+        path = self._root / name
+        return not os.path.lexists(path) or (path.is_dir() and not path.is_symlink() and not (path / ".git").exists())
 
     def _instead_of_reading(self, name: str) -> str:
         """What stands for the content of a file that is too large or cannot be read; empty: git reads it."""
