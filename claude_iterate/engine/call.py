@@ -126,11 +126,15 @@ def _granted(plan: Plan) -> Granted:
 
 
 def _raw(path: str) -> contextlib.AbstractContextManager[BinaryIO | None]:
-    """The file that keeps what Claude prints; None when it cannot be made: the call matters more."""
-    try:
-        return Recording(path)
-    except OSError:
-        return contextlib.nullcontext()
+    """The file that keeps what Claude prints; None when it cannot be made: the call matters more. Its folder is made
+    again if it was deleted."""
+    with contextlib.suppress(OSError):
+        try:
+            return Recording(path)
+        except FileNotFoundError:
+            Path(path).parent.mkdir()
+            return Recording(path)
+    return contextlib.nullcontext()
 
 
 def make_one_off_call(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> None:

@@ -6,8 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
-from typing import assert_never
+from typing import assert_never, cast
 
 from claude_iterate import __version__
 from claude_iterate.agent.processes import leftover_processes
@@ -29,6 +28,8 @@ from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.supervision import Orphans, Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
+from claude_iterate.workspace.running import run_place
+from claude_iterate.workspace.running.run_place import RunPlace
 from claude_iterate.workspace.running.status_file import StatusWatch
 
 _ANSWER = 0.1
@@ -38,25 +39,18 @@ _LASTING = 0.5
 """Seconds after which a run is prepared for a long one."""
 
 
-def _identity(folder: Path) -> tuple[int, int] | None:
-    """Which folder stands there, whatever its name: one that was deleted and made again is another one."""
-    try:
-        about = folder.stat()
-    except OSError:
-        return None
-    return about.st_dev, about.st_ino
-
-
 class Engine:
     """Runs a plan. One thread decides; all others only post into the inbox."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, audience: Audience, warnings: Sequence[Warned] = ()) -> None:
+    def __init__(
+        self, plan: Plan, recorder: Recorder, audience: Audience, place: RunPlace, warnings: Sequence[Warned] = ()
+    ) -> None:
         self._plan = plan
         self._recorder = recorder
         self._audience = audience
         self._warnings = warnings
         self._status_watch: StatusWatch | None = None
-        self._folder = _identity(plan.layout.folder)
+        self._place = place
         self._reports = StatusReports(plan.layout, plan.settings.notification.status_watch, recorder)
         self._inbox = Inbox()
         self._steering = Steering(plan, recorder, audience.flush)
@@ -98,7 +92,9 @@ class Engine:
         afterwards.callback(awake.end)
         orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=not strangers)
         afterwards.callback(self._end_leftovers, orphans)
-        chores = (lambda: self._settle_in(awake, orphans), orphans.remember, self._watch_status)
+        # A folder that came back as another one is locked as soon as it is seen.
+        look = cast("Callable[[], None]", self._place.look)
+        chores = (lambda: self._settle_in(awake, orphans), orphans.remember, self._watch_status, look)
         dispatcher = Dispatcher(
             self._inbox, self._recorder, self._reports, self._steering, self._audience, plan.tick, chores
         )
@@ -128,7 +124,7 @@ class Engine:
         """The journal is the truth: a summary that cannot be written does not make a good run a bad one."""
         if self._state.started is None:
             return  # nothing has begun, so there is nothing to sum up
-        if self._folder_is_gone:
+        if self._place.look():
             return  # what stands in its place now has nothing to do with this run
         try:
             summarise(self._state, False)
@@ -136,16 +132,26 @@ class Engine:
             said = error.message if isinstance(error, ExpectedError) else error.strerror or str(error)
             self._recorder.record(Warned(f"The summary in .metadata.json cannot be written: {said}"))
 
-    @property
-    def _folder_is_gone(self) -> bool:
-        return _identity(self._plan.layout.folder) != self._folder
-
     def _facts(self) -> Facts:
-        gone = str(self._plan.layout.folder) if self._folder_is_gone else ""
-        why = "" if gone else self._recorder.secure()
+        became = self._place.look()
+        folder = str(self._plan.layout.folder)
+        why = "" if became else self._recorder.secure()
         unrecorded = f"{why} ({self._plan.layout.runs})" if why else ""
         facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
-        return facts._replace(chance=chance(), workspace_gone=gone, unrecorded=unrecorded)
+        return facts._replace(
+            chance=chance(),
+            workspace_gone=folder if became == run_place.GONE else "",
+            workspace_replaced=folder if became == run_place.REPLACED else "",
+            unrecorded=unrecorded,
+        )
+
+    def _keep_record(self) -> None:
+        """Something begins or ends, and Claude does not work: what names this run must be in its place. What was put
+        back is told."""
+        if not self._place.look():
+            self._place.keep_lock()
+        if (told := self._place.told()) is not None:
+            self._recorder.record(Warned(*told))
 
     def _step(self, dispatcher: Dispatcher, supervisor: Supervisor) -> bool:
         """One verdict; False when the run is over."""
@@ -155,6 +161,8 @@ class Engine:
             if dispatcher.catch_up():
                 return True  # the user said something meanwhile; it may be `stop`
             verdict = decide_start(self._state, facts) or verdict
+        if not isinstance(verdict, Wait | Ask):
+            self._keep_record()
         match verdict:
             case Begin(number):
                 IterationRun(self._plan, self._recorder, supervisor, self._reports, number).run()

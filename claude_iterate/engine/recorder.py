@@ -10,6 +10,7 @@ import msgspec
 
 from claude_iterate.core.events import Entry, Event, Warned
 from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.state.handover import retold
 from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.core.state.steps import reduce
 
@@ -51,6 +52,7 @@ class Recorder:
         self._encode = msgspec.json.Encoder().encode
         self._began = time.monotonic()
         self._sequence = 0
+        self._before = RunState()
         self.state = RunState()
 
     def elapsed(self) -> float:
@@ -81,6 +83,7 @@ class Recorder:
         if self._redactor.suspects(self._encode(events)):
             events = [self._cleaned(event) for event in events]
         append, state = self._journal.append, self.state
+        self._before = state
         batch: list[tuple[Entry, RunState]] = []
         for sequence, event in enumerate(events, self._sequence + 1):
             entry = Entry(sequence, at, elapsed, event)
@@ -94,6 +97,11 @@ class Recorder:
 
     def _cleaned(self, event: Event) -> Event:
         return self._redactor.clean_event(event) if self._redactor.suspects(self._encode(event)) else event
+
+    def known(self) -> Entry | None:
+        """One entry from which all can be known that was recorded before the last batch; None before the first."""
+        event = retold(self._before)
+        return Entry(1, self._before.started_at, 0.0, event) if event is not None else None
 
     def settle(self) -> None:
         """Make what was recorded safe from a loss of power. Called when there is nothing else to do."""

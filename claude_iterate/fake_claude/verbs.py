@@ -146,6 +146,19 @@ def _leave_behind(call: Call, value: Document) -> None:
         tools.replace(pidfile, str(sleeper.pid).encode())
 
 
+def _shell(call: Call, value: str) -> None:
+    """A command of the agent in the project, to its end. It finds the workspace in $WORKSPACE. One that fails is a
+    mistake in the script."""
+    import subprocess
+
+    environment = {**os.environ, "WORKSPACE": str(call.workspace or "")}
+    done = subprocess.run(
+        ["/bin/sh", "-ec", value], env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    if done.returncode:
+        raise ValueError(f"exit code {done.returncode}: {done.stderr.decode('utf-8', 'replace')}")
+
+
 def _hang(_call: Call, _value: Any) -> int:
     """Silent until it is ended; an hour at most, so that no process stays."""
     time.sleep(3600)
@@ -180,6 +193,7 @@ VERBS: dict[str, Callable[[Call, Any], int | None]] = {
     "touch": _touch,
     "ignore": _ignore,
     "grandchild": _leave_behind,
+    "shell": _shell,
     "flood": _flood,
     "long_line": lambda call, value: call.stream.say("x" * int(value)),
     "tool": _tool,

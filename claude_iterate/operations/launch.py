@@ -28,7 +28,8 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import dry_run_files, summary
 from claude_iterate.workspace.lifecycle.inheritance import inherit
 from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.running import run_lock, run_place
+from claude_iterate.workspace.running.run_place import RunPlace
 
 
 class Performed(Record):
@@ -62,7 +63,7 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
         warnings = run_checks.warnings(project, layout, settings, options)
         try:
             with user.steers(plan) as steered:
-                state = _run(steered, options, warnings, user)
+                state = _run(steered, options, warnings, user, RunPlace(layout, run, held))
         finally:
             if options.dry_run:
                 with contextlib.suppress(OSError):
@@ -84,20 +85,28 @@ def _with_answer(project: Project, layout: Layout, options: Options, user: User,
     return permissions.with_permissions(settings, chosen)
 
 
-def _run(plan: Plan, options: Options, warnings: list[Warned], user: User) -> RunState:
+def _run(plan: Plan, options: Options, warnings: list[Warned], user: User, place: RunPlace) -> RunState:
     run_folders.make_folders(plan.layout, plan.run, plan.settings.keep_raw_runs)
     troubles: list[Warned] = []
-    writer = JournalWriter(plan.layout.journal(plan.run), lambda text: troubles.append(Warned(text)))
-    audience = sinks_for_run(plan, options, troubles)
+    writer = JournalWriter(
+        plan.layout.journal(plan.run),
+        lambda text: troubles.append(Warned(text)),
+        place.is_ours,
+        lambda: place.note(run_place.JOURNAL),
+    )
+    audience = sinks_for_run(plan, options, troubles, place)
     recorder = Recorder(writer, audience, redactor_for(plan.environ, plan.settings), troubles)
+    writer.known = recorder.known
     gc.freeze()  # what is there by now stays to the end
     gc.set_threshold(10_000)
     try:
-        return Engine(plan, recorder, audience, warnings).run(
+        return Engine(plan, recorder, audience, place, warnings).run(
             lambda state, running: summary.record_run(plan.layout, state, plan.run, running)
         )
     finally:
         audience.close()
         writer.close()
+        if (told := place.told()) is not None:
+            troubles.append(Warned(*told))
         for trouble in troubles:  # what went wrong after the last entry
             user.warn(trouble.text + (f"\n  {trouble.hint}" if trouble.hint else ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from claude_iterate.core.events import Warned
@@ -11,13 +12,21 @@ from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.console.safe_stream import forces_color
 from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.log.text_log import TextLog
+from claude_iterate.workspace.running import run_place
+from claude_iterate.workspace.running.run_place import RunPlace
 
 
-def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned]) -> Fanout:
+def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned], place: RunPlace) -> Fanout:
     """All sinks as one. What goes wrong in a sink becomes one of the `troubles`; the run goes on."""
     sinks: list[Sink] = [_console(plan, options)]
     try:
-        log = TextLog(plan.log, lambda text: troubles.append(Warned(text)), attended=plan.settings.attended)
+        log = TextLog(
+            plan.log,
+            lambda text: troubles.append(Warned(text)),
+            attended=plan.settings.attended,
+            is_ours=place.is_ours,
+            on_put_back=lambda: place.note(run_place.LOG),
+        )
         sinks.insert(0, log)
     except OSError as error:
         troubles.append(Warned(f"There will be no log: {plan.log} cannot be written: {error.strerror}."))
@@ -53,4 +62,5 @@ def _console(plan: Plan, options: Options) -> Console:
         attended=plan.settings.attended,
         forced_color=forces_color(plan.environ),
         clock=not sys.stderr.isatty(),
+        is_there=os.path.isfile,
     )

@@ -94,10 +94,12 @@ def runs(layout: Layout) -> RunsView:
     """Every run that has begun."""
     held = run_lock.holder(layout.lock)
     found = []
-    for run in layout.run_ids():
+    ids = layout.run_ids()
+    under_way = held.get("run", ids[-1] if ids else "") if held is not None else ""
+    for run in ids:
         state = fold(reader.milestones(layout.journal(run)))
         if state.started is not None:
-            running = held is not None and held.get("run") == run and state.finished is None
+            running = under_way == run and state.finished is None
             view = summarise(RunView, run, state, running)
             found.append(replace(view, log=str(layout.folder / view.log) if view.log else ""))
     return RunsView(layout.name, tuple(found), tuple(map(str, layout.logs())))

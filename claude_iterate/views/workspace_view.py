@@ -24,7 +24,7 @@ from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import liveness, run_lock, status_file
+from claude_iterate.workspace.running import liveness, run_lock, runner_identity, status_file
 
 
 class CopyView(msgspec.Struct, frozen=True, rename="camel"):
@@ -165,6 +165,8 @@ def _last(layout: Layout, newest: Recorded | None) -> RunView | None:
 def _copied(layout: Layout, about: metadata.Metadata) -> CopyView | None:
     """The live run in the metadata that belongs to another workspace: this one was copied during the run."""
     run = str(about.last_run.get("id", ""))
+    if runner_identity.recorded(layout.folder) is not None:
+        return None
     return CopyView(run, liveness.pid_of(layout, run)) if liveness.of_runner(layout, run) == liveness.LIVES else None
 
 

@@ -24,6 +24,7 @@ def facts(
     purpose: str = "run",
     check_began: float = 0.0,
     workspace_gone: str = "",
+    workspace_replaced: str = "",
     unrecorded: str = "",
     **settings: Any,
 ) -> Facts:
@@ -40,5 +41,6 @@ def facts(
         purpose=Purpose(purpose),
         check_began=check_began,
         workspace_gone=workspace_gone,
+        workspace_replaced=workspace_replaced,
         unrecorded=unrecorded,
     )

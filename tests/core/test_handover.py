@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from claude_iterate.core.events import (
     AgentStarted,
+    Carried,
     Denial,
     Entry,
     Event,
@@ -30,7 +31,7 @@ from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verdict, Verify, Wait
-from claude_iterate.core.state.handover import resumption
+from claude_iterate.core.state.handover import resumption, retold
 from claude_iterate.core.state.run_state import Claim, Requests, RunState, Session, Streaks, Waiting
 from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
@@ -150,6 +151,19 @@ def test_every_field_that_is_handed_on_arrives(name: str) -> None:
     assert fields(FULL)[name] != fields(RunState())[name], "the example needs a value for this field"
     assert asdict(resumption("a", FULL, 7.0))[name_in_resumed(name)] == fields(FULL)[name]
     assert fields(resumed(FULL))[name] == fields(FULL)[name]
+
+
+def test_a_journal_that_lost_its_beginning_can_be_told_by_one_entry() -> None:
+    """All that counts is in it: the sums of this run and of those before it."""
+    carried = Carried(3, 0.5, 2)
+    started = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("c",), carried=carried)
+    left = FULL._replace(started=started)
+    event = retold(left)
+    assert event is not None
+    again = fold([Entry(1, 5.0, 0.0, event)])
+    assert (again.iterations, again.total_cost_usd) == (left.iterations, left.total_cost_usd)
+    assert (again.streaks, again.carried) == (left.streaks, carried)
+    assert retold(RunState()) is None
 
 
 @pytest.mark.parametrize("story", STORIES)

@@ -92,6 +92,13 @@ def test_a_run_without_its_folder_ends() -> None:
     assert (verdict.reason, verdict.detail) == ("agent_failed", "the workspace's folder is gone: /w")
 
 
+def test_a_run_whose_folder_is_another_ones_ends() -> None:
+    """It does not say that nothing stands there."""
+    verdict = decide(WAITING, facts(0, workspace_replaced="/w"))
+    assert isinstance(verdict, Finish)
+    assert (verdict.reason, "was replaced by another one: /w" in verdict.detail) == ("agent_failed", True)
+
+
 def test_a_proof_is_broken_off_by_a_stop_or_the_end_of_time() -> None:
     """And by nothing else."""
     assert decide_proof(REVIEW, facts(9, max_duration=10)) is None

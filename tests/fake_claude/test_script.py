@@ -127,6 +127,14 @@ def test_bytes_are_printed_as_they_are(fake: FakeClaude) -> None:
     assert fake.run("-p").stdout == b"torn {\xff\x00" + RECORDING.read_bytes()
 
 
+def test_a_command_of_the_agent_is_run_to_its_end(fake: FakeClaude) -> None:
+    """In the project, with the workspace at hand; one that fails is a mistake in the script."""
+    fake.play({"shell": "echo one > $WORKSPACE/a && pwd > $WORKSPACE/b"})
+    assert (fake.workspace / "a").read_text() == "one\n"
+    assert (fake.workspace / "b").read_text() == f"{fake.folder}\n"
+    assert b"exit code 3: bad" in fake.play({"shell": "echo bad >&2; exit 3"}).stderr
+
+
 def test_file_verbs(fake: FakeClaude) -> None:
     """status, write, append, remove and touch change files of the workspace; in_place keeps the inode."""
     path = fake.workspace / "a.txt"

@@ -102,6 +102,18 @@ def test_progress_lines_of_a_loop(play: Play, started: MakeStarted) -> None:
     ]
 
 
+def test_a_log_that_is_not_there_is_not_named(entry: MakeEntry, started: MakeStarted) -> None:
+    """It was deleted, or could not be written."""
+    for level in ("progress", "quiet"):
+        out, err = io.StringIO(), io.StringIO()
+        console = Fed(Console(out, err, level, is_there=lambda _path: False))
+        console(entry(started()))
+        console(entry(RunFinished("agent_failed", "x")))
+        console.close()
+        assert "Claude failed: x" in err.getvalue()
+        assert "Log:" not in out.getvalue() + err.getvalue()
+
+
 def test_iterative_mode_tells_what_was_done(play: Play, started: MakeStarted) -> None:
     """No count, but the summary; one iteration is singular; the cost of a dry run is none."""
     out, err = play(

@@ -276,3 +276,25 @@ def test_an_endless_log_goes_on_without_claudes_words(path: Path, entry: MakeEnt
     assert text.count("From here on it leaves out") == 1
     assert text.count("a warning") == 4
     assert "xxx" not in text.partition("From here on")[2]
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_log_that_was_deleted_is_put_back_at_the_end_of_an_iteration(
+    path: Path, entry: MakeEntry, started: MakeStarted, ours: bool
+) -> None:
+    """With all that it had, unless its folder is not ours any more."""
+    put_back: list[str] = []
+    log = Fed(TextLog(path, pytest.fail, is_ours=lambda: ours, on_put_back=lambda: put_back.append("log")))
+    log(entry(started()))
+    log(entry(Said("before")))
+    log.flush()
+    path.unlink()
+    log(entry(Said("after")))
+    log.flush()
+    assert not path.exists()
+    log(entry(IterationFinished(1, Outcome(Kind.OK))))
+    log.close()
+    assert (path.exists(), put_back) == (ours, ["log"] if ours else [])
+    assert not ours or [
+        line for line in path.read_text().splitlines() if line in {"before", "after", "STATUS: success"}
+    ] == ["before", "after", "STATUS: success"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -89,13 +90,13 @@ def test_a_full_disk_loses_nothing_while_the_run_lives(tmp_path: Path) -> None:
     said: list[str] = []
     path = tmp_path / "events.ndjson"
     writer = JournalWriter(path, said.append)
-    real = writer._handle
-    writer._handle = os.open("/dev/full", os.O_WRONLY)
+    real = writer._file.handle
+    writer._file.handle = os.open("/dev/full", os.O_WRONLY)
     for entry in entries(3):
         writer.append(entry)
         writer.write_out()
-    os.close(writer._handle)
-    writer._handle = real
+    os.close(writer._file.handle)
+    writer._file.handle = real
     writer.close()
     assert len(said) == 1
     assert list(reader.read(path)) == entries(3)
@@ -294,3 +295,65 @@ def test_the_folders_of_a_run_are_synced_once(tmp_path: Path, monkeypatch: pytes
         writer.sync()
     writer.close()
     assert synced == [str(tmp_path / "runs" / "r"), str(tmp_path / "runs")]
+
+
+def test_a_journal_that_was_deleted_is_put_back_with_the_next_milestone(tmp_path: Path) -> None:
+    """Not with a word of Claude: while it works, a file that appears could be in the way of its git."""
+    put_back: list[str] = []
+    path = tmp_path / "runs" / "r" / "j"
+    writer = JournalWriter(path, pytest.fail, on_put_back=lambda: put_back.append("journal"))
+    record(writer, STARTED, IterationStarted(1))
+    shutil.rmtree(tmp_path / "runs")
+    record(writer, Said("x"))
+    assert (path.exists(), put_back) == (False, [])
+    record(writer, FINISHED)
+    assert put_back == ["journal"]
+    assert kinds(path) == ["RunStarted", "IterationStarted", "Said", "IterationFinished"]
+    writer.close()
+    assert len(put_back) == 1
+
+
+def test_nothing_is_written_into_a_folder_that_is_not_ours(tmp_path: Path) -> None:
+    """Another workspace may have this name now; that the journal is lost is said at the end."""
+    said: list[str] = []
+    path = tmp_path / "runs" / "r" / "j"
+    writer = JournalWriter(path, said.append, is_ours=lambda: False)
+    record(writer, STARTED)
+    shutil.rmtree(tmp_path / "runs")
+    record(writer, FINISHED)
+    assert writer.secure() == ""
+    assert not path.parent.exists()
+    writer.close()
+    assert said == [f"The journal of this run was deleted: {path}"]
+
+
+def test_nothing_may_begin_while_the_journal_cannot_be_put_back(tmp_path: Path) -> None:
+    """Once it can, it is, and all goes on."""
+    path = tmp_path / "runs" / "r" / "j"
+    writer = JournalWriter(path, pytest.fail)
+    record(writer, STARTED)
+    shutil.rmtree(tmp_path / "runs")
+    (tmp_path / "runs").write_text("in the way")
+    record(writer, FINISHED)
+    assert "cannot be written again: " in writer.secure()
+    (tmp_path / "runs").unlink()
+    assert writer.secure() == ""
+    writer.close()
+    assert kinds(path) == ["RunStarted", "IterationFinished"]
+
+
+def test_a_journal_that_cannot_be_read_back_begins_with_what_is_known(tmp_path: Path) -> None:
+    """The sums are kept, and the end says what is missing."""
+    said: list[str] = []
+    path = tmp_path / "runs" / "r" / "j"
+    writer = JournalWriter(path, said.append)
+    record(writer, STARTED, IterationStarted(1))
+    os.close(writer._file.handle)
+    writer._file.handle = os.open(tmp_path / "unreadable", os.O_WRONLY | os.O_CREAT)
+    writer.known = lambda: Entry(1, 1.0, 0.0, STARTED)
+    path.unlink()
+    record(writer, FINISHED)
+    writer.close()
+    assert kinds(path) == ["RunStarted", "IterationFinished"]
+    assert len(said) == 1
+    assert "What the journal held was lost with its file" in said[0]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.system import locks
+from claude_iterate.system import locks, processes
 from claude_iterate.workspace.running import run_lock
 from tests.package_path import PACKAGES
 
@@ -85,4 +87,95 @@ def test_nobody_holds_a_lock_that_was_never_taken(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_a_clear_problem(tmp_path: Path) -> None:
     """Not a traceback."""
     with pytest.raises(WorkspaceProblem, match="cannot be written"), run_lock.hold(tmp_path / "no" / ".lock", "w", "r"):
+        pass
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that holds the lock."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PACKAGES)}
+    argv = [sys.executable, "-c", HOLD, str(tmp_path / ".lock")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("content", [None, "", '{"pid": 4194303, "host": "h", "birth": "x/1", "run": "old"}'])
+def test_a_lock_file_that_was_replaced_frees_nothing(
+    tmp_path: Path, other: subprocess.Popen[bytes], content: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is locked as well. A holder of last week that the new file names is not believed."""
+    monkeypatch.setattr(run_lock, "_RETRY_FOR", 0.0)
+    path = tmp_path / ".lock"
+    path.unlink()
+    if content is not None:
+        path.write_text(content.replace('"h"', f'"{os.uname().nodename}"').replace('"x/1"', '""'))
+    assert run_lock.holder(path) == {}
+    with pytest.raises(WorkspaceProblem, match="is already running: pid unknown"), run_lock.hold(path, "w", "r"):
+        pass
+    other.kill()
+    other.wait()
+    with run_lock.hold(path, "w", "r"):
+        pass
+
+
+def test_a_lock_file_that_was_replaced_is_locked_and_named_again(tmp_path: Path) -> None:
+    """When the holder looks; before and afterwards it is held, and in the end both files are free."""
+    path = tmp_path / ".lock"
+    with run_lock.hold(path, "w", "run-1") as held:
+        assert not held.keep()
+        path.rename(tmp_path / "before")
+        path.write_text("of last week")
+        assert held.keep()
+        assert not held.keep()
+        assert run_lock.named(path)["run"] == "run-1"
+        assert run_lock.holder(tmp_path / "before") is not None
+        path.unlink()
+        assert held.keep()
+        assert run_lock.named(path)["run"] == "run-1"
+    assert run_lock.holder(path) is None
+    assert (path.read_bytes(), (tmp_path / "before").read_bytes()) == (b"", b"")
+
+
+def journal(folder: Path, log: Path, pid: int, *more: str) -> None:
+    """The journal of a run that this process began."""
+    path = folder / "runs" / "000001-20260101-000000-aaaaaa" / "events.ndjson"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    birth = processes.start_identity(pid)
+    began = {"event": "RunStarted", "pid": pid, "host": os.uname().nodename, "birth": birth, "log": str(log)}
+    lines = [json.dumps({"seq": 1, "at": 1.0, "elapsed": 0.0, "event": began}), *more]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_where_folders_cannot_be_locked_the_journal_names_the_runner(
+    tmp_path: Path, other: subprocess.Popen[bytes]
+) -> None:
+    """Its process lives and it writes here: refused. A copy, or one that finished, does not count."""
+    folder = tmp_path / "w"
+    folder.mkdir()
+    path, elsewhere = folder / ".lock", tmp_path / "original" / "iterate.log"
+    journal(folder, elsewhere, other.pid)
+    with run_lock.hold(path, "w", "r"):
+        pass
+    journal(folder, folder / "iterate.log", other.pid, '{"seq":2,"event":{"event":"RunFinished","reason":"stopped"}}')
+    with run_lock.hold(path, "w", "r"):
+        pass
+    journal(folder, folder / "iterate.log", other.pid)
+    with pytest.raises(WorkspaceProblem, match=f"already running: pid {other.pid} on"), run_lock.hold(path, "w", "r"):
+        pass
+    other.kill()
+    other.wait()
+    with run_lock.hold(path, "w", "r"):
+        pass
+
+
+def test_damaged_journals_name_no_runner(tmp_path: Path) -> None:
+    """Neither one that is empty, nor one that is not JSON, nor a folder in its place."""
+    for number, content in enumerate([b"", b"\xff\n", b"[]\n", b'{"event": 3}\n', None], 1):
+        path = tmp_path / "runs" / f"{number:06d}" / "events.ndjson"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content) if content is not None else path.mkdir()
+    with run_lock.hold(tmp_path / ".lock", "w", "r"):
         pass

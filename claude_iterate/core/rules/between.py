@@ -19,11 +19,16 @@ Between = Callable[[RunState, Facts], Verdict | None]
 
 
 def workspace_is_gone(state: RunState, facts: Facts) -> Verdict | None:
-    """The workspace's folder was deleted, renamed or moved: **agent_failed**."""
-    if not facts.workspace_gone:
-        return None
+    """The workspace's folder was deleted, renamed or moved, or another workspace was put in its place:
+    **agent_failed**."""
     how = "It was deleted, renamed or moved, perhaps by a command of the run (see `verification.checks`)."
-    return Finish("agent_failed", f"the workspace's folder is gone: {facts.workspace_gone}", how)
+    if facts.workspace_gone:
+        return Finish("agent_failed", f"the workspace's folder is gone: {facts.workspace_gone}", how)
+    if facts.workspace_replaced:
+        detail = f"the workspace's folder was replaced by another one: {facts.workspace_replaced}"
+        name = state.started.workspace if state.started is not None else "NAME"
+        return Finish("agent_failed", detail, f"{how} To work with the new one: claude-iterate run {name}")
+    return None
 
 
 def one_off_call(state: RunState, facts: Facts) -> Verdict | None:

@@ -11,8 +11,8 @@ from claude_iterate.core.settings.declared import LimitSettings, Settings
 class Facts(NamedTuple):
     """`now` and `last_heard` (Claude's last sign of life) are seconds since the run began; `wall` is epoch seconds;
     `chance` is between 0 and 1. `max_iterations` and `stagnates` depend on the mode. `check_began` is the start of the
-    check under way; `workspace_gone` is the folder's path if it is gone; `unrecorded` says why nothing more can be
-    recorded."""
+    check under way; `workspace_gone` is the folder's path if it is gone, `workspace_replaced` if another one stands
+    there; `unrecorded` says why nothing more can be recorded."""
 
     now: float
     wall: float
@@ -24,6 +24,7 @@ class Facts(NamedTuple):
     last_heard: float = 0.0
     check_began: float = 0.0
     workspace_gone: str = ""
+    workspace_replaced: str = ""
     unrecorded: str = ""
 
     @property

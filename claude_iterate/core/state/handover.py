@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import Carried, Resumed
+from msgspec.structs import replace
+
+from claude_iterate.core.events import Carried, Resumed, RunStarted
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.state.run_state import RunState
 
@@ -48,6 +50,12 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         context=state.session.context,
         tokens=state.tokens + state.result.tokens,
     )
+
+
+def retold(state: RunState) -> RunStarted | None:
+    """The first event of this run with all that came since in it, for a journal that has lost its beginning."""
+    started = state.started
+    return replace(started, resumed=resumption(started.run, state, 0.0)) if started is not None else None
 
 
 _WAITED_FOR = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT})

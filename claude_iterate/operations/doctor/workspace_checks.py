@@ -17,7 +17,7 @@ from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.metadata import Metadata
-from claude_iterate.workspace.running import liveness, run_lock
+from claude_iterate.workspace.running import liveness, run_lock, runner_identity
 from claude_iterate.workspace.settings_files import settings_reader
 
 FIX = "Fix it: claude-iterate doctor --fix"
@@ -67,6 +67,8 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
     for run in sorted(_named(layout, about.last_run)):
         if _is_over(layout, run):
             continue
+        if runner_identity.recorded(layout.folder) is not None:
+            continue  # it runs here, and its lock cannot be seen
         if liveness.of_runner(layout, run) == liveness.LIVES:
             pid = liveness.pid_of(layout, run)
             fix = f"Wait for that one, or start over here: claude-iterate reset {layout.name}"

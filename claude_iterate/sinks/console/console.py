@@ -29,7 +29,7 @@ SIGNS = {"✓": GREEN, "✗": RED, "⚠": YELLOW}
 class Console:
     """Shows entries on two streams. `level` is quiet, progress or verbose. `live` asks for the line at the
     bottom, which is drawn on terminals only; `columns` gives the width of the terminal. `attended`: the user is
-    asked before each iteration."""
+    asked before each iteration. `is_there` says whether the log that is to be named exists."""
 
     def __init__(
         self,
@@ -43,7 +43,9 @@ class Console:
         forced_color: bool = False,
         clock: bool = False,
         wall: Callable[[], float] = time.time,
+        is_there: Callable[[str], bool] = lambda _path: True,
     ) -> None:
+        self._is_there = is_there
         self._out = Output(out, color, forced_color)
         self._err = Output(err, color, forced_color)
         self._at = 0.0
@@ -147,6 +149,8 @@ class Console:
         if good and self._level == "quiet":
             return
         figures = log_place(self._state) if self._level == "quiet" else totals(event, self._state)
+        if self._state.started is not None and not self._is_there(self._state.started.log):
+            figures = [line for line in figures if line not in log_place(self._state)]
         first, *rest = ending(event, self._state)
         # The two streams may be one terminal: what was said before must stand above.
         self._err.flush()

@@ -1,6 +1,7 @@
 """A file that is only ever appended to, through a buffer of 10 KB. Nothing is lost and nothing is written twice.
 
-The first error ends the writing for good, with one message: a full disk must not stop the run.
+The first error ends the writing for good, with one message: a full disk must not stop the run. A file that was deleted
+or replaced is put back.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+from claude_iterate.workspace.files.lasting_file import LastingFile
 
 SIZE = 10 * 1024
 
@@ -22,9 +25,9 @@ class LogFile:
         self._on_failure = on_failure
         self._buffer = bytearray()
         self.size = 0
-        self._descriptor: int | None = None
+        self._file: LastingFile | None = None
         try:
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+            self._file = LastingFile(path, 0o666, new=True)
         except FileExistsError:
             raise
         except OSError as error:
@@ -32,7 +35,7 @@ class LogFile:
 
     def append(self, text: str) -> bool:
         """Add text; True when that filled the buffer and it was written."""
-        if self._descriptor is None:
+        if self._file is None:
             return False
         self._buffer += text.encode("utf-8", "replace")
         if len(self._buffer) < SIZE:
@@ -42,33 +45,44 @@ class LogFile:
 
     def flush(self) -> None:
         """Write what is buffered: in one call, unless the system takes less at a time."""
-        if self._descriptor is None or not self._buffer:
+        if self._file is None or not self._buffer:
             return
         self.size += len(self._buffer)
         # The buffer is let go first: whatever happens below, no byte of it is written again.
         left, self._buffer = memoryview(self._buffer), bytearray()
         try:
             while left:
-                left = left[os.write(self._descriptor, left) :]
+                left = left[os.write(self._file.handle, left) :]
         except OSError as error:
             self._fail(error)
+
+    def keep_place(self, is_ours: Callable[[], bool]) -> bool:
+        """Put the file back if its name leads elsewhere and its folder is still ours. True when that was done."""
+        if self._file is None or self._file.in_place or not is_ours():
+            return False
+        try:
+            self._file.put_back()
+        except OSError as error:
+            self._fail(error)
+            return False
+        return True
 
     def close(self) -> None:
         """Write the rest and let the file go."""
         self.flush()
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
+        file, self._file = self._file, None
+        if file is not None:
             try:
-                os.close(descriptor)
+                os.close(file.handle)
             except OSError as error:
                 # Network file systems report a failed write only here.
                 self._fail(error)
 
     def _fail(self, error: OSError) -> None:
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
+        file, self._file = self._file, None
+        if file is not None:
             with suppress(OSError):
-                os.close(descriptor)
+                os.close(file.handle)
         self._on_failure(
             f"The log cannot be written ({error.strerror or error}); the run goes on without it: {self._path}"
         )

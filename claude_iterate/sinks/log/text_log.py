@@ -29,12 +29,21 @@ CUT = f"{OURS}This log is very long. From here on it leaves out what Claude says
 class TextLog:
     """Writes entries to a new file; FileExistsError if there is one. `on_failure` is called once at most.
 
-    `attended`: the user is asked before each iteration."""
+    `attended`: the user is asked before each iteration. A log that was deleted or replaced is put back at the end of an
+    iteration if the folder `is_ours`."""
 
     def __init__(
-        self, path: Path, on_failure: Callable[[str], None], largest: int = LARGEST, attended: bool = False
+        self,
+        path: Path,
+        on_failure: Callable[[str], None],
+        largest: int = LARGEST,
+        attended: bool = False,
+        is_ours: Callable[[], bool] = lambda: True,
+        on_put_back: Callable[[], None] = lambda: None,
     ) -> None:
         self._file = LogFile(path, on_failure)
+        self._is_ours = is_ours
+        self._on_put_back = on_put_back
         self._largest = largest
         self._attended = attended
         self._state = RunState()
@@ -66,6 +75,8 @@ class TextLog:
             said.append("")
             ended = self._file.append("\n".join(said)) or ended
         if ended:
+            if self._file.keep_place(self._is_ours):
+                self._on_put_back()
             self._file.flush()
             self._written_at = batch[-1][0].elapsed
 

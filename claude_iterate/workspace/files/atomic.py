@@ -20,13 +20,14 @@ _TEMPORARY = expression(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
 
 
 @contextlib.contextmanager
-def replacing(path: Path, private: bool = False, derived: bool = False) -> Iterator[IO[bytes]]:
+def replacing(path: Path, private: bool = False, derived: bool = False, follow: bool = True) -> Iterator[IO[bytes]]:
     """Yields a file to write, whose `name` is temporary. Afterwards it replaces `path`; after an error nothing is left.
 
-    A symlink is followed. The mode of an existing file is kept, unless the file is to be private. After a loss of power
-    a file that is `derived` may be the old one, whole: what is new in it can be had from elsewhere.
+    A symlink is followed, or without `follow` replaced. The mode of an existing file is kept, unless the file is to be
+    private. After a loss of power a file that is `derived` may be the old one, whole: what is new in it can be had from
+    elsewhere.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path)) if follow else path
     remove_abandoned(target.parent, target.name)
     file = _locked_file(target)
     try:

@@ -15,6 +15,7 @@ import msgspec
 from claude_iterate.core import events
 from claude_iterate.core.abridgement import FLOODS, Floods, abridged
 from claude_iterate.workspace.files import atomic
+from claude_iterate.workspace.files.lasting_file import LastingFile
 from claude_iterate.workspace.journal.reader import WORDS, is_word
 from claude_iterate.workspace.journal.reserve import SIZE, Reserve
 
@@ -41,12 +42,29 @@ class JournalWriter:
 
     On a full disk, entries that could not be written are kept and tried again. `secure` says whether there is enough
     space to record how the next call ends. Claude's words may be left out then, milestones never.
+
+    A journal that was deleted or replaced (`git stash`, `rm`) is put back before a milestone is written, which is while
+    Claude does not work: a file that appears between `git stash` and `git stash pop` would be in git's way. `is_ours`
+    says whether the folder of the workspace is still that of the run.
     """
 
-    def __init__(self, path: Path, on_failure: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        on_failure: Callable[[str], None],
+        is_ours: Callable[[], bool] = lambda: True,
+        on_put_back: Callable[[], None] = lambda: None,
+    ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
-        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._file = LastingFile(path, 0o644)
+        self._is_ours = is_ours
+        self._on_put_back = on_put_back
+        self._look_due = False
+        self._astray = ""
+        self._missing = ""
+        self.known: Callable[[], events.Entry | None] = lambda: None
+        """An entry from which the run so far can be known: what a journal begins with whose beginning is lost."""
         self._encode = msgspec.json.Encoder().encode
         self._buffer = bytearray()
         self._on_failure = on_failure
@@ -72,13 +90,16 @@ class JournalWriter:
         self._buffer += self._encode(abridged(entry))
         self._buffer += b"\n"
         if kind in _MILESTONES:
-            self._milestone = True
+            self._milestone = self._look_due = True
 
     def write_out(self) -> None:
         """Write all entries. Never raises; the first failure is reported once."""
+        if self._look_due:
+            self._look_due = False
+            self._keep_place()
         try:
             while self._buffer:
-                written = os.write(self._handle, self._buffer)
+                written = os.write(self._file.handle, self._buffer)
                 self._torn = self._buffer[written - 1] != _LINE_FEED
                 del self._buffer[:written]
         except OSError as error:
@@ -92,7 +113,8 @@ class JournalWriter:
         if self._milestone:
             self._milestone = False
             with contextlib.suppress(OSError):
-                os.fdatasync(self._handle) if hasattr(os, "fdatasync") else os.fsync(self._handle)
+                handle = self._file.handle
+                os.fdatasync(handle) if hasattr(os, "fdatasync") else os.fsync(handle)
             if not self._folders_synced:
                 self._folders_synced = True
                 atomic.sync_folder(self._path.parent)
@@ -104,6 +126,10 @@ class JournalWriter:
 
         The reserve is freed only here and at the end: during a call, Claude's words would fill it.
         """
+        if self._astray:
+            self._keep_place()
+        if self._astray:
+            return f"the journal was deleted or replaced, and cannot be written again: {self._astray}"
         if not self._buffer and self._reserve.held:
             return ""
         self._write_with_reserve()
@@ -116,14 +142,40 @@ class JournalWriter:
         self._write_with_reserve()
         self.sync()
         self._reserve.give_back()
+        deleted = not os.fstat(self._file.handle).st_nlink
         try:
-            os.close(self._handle)
+            os.close(self._file.handle)
         except OSError as error:  # network file systems report a failed write only here
             self._on_failure(f"The journal may be incomplete: {error.strerror}.")
+        if deleted:
+            why = f", and cannot be written again: {self._astray}" if self._astray else ""
+            self._on_failure(f"The journal of this run was deleted{why}: {self._path}")
+        if self._missing:
+            self._on_failure(self._missing)
         if self._left_out:
             self._on_failure(f"The journal leaves out {self._left_out} messages of Claude ({self._problem}).")
         if lost := self._buffer.count(b"\n"):
             self._on_failure(f"The last {lost} entries of the journal are lost ({self._problem}): {self._path}")
+
+    def _keep_place(self) -> None:
+        """Put the journal back if its name leads elsewhere. In a folder that is not ours nothing is written."""
+        if self._file.in_place or not self._is_ours():
+            self._astray = ""
+            return
+        try:
+            for folder in (self._path.parent.parent, self._path.parent):  # never the folder of the workspace
+                folder.mkdir(exist_ok=True)
+            known = self.known()
+            unread = self._file.put_back(self._encode(known) + b"\n" if known is not None else b"")
+        except OSError as error:
+            self._astray = error.strerror or str(error)
+            return
+        self._astray = ""
+        self._folders_synced = False
+        if unread:
+            self._torn = False
+            self._missing = f"What the journal held was lost with its file ({unread}); its sums are kept: {self._path}"
+        self._on_put_back()
 
     def _write_with_reserve(self) -> None:
         """Write, and on a full disk use the reserve for it; Claude's words are left out if they would fill it."""

@@ -1,4 +1,9 @@
-"""One run per workspace: a kernel lock, which a crash frees, on a file that names its holder."""
+"""One run per workspace: kernel locks, which a crash frees, on the folder and on a file in it that names their holder.
+
+The file can be deleted or replaced under a run, for example by `git stash`; the folder then is still locked. Where
+folders cannot be locked (some network disks), or where the folder itself was replaced a moment ago, the journal names
+the runner.
+"""
 
 from __future__ import annotations
 
@@ -14,43 +19,94 @@ from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import locks, processes
 from claude_iterate.workspace.files.folders import writing
+from claude_iterate.workspace.files.lasting_file import identity_of
+from claude_iterate.workspace.running import runner_identity
 
 _RETRY_FOR = 0.5
 
 
 class Held:
-    """The lock while we hold it. Its file says what it is held for."""
+    """The locks while we hold them. The file says what for. What was locked stays locked to the end."""
 
-    def __init__(self, handle: int, purpose: str) -> None:
-        self._handle = handle
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._folders: list[int] = []
+        self._files: list[int] = []
         self._me = {"pid": os.getpid(), "host": os.uname().nodename, "birth": processes.start_identity(os.getpid())}
         self._me["started"] = formats.moment(time.time())
-        self.record(purpose)
+        self._purpose = ""
 
-    def record(self, run: str) -> None:
-        """Write into the file what the lock is held for: the id of a run, or a word such as `reset`."""
+    def take(self, name: str, purpose: str) -> None:
+        """Lock the folder and the file, or raise a WorkspaceProblem that names the holder."""
+        with writing(name, self._path.parent):
+            self._files.append(_opened(self._path))
+        if not self.lock_folder() or not _acquired(self._files[-1], self._path, needed=True):
+            raise _busy(self._path, name)
+        live = runner_identity.recorded(self._path.parent)
+        if live is not None and live["pid"] != os.getpid():
+            raise _busy(self._path, name, live)
+        with writing(name, self._path.parent):  # the disk may be full
+            self.record(purpose)
+
+    def lock_folder(self) -> bool:
+        """Lock the folder that has the name now; False while another process has it, or when it is gone."""
+        try:
+            handle = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        except PermissionError:
+            return True  # it may be written and not be read: the lock of the file must do
+        except OSError:
+            return False
+        if not _acquired(handle, self._path):
+            os.close(handle)
+            return False
+        self._folders.append(handle)
+        return True
+
+    def record(self, purpose: str) -> None:
+        """Write into the file what the locks are held for: the id of a run, or a word such as `reset`."""
+        self._purpose = purpose
+        handle = self._files[-1]
         # Truncated after the write: the file keeps its blocks, so this works on a full disk too.
-        os.ftruncate(self._handle, os.pwrite(self._handle, json.dumps(self._me | {"run": run}).encode(), 0))
+        os.ftruncate(handle, os.pwrite(handle, json.dumps(self._me | {"run": purpose}).encode(), 0))
+
+    def keep(self) -> bool:
+        """Lock and name the file again if it was deleted or replaced. True when it was. Costs one look.
+
+        Not while Claude works: git may be between `stash` and `stash pop`, and a new file would be in its way.
+        """
+        about = os.fstat(self._files[-1])
+        if identity_of(self._path) == (about.st_dev, about.st_ino):
+            return False
+        try:
+            handle = _opened(self._path)
+            if not _acquired(handle, self._path):
+                os.close(handle)
+                return False
+            self._files.append(handle)
+            self.record(self._purpose)
+        except OSError:
+            return False  # the folder is gone, or its disk is full
+        return True
+
+    def release(self) -> None:
+        """Free the locks. An empty file means that the holder ended well; `doctor` examines a file that names one."""
+        for handle in self._files:
+            if self._purpose:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(handle, 0)
+        for handle in (*self._files, *self._folders):
+            os.close(handle)
 
 
 @contextlib.contextmanager
 def hold(path: Path, name: str, purpose: str) -> Iterator[Held]:
     """Hold the lock, or raise a WorkspaceProblem that names the holder's pid, host and start."""
-    with writing(name, path.parent):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    held = Held(path)
     try:
-        if not _acquired(handle, path):
-            raise _busy(path, name)
-        with writing(name, path.parent):  # the disk may be full
-            held = Held(handle, purpose)
-        try:
-            yield held
-        finally:
-            # An empty file means that the holder ended well; `doctor` examines a file that names one.
-            with contextlib.suppress(OSError):
-                os.ftruncate(handle, 0)
+        held.take(name, purpose)
+        yield held
     finally:
-        os.close(handle)
+        held.release()
 
 
 def refuse_if_held(path: Path, name: str) -> None:
@@ -60,25 +116,31 @@ def refuse_if_held(path: Path, name: str) -> None:
 
 
 def holder(path: Path) -> dict[str, Any] | None:
-    """Who runs this workspace now; None when it is not running. Takes the lock shared for an instant, so that readers
-    do not block each other."""
+    """Who runs this workspace now; None when it is not running. Takes the locks shared for an instant, so that readers
+    do not block each other. Empty if the holder cannot be named."""
+    return _named_holder(path) if _is_locked(path.parent) or _is_locked(path) else None
+
+
+def _is_locked(path: Path) -> bool:
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:
-        return None
+        return False
     try:
-        if locks.try_lock(handle, shared=True):
-            return None
-        return named(path)
+        return locks.try_lock(handle, shared=True) is False
     finally:
         os.close(handle)
 
 
-def _acquired(handle: int, path: Path) -> bool:
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+
+
+def _acquired(handle: int, path: Path, needed: bool = False) -> bool:
     """Take the lock. Retry briefly while a reader holds it shared, or until the exclusive holder has written its
-    name."""
+    name. Where there are no locks: True, unless it is needed."""
     deadline = time.monotonic() + _RETRY_FOR
-    while not locks.try_lock(handle):
+    while not (taken := locks.try_lock(handle)) and (needed or taken is not None):
         pid = named(path).get("pid")
         has_a_name = isinstance(pid, int) and processes.is_alive(pid)
         if (has_a_name and not _held_by_readers(handle)) or time.monotonic() > deadline:
@@ -103,8 +165,16 @@ def named(path: Path) -> dict[str, Any]:
     return {}
 
 
-def _busy(path: Path, name: str) -> WorkspaceProblem:
-    who = named(path)
+def _named_holder(path: Path) -> dict[str, Any]:
+    """The holder of a lock: a file that was replaced may be empty, or name one of last week."""
+    found = named(path)
+    if found and runner_identity.fate(found.get("pid"), found.get("host"), found.get("birth")) != runner_identity.DEAD:
+        return found
+    return runner_identity.recorded(path.parent) or {}
+
+
+def _busy(path: Path, name: str, who: dict[str, Any] | None = None) -> WorkspaceProblem:
+    who = who or _named_holder(path)
     return WorkspaceProblem(
         f"The workspace {name!r} is already running: pid {who.get('pid', 'unknown')}"
         f" on {who.get('host', 'this host')}, started {who.get('started', 'a moment ago')}.",

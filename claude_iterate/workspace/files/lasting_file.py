@@ -1,0 +1,74 @@
+"""A file that is written for hours keeps its name: deleted or replaced by others, it is put back with all that it had.
+
+`git stash`, `git checkout`, `git clean` and `rm` take away the name; the open file keeps what was written.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from claude_iterate.workspace.files import atomic
+
+_AT_ONCE = 1024 * 1024
+Identity = tuple[int, int]
+
+
+def identity_of(path: Path) -> Identity | None:
+    """Which file or folder has this name now, by device and number; a link is what it leads to. None: there is none."""
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
+
+
+class LastingFile:
+    """An open file that is appended to. `handle` is for writing; it is another one after `put_back`."""
+
+    def __init__(self, path: Path, mode: int, new: bool = False) -> None:
+        """`new`: a file that is there already is a FileExistsError."""
+        self._path = path
+        self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | (os.O_EXCL if new else 0), mode)
+        self._identity = _identity(os.fstat(self.handle))
+
+    @property
+    def in_place(self) -> bool:
+        """True while the name leads to this file. Costs one look."""
+        try:
+            return _identity(os.lstat(self._path)) == self._identity
+        except OSError:
+            return False
+
+    def put_back(self, instead: bytes = b"") -> str:
+        """Make a file of this name with all that was written. Where it cannot be made: an OSError, and nothing has
+        changed. Where what was written cannot be read any more, `instead` begins the new file, and the reason is
+        returned."""
+        with atomic.replacing(self._path, follow=False) as file:
+            unread = self._copy_to(file.fileno())
+            if unread:
+                file.truncate(0)
+                file.seek(0)
+                file.write(instead)
+        handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
+        os.close(self.handle)
+        self.handle = handle
+        self._identity = _identity(os.fstat(handle))
+        return unread
+
+    def _copy_to(self, target: int) -> str:
+        offset = 0
+        while True:
+            try:
+                data = os.pread(self.handle, _AT_ONCE, offset)
+            except OSError as error:
+                return error.strerror or str(error)
+            if not data:
+                return ""
+            offset += len(data)
+            while data:
+                data = data[os.write(target, data) :]
+
+
+def _identity(about: os.stat_result) -> Identity:
+    return about.st_dev, about.st_ino

@@ -1,0 +1,198 @@
+"""The record of a run survives the agent's git and rm: history, sums and the next run know all of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Loop, until
+
+NAME = "my-task"
+MORE: list[dict[str, Any]] = [{"status": {"complete": False}}, {"result": {"total_cost_usd": 0.004}}]
+DONE: list[dict[str, Any]] = [{"status": {"complete": True}}, {"result": {"total_cost_usd": 0.004}}]
+STASH = "git stash -q && git stash pop -q"
+
+
+def git(loop: Loop, *words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=loop.root, env=loop.env, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def prepare(loop: Loop, ignored: bool = False) -> None:
+    """A project in git with a workspace as `init` makes it; everything is committed, the lock included."""
+    loop.env |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b"}
+    loop.env |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+    loop.call("init", NAME)
+    loop.layout.instructions.write_text("- one\n- two\n")
+    if not ignored:
+        (loop.workspace / ".gitignore").write_text("")
+    loop.layout.lock.touch()
+    git(loop, "init", "-q")
+    git(loop, "add", "-A")
+    git(loop, "commit", "-qm", "one")
+
+
+def calls(*commands: str) -> list[list[dict[str, Any]]]:
+    """Each call of Claude runs one command; the last completes the task."""
+    last = len(commands) - 1
+    return [
+        [{"init": {}}, {"shell": command or "true"}, *(DONE if number == last else MORE)]
+        for number, command in enumerate(commands)
+    ]
+
+
+def spent(loop: Loop) -> tuple[int, float]:
+    """Iterations and cost of all runs, as `history` has them."""
+    total = json.loads(loop.call("history", NAME, "--all", "--json").out)["total"]
+    return total["iterations"], round(total["costUsd"], 6)
+
+
+@pytest.mark.needs_git
+@pytest.mark.parametrize(
+    "command",
+    [
+        STASH,
+        "git stash -q && git checkout -q HEAD~1 && git checkout -q - && git stash pop -q",
+        "git stash -q -u && git stash pop -q",
+        "rm -rf $WORKSPACE/runs $WORKSPACE/iterate-*.log $WORKSPACE/.lock",
+        "git clean -qfdx && git checkout -q .",
+        "cp -R $WORKSPACE aside && rm -rf $WORKSPACE && mv aside $WORKSPACE",
+        "rm -rf $WORKSPACE/runs && ln -s /nowhere $WORKSPACE/.lock.new && mv $WORKSPACE/.lock.new $WORKSPACE/.lock",
+    ],
+)
+def test_nothing_is_lost(loop: Loop, command: str) -> None:
+    """Whatever the agent does to files and folder: the run goes on, says what happened, and its record is whole."""
+    prepare(loop)
+    everything = "git add -A && git commit -qm all"
+    loop.script(*calls(everything, command, ""))
+    done = loop.run()
+    assert (done.code, "completed successfully after 3 iterations" in done.out) == (0, True), done.err
+    assert "Cost: $0.01" in done.out
+    again = "written again" in done.err or "the run goes on in it" in done.err
+    assert again, done.err
+    (journal,) = loop.journals()
+    assert [entry["seq"] for entry in journal] == list(range(1, len(journal) + 1))
+    assert [event["number"] for event in loop.events("IterationFinished")] == [1, 2, 3]
+    assert loop.log().count("STATUS: success") == 3
+    assert f"Log: {loop.layout.logs()[-1]}" in done.out
+    assert spent(loop) == (3, 0.012)
+    assert list((loop.layout.runs / loop.layout.run_ids()[0] / "raw").glob("0003*"))
+
+
+@pytest.mark.needs_git
+def test_the_next_run_knows_what_was_spent(loop: Loop) -> None:
+    """It does not go on with a run that ended, and counts all of its money."""
+    prepare(loop)
+    loop.script(*calls("git add -A && git commit -qm all", STASH))
+    assert loop.run().code == 0
+    shown = json.loads(loop.call("show", NAME, "--json").out)
+    assert (shown["status"], shown["lastRun"]["iterations"]) == ("completed", 2)
+    assert round(shown["counters"]["costUsd"], 6) == 0.008
+    loop.script(*calls(""))
+    done = loop.run()
+    assert "Going on with run" not in done.err
+    assert spent(loop) == (3, 0.012)
+    assert round(json.loads(loop.call("show", NAME, "--json").out)["counters"]["costUsd"], 6) == 0.012
+
+
+@pytest.mark.needs_git
+def test_what_is_ignored_is_not_touched(loop: Loop) -> None:
+    """With the `.gitignore` that `init` writes, the agent's `git add -A` and stash do not reach the record."""
+    prepare(loop, ignored=True)
+    loop.script(*calls("echo x > x && git add -A && git commit -qm all", "echo y > y && git stash -q -u", ""))
+    done = loop.run()
+    assert (done.code, "⚠" in done.err) == (0, False), done.err
+    assert "runs" not in git(loop, "ls-files")
+
+
+def test_a_folder_of_runs_that_cannot_be_made_again_ends_the_run(loop: Loop) -> None:
+    """What is done and not recorded would be done and paid for again: the run says so instead."""
+    loop.call("init", NAME)
+    loop.layout.instructions.write_text("- one\n- two\n")
+    loop.script(*calls("rm -rf $WORKSPACE/runs && touch $WORKSPACE/runs", "", ""))
+    done = loop.run()
+    assert done.code == 1
+    assert "cannot be written again" in done.err
+    assert "The journal of this run was deleted" in done.err
+
+
+def held(loop: Loop, command: str) -> subprocess.Popen[bytes]:
+    """A run whose Claude has run this command and waits for the file `go`."""
+    ready, go = str(loop.folder / "ready"), str(loop.folder / "go")
+    loop.script([{"init": {}}, {"shell": command}, {"touch": ready}, {"wait_for": go}, *DONE])
+    process = loop.start("run", NAME)
+    until((loop.folder / "ready").exists)
+    return process
+
+
+@pytest.mark.needs_git
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git stash -q && git stash pop -q && rm -f $WORKSPACE/.lock && git checkout -q $WORKSPACE/.lock",
+        "rm $WORKSPACE/.lock",
+        "rm -rf $WORKSPACE/.lock $WORKSPACE/runs",
+    ],
+)
+def test_a_second_run_is_refused_when_the_lock_was_replaced(loop: Loop, command: str) -> None:
+    """It is running, not a copy, and no command that changes the workspace is let in; afterwards all are."""
+    prepare(loop)
+    process = held(loop, command)
+    second = loop.run()
+    assert (second.code, "is already running: pid" in second.err, "copy" in second.err) == (1, True, False), second.err
+    assert "runs" in command or f"pid {process.pid}" in second.err
+    for words in (
+        ("reset", NAME),
+        ("clean", NAME, "--force"),
+        ("archive", "save", NAME),
+        ("init", NAME, "--force"),
+        ("config", "delay", "3", "--workspace", NAME),
+    ):
+        refused = loop.call(*words)
+        assert (refused.code, "is already running" in refused.err) == (1, True), (words, refused)
+    assert "running" in loop.call("list").out
+    (loop.folder / "go").touch()
+    assert loop.finish(process).code == 0
+    assert loop.layout.lock.read_bytes() == b""
+    assert loop.call("reset", NAME).code == 0
+
+
+@pytest.mark.needs_git
+def test_a_folder_that_came_back_is_in_use(loop: Loop) -> None:
+    """`git stash -u` and back makes another folder of the same name: as soon as the run has seen it, it is locked."""
+    prepare(loop)
+    process = held(loop, "git stash -q -u && git stash pop -q")
+    second = loop.run()
+    assert (second.code, "is already running" in second.err) == (1, True), second.err
+    assert loop.call("reset", NAME).code == 1
+    (loop.folder / "go").touch()
+    assert loop.finish(process).code == 0
+
+
+@pytest.mark.needs_git
+def test_requests_reach_a_run_whose_lock_was_replaced(loop: Loop) -> None:
+    """The journal names the run where the lock file does not."""
+    prepare(loop)
+    process = held(loop, "rm -f $WORKSPACE/.lock && git checkout -q $WORKSPACE/.lock")
+    assert loop.call("stop", NAME).code == 0
+    assert "running" in loop.call("show", NAME).out
+    (loop.folder / "go").touch()
+    loop.finish(process)
+    assert loop.events("StopRequested")
+
+
+def test_a_folder_that_is_another_workspace_ends_the_run(loop: Loop) -> None:
+    """Nothing is written into it, and the message says that it was replaced, not that it is gone."""
+    loop.make()
+    loop.layout.metadata.write_text(json.dumps({"name": NAME, "mode": "loop", "created": "2026-01-01T00:00:00Z"}))
+    process = held(loop, "mv $WORKSPACE $WORKSPACE.old")
+    loop.call("init", NAME)
+    before = sorted(os.listdir(loop.workspace))
+    (loop.folder / "go").touch()
+    done = loop.finish(process)
+    assert (done.code, "was replaced by another one" in done.err, "is gone" in done.err) == (1, True, False)
+    assert sorted(name for name in os.listdir(loop.workspace) if name != ".status.json") == before
