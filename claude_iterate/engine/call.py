@@ -6,6 +6,8 @@ import contextlib
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from claude_iterate.agent.command import command_line, discovery
 from claude_iterate.agent.command.command_line import file_if_long
 from claude_iterate.agent.command.environment import run_environment
@@ -62,7 +64,7 @@ class AgentCall:
         facts = plan.facts(self._recorder.elapsed(), self._recorder.wall())
         spendable = budget(self._recorder.state, facts)
         argv = command_line.arguments(claude, system, file, plan.skip_permissions, spendable, session)
-        environment = run_environment(plan.environ, claude, plan.run, plan.layout.folder)
+        environment = run_environment(plan.environ, claude, plan.run, plan.layout.agent_folder)
         return discovery.prepare(argv, environment, plan.layout.root)
 
     def _hear(self, stream: str, lines: list[bytes]) -> None:
@@ -70,6 +72,8 @@ class AgentCall:
         if stream == "stdout":
             translate = self._translator.translate
             printed: list[events.Event] = [event for line in lines for event in translate(line)]
+            if self._plan.dry_run:
+                printed = [_unpaid(event) for event in printed]
         else:
             printed = [events.ErrorPrinted(line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace")) for line in lines]
         self._recorder.record_printed(printed)
@@ -85,6 +89,13 @@ class AgentCall:
     def _cutting(self, verdict: Cut, now: float) -> None:
         call = self._recorder.state.call
         self._recorder.record(events.CutStarted(verdict.cause, busy_with(call, now) if call else "", verdict.after))
+
+
+def _unpaid(event: events.Event) -> events.Event:
+    """Nothing is paid in a dry run: what the fake says of money and tokens is made up."""
+    if not isinstance(event, events.ResultReported):
+        return event
+    return replace(event, cost_usd=0.0, tokens=events.Tokens(), untold=False)
 
 
 def evidence(

@@ -53,7 +53,7 @@ class IterationRun(Record, frozen=False):
         error, a skip, a stop."""
         state = self._recorder.state
         heard = state.last_outcome is not None and state.last_outcome.kind in WELL
-        if shown and heard and state.iterations >= self._number and not self._plan.dry_run:
+        if shown and heard and state.iterations >= self._number:
             notes.delivered(self._plan.layout, shown)
 
     def _record_start(self, texts: Texts, prompt_bytes: int, resumes: str, identity: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from claude_iterate.agent import conversation
@@ -19,9 +20,10 @@ from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import text_source
 from claude_iterate.operations.user import User
 from claude_iterate.workspace.files import atomic, foreign
+from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.files.foreign import Snapshot
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import summary
+from claude_iterate.workspace.lifecycle import dry_run_files, summary
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
 
@@ -54,16 +56,19 @@ class Composed(NamedTuple):
 
 
 def compose(project: Project, layout: Layout, options: Options, goal: str | None, user: User) -> Composed:
-    """Let Claude write: alone when there is a goal, else in a conversation."""
+    """Let Claude write: alone when there is a goal, else in a conversation. What a dry run wrote is kept only where
+    there were no instructions."""
     said = ""
-    with _backup(layout, options.dry_run) as before:
+    with _unchanged(layout) if options.dry_run else _backup(layout) as before:
         if goal is None:
-            code = _converse(project, layout, options, user.warn)
+            code, after = _converse(project, layout, options, user.warn)
         else:
             done = launch(project, layout, options.changed(prompt_values={"goal": goal}), user)
-            code, said = done.exit_code, done.said
-        after = foreign.snapshot(layout.instructions)
-    return Composed(code, before, after, said)
+            code, said, after = done.exit_code, done.said, _written(done.agent_folder)
+    composed = Composed(code, before, after, said)
+    if options.dry_run and before.data is None and after.data is not None and not composed.problem:
+        atomic.write_bytes(layout.instructions, after.data)
+    return composed
 
 
 def find_claude(project: Project, layout: Layout | None) -> str:
@@ -77,27 +82,48 @@ def refuse_broken_claude(project: Project) -> None:
     discovery.version(project.resolved.settings.claude, project.environ, project.root)
 
 
-def _converse(project: Project, layout: Layout, options: Options, warn: Callable[[str], None]) -> int:
-    """Let the user talk with Claude until Claude exits; the exit code. Any conversation counts as a setup."""
+def _written(folder: Path) -> Snapshot:
+    return foreign.snapshot(folder / "INSTRUCTIONS.md")
+
+
+def _converse(project: Project, layout: Layout, options: Options, warn: Callable[[str], None]) -> tuple[int, Snapshot]:
+    """Let the user talk with Claude until Claude exits; the exit code and what it wrote. Any conversation counts as a
+    setup, unless it was a dry run."""
     settings = options.settings_for(project, layout)
     discovery.find(settings.claude, project.environ, project.root)  # before anything is locked or written
-    texts = text_source(project, layout, settings).one_off(options.purpose, {})
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         run = run_folders.new_run_id(layout)
         held.record(run)
-        environment = run_environment(project.environ, settings.claude, run, layout.folder)
-        with conversation.arguments(settings.claude, texts.system, texts.user, layout.working, run) as argv:
-            grace = settings.timeouts.terminate_grace
-            command = discovery.prepare(argv, environment, layout.root)
-            ended = conversation.converse(*command, layout.root, run, grace)
+        with _copied(layout, run) if options.dry_run else contextlib.nullcontext(layout) as used:
+            texts = text_source(project, used, settings).one_off(options.purpose, {})
+            environment = run_environment(project.environ, settings.claude, run, used.agent_folder)
+            with conversation.arguments(settings.claude, texts.system, texts.user, used.working, run) as argv:
+                grace = settings.timeouts.terminate_grace
+                command = discovery.prepare(argv, environment, layout.root)
+                ended = conversation.converse(*command, layout.root, run, grace)
+            written = _written(used.agent_folder)
         if not options.dry_run:
             summary.count_setup(layout)
     if ended.signal:
-        return exit_code("terminated", detailed=False)
+        return exit_code("terminated", detailed=False), written
     if ended.code:
         how = f"with exit code {ended.code}" if ended.code > 0 else f"by signal {-ended.code}"
         warn(f"Claude ended {how}.")
-    return 0
+    return 0, written
+
+
+@contextlib.contextmanager
+def _copied(layout: Layout, run: str) -> Iterator[Layout]:
+    """The copy that the fake talks about. A conversation has no journal, so nothing of it is kept."""
+    import shutil
+
+    used = dry_run_files.layout_for(layout, run)
+    with writing(layout.name, layout.folder):
+        dry_run_files.make_copy(used)
+    try:
+        yield used
+    finally:
+        shutil.rmtree(layout.runs / run, ignore_errors=True)
 
 
 def _is_usable(data: bytes) -> bool:
@@ -109,11 +135,16 @@ def _is_usable(data: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def _backup(layout: Layout, dry_run: bool) -> Iterator[Snapshot]:
+def _unchanged(layout: Layout) -> Iterator[Snapshot]:
+    """A dry run touches neither the instructions nor their backup."""
+    yield foreign.snapshot(layout.instructions)
+
+
+@contextlib.contextmanager
+def _backup(layout: Layout) -> Iterator[Snapshot]:
     """Keep the instructions as INSTRUCTIONS.md.bak from the start, because the call may end in any way.
 
-    When nothing changed, the older backup is restored. A dry run, or a call that leaves no usable text, changes
-    nothing.
+    When nothing changed, the older backup is restored. A call that leaves no usable text changes nothing.
     """
     before = foreign.snapshot(layout.instructions)
     backup = layout.folder / "INSTRUCTIONS.md.bak"
@@ -126,7 +157,7 @@ def _backup(layout: Layout, dry_run: bool) -> Iterator[Snapshot]:
         yield before
     finally:
         after = foreign.snapshot(layout.instructions).data
-        if after != before.data and (dry_run or after is None or not _is_usable(after)):
+        if after != before.data and (after is None or not _is_usable(after)):
             atomic.write_bytes(layout.instructions, before.data)
             after = before.data
         if after == before.data and older is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
+from pathlib import Path
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.processes import leftover_processes
@@ -33,11 +33,13 @@ from claude_iterate.workspace.running.run_place import RunPlace
 
 
 class Performed(Record):
-    """A run that is over."""
+    """A run that is over. `agent_folder` is where the agent worked, `report` what a review or a validation wrote."""
 
     run: str
     state: RunState
     exit_code: int
+    agent_folder: Path
+    report: Path
 
     @property
     def said(self) -> str:
@@ -59,18 +61,14 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
         before = inherit(layout, options.purpose, options.dry_run)
         if before.killed:
             leftover_processes.end_marked(before.killed)
-        plan = plan_run(project, layout, settings, options, run, version, before)
+        used = dry_run_files.layout_for(layout, run) if options.dry_run else layout
+        plan = plan_run(project, used, settings, options, run, version, before)
         warnings = run_checks.warnings(project, layout, settings, options)
-        try:
-            with user.steers(plan) as steered:
-                state = _run(steered, options, warnings, user, RunPlace(layout, run, held))
-        finally:
-            if options.dry_run:
-                with contextlib.suppress(OSError):
-                    dry_run_files.end(layout)
+        with user.steers(plan) as steered:
+            state = _run(steered, options, warnings, user, RunPlace(layout, run, held))
     assert state.finished is not None
     detailed = options.detailed or settings.exit_codes == "detailed"
-    return Performed(run, state, exit_code(state.finished.reason, detailed))
+    return Performed(run, state, exit_code(state.finished.reason, detailed), used.agent_folder, plan.report)
 
 
 def _with_answer(project: Project, layout: Layout, options: Options, user: User, chosen: Permissions) -> Settings:

@@ -12,6 +12,7 @@ from claude_iterate.engine.plan import Texts
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.prompts import Prompts
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle import dry_run_files
 from claude_iterate.workspace.running import notes, status_file
 
 
@@ -53,6 +54,8 @@ class TextSource:
 
     def __call__(self, number: int, failure: str, identity: str) -> Texts:
         """The texts of iteration `number`, whose report is asked to have the id `identity`."""
+        if self._layout.dry_run_folder is not None:
+            dry_run_files.refresh(self._layout)
         instructions = read_instructions(self._layout)
         waiting = notes.pending(self._layout)
         values = {
@@ -81,7 +84,7 @@ class TextSource:
         layout = self._layout
         return {
             "project_root": str(layout.root),
-            "workspace_path": str(layout.folder),
+            "workspace_path": str(layout.agent_folder),
             "workspace_name": layout.name,
         }
 

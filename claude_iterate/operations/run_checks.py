@@ -59,6 +59,9 @@ def warnings(project: Project, layout: Layout, settings: Settings, options: Opti
     if settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration):
         hint = "Set a limit: --max-iterations, --max-cost or --max-duration."
         found.append(Warned("This run has no limit.", hint))
+    if options.dry_run and project.settings_for(layout, options.flags).settings.verification.checks:
+        hint = "The stand-in for Claude does no work, so their result would say nothing about it."
+        found.append(Warned("This is a dry run: checks are not run.", hint))
     if problem := notes.trouble(layout):
         found.append(Warned(f"Notes do not reach Claude: {problem}.", f"Fix that in {layout.folder}"))
     return found

@@ -12,14 +12,12 @@ from claude_iterate.workspace.lifecycle import dry_run_files, git_ignore, summar
 
 
 def tidy_up(layout: Layout, dry_run: bool) -> None:
-    """Record how a killed last run ended, if it could not. A real run starts without what a dry run left."""
+    """Record how a killed last run ended, if it could not, and undo what dry runs of earlier versions did."""
     leftover_files.remove_abandoned_files(layout)
     with writing(layout.name, layout.folder):
         summary.catch_up(layout)
-        if dry_run:
-            dry_run_files.begin(layout)
-        else:
-            dry_run_files.clear_away(layout)
+        dry_run_files.put_back(layout)
+        if not dry_run:
             git_ignore.add(layout)  # a workspace of an earlier version has none
 
 
@@ -38,12 +36,15 @@ def log_path(layout: Layout) -> Path:
 
 
 def make_folders(layout: Layout, run: str, keep_raw_runs: int) -> None:
-    """Make the folders of this run, and delete the raw output of old runs."""
+    """Make the folders of this run, and delete what Claude printed in old runs and what the fake wrote there."""
     with writing(layout.name, layout.folder):
         Path(layout.raw(run, "")).parent.mkdir(parents=True)
+        if layout.dry_run_folder is not None:
+            dry_run_files.make_copy(layout)
     runs = layout.run_ids()
     scratches = [layout.scratch(before) for before in runs[-2:-1]]  # it may have been killed during a verification
-    for folder in (*scratches, *(layout.runs / old / "raw" for old in runs[:-keep_raw_runs])):
+    kept = [(layout.runs / old / "raw", layout.dry_run_copy(old)) for old in runs[:-keep_raw_runs]]
+    for folder in (*scratches, *(folder for pair in kept for folder in pair)):
         if folder.exists():
             import shutil  # only where there is something to delete
 

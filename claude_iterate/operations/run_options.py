@@ -28,7 +28,8 @@ class Options(Record):
     """Variables in the prompt of a one-off call."""
 
     def settings_for(self, project: Project, layout: Layout) -> Settings:
-        """The settings of the run: all layers, `--allow` added, and the built-in fake in a dry run."""
+        """The settings of the run: all layers, `--allow` added. A dry run has the built-in fake for Claude, and no
+        checks, because it does no work that they could look at."""
         settings = project.settings_for(layout, self.flags).settings
         claude = settings.claude
         if self.allow:
@@ -36,4 +37,5 @@ class Options(Record):
         if self.dry_run:
             fake = (sys.executable, "-P", "-m", "claude_iterate.fake_claude")
             claude = claude.changed(command=fake, args=())
+            settings = settings.changed(verification=settings.verification.changed(checks=()))
         return settings.changed(claude=claude)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
@@ -27,6 +29,8 @@ def plan_run(
 ) -> Plan:
     """The plan of the run with the id `run`, which goes on where `before` ended."""
     texts = text_source(project, layout, settings)
+    report = _report(layout, options.report or settings.verification.report_filename)
+    one_off_values = {"report_path": str(report), **options.prompt_values}
     return Plan(
         run=run,
         layout=layout,
@@ -36,9 +40,9 @@ def plan_run(
         environ=dict(project.environ),
         texts=texts
         if options.purpose not in ONE_OFF
-        else lambda _number, _failure, _identity: texts.one_off(options.purpose, options.prompt_values),
+        else lambda _number, _failure, _identity: texts.one_off(options.purpose, one_off_values),
         review_texts=texts.review,
-        report=layout.folder / (options.report or settings.verification.report_filename),
+        report=report,
         log=run_folders.log_path(layout),
         agent_version=agent_version,
         dry_run=options.dry_run,
@@ -48,6 +52,11 @@ def plan_run(
         resumed=before.resumed,
         load=late_imports.loader(),
     )
+
+
+def _report(layout: Layout, name: str) -> Path:
+    """Where a report goes: relative to the workspace; in a dry run always into its copy."""
+    return layout.agent_folder / (Path(name).name if layout.dry_run_folder is not None else name)
 
 
 def text_source(project: Project, layout: Layout, settings: Settings) -> TextSource:

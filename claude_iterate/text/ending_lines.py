@@ -25,6 +25,8 @@ GO_ON = frozenset({"duration", "usage_limit", "stopped", "interrupted", "termina
 def ending(finished: RunFinished, state: RunState) -> list[str]:
     """The closing message without the totals; its first line says what happened."""
     purpose = state.started.purpose if state.started is not None else "run"
+    if finished.reason == "completed" and _is_dry_run(state):
+        return _dry_run(finished, state)
     if finished.reason == "completed" and purpose != "run":
         return ["✓ Verified: the task is done." if purpose == "verify" else f"✓ {purpose.capitalize()} finished."]
     if finished.reason == "completed":
@@ -50,9 +52,29 @@ def totals(finished: RunFinished, state: RunState) -> list[str]:
     """The figures of the run and where its log is."""
     counts = state.started is None or state.started.purpose == "run"
     iterations = f"Iterations: {finished.iterations} · " if counts else ""
-    dry_run = state.started is not None and state.started.dry_run
-    cost = "nothing (dry run)" if dry_run else money(finished.cost_usd)
-    return [f"{iterations}Time: {duration(finished.duration)} · Cost: {cost}", *log_place(state)]
+    return [f"{iterations}Time: {duration(finished.duration)} · Cost: {cost(finished, state)}", *log_place(state)]
+
+
+def cost(finished: RunFinished, state: RunState) -> str:
+    """What the run cost, in the words of console and log."""
+    return "nothing (dry run)" if _is_dry_run(state) else money(finished.cost_usd)
+
+
+def _is_dry_run(state: RunState) -> bool:
+    return state.started is not None and state.started.dry_run
+
+
+def _dry_run(finished: RunFinished, state: RunState) -> list[str]:
+    """The end of a dry run: nobody should take it for the real thing."""
+    purpose, name = (state.started.purpose, state.started.workspace) if state.started is not None else ("run", "NAME")
+    if purpose == "verify":
+        proof = f"  Prove the work: claude-iterate verify {name}"
+        return ["✓ Dry run finished. It proves nothing: the stand-in did not look at the work.", proof]
+    if purpose != "run":
+        return [f"✓ {purpose.capitalize()} finished (dry run)."]
+    after = counted(finished.iterations, "iteration")
+    first = f"✓ Completed after {after} (dry run: checks were not run, no work was done)"
+    return [first, *_report(finished.detail, state)]
 
 
 def log_place(state: RunState) -> list[str]:

@@ -21,9 +21,12 @@ _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.VerificationStarted: verification_lines.verification_started,
     events.CheckFinished: verification_lines.check_finished,
     events.ReviewStarted: verification_lines.review_started,
+}
+_VERDICTS: dict[type, Callable[[Any, bool], list[str]]] = {
     events.ReviewFinished: verification_lines.review_finished,
     events.VerificationFinished: verification_lines.verification_finished,
 }
+"""These say something else in a dry run, which proves nothing."""
 _SILENT = frozenset({"stop", "go"})
 """Requests that another event reports."""
 
@@ -39,6 +42,8 @@ def lines(entry: events.Entry, before: RunState, after: RunState, attended: bool
         return wait_lines.started(event, entry.at, after)
     if isinstance(event, events.WaitEnded):
         return wait_lines.ended(event, after.paused)
+    if (judge := _VERDICTS.get(type(event))) is not None:
+        return judge(event, after.started is not None and after.started.dry_run)
     write = _PLAIN.get(type(event))
     return write(event) if write is not None else None
 

@@ -32,14 +32,18 @@ def review_started(event: events.ReviewStarted) -> list[str]:
     return [f"  Claude reviews the work with fresh context ({event.depth})..."]
 
 
-def review_finished(event: events.ReviewFinished) -> list[str]:
+def review_finished(event: events.ReviewFinished, dry_run: bool = False) -> list[str]:
     """The verdict and the findings."""
+    if dry_run:
+        return [f"  Review: {event.verdict} (dry run: the stand-in did not look at the work)"]
     sign = "✓" if event.verdict == "verified" else "✗"
     lines = [f"  {sign} Review: {event.verdict}{' - ' + one_line(event.summary) if event.summary else ''}"]
     lines += [f"    {number}. {one_line(item)}" for number, item in enumerate(event.findings, 1)]
     return [*lines, f"    Report: {event.report}"] if event.report and event.verdict != "invalid" else lines
 
 
-def verification_finished(event: events.VerificationFinished) -> list[str]:
+def verification_finished(event: events.VerificationFinished, dry_run: bool = False) -> list[str]:
     """What it came to."""
+    if dry_run:
+        return ["Verification finished (dry run: it proves nothing)."]
     return ["✓ Verification passed." if event.passed else "✗ Verification failed."]

@@ -38,7 +38,8 @@ class ReviewView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
-    """One verification. `passed` is null when it did not come to its end; `tree` is git's name for what was proven."""
+    """One verification. `passed` is null when it did not come to its end, and in a dry run, which is no evidence;
+    `tree` is git's name for what was proven."""
 
     run: str
     claim: int = 0
@@ -72,16 +73,20 @@ def of_entries(run: str, entries: Iterable[events.Entry]) -> EvidenceView | None
                 told = ReviewView(review.verdict, review.summary, review.findings, review.report, review.cost_usd)
                 found = replace(found, review=told)
             case events.VerificationFinished(_, passed, findings, tree) if found is not None:
-                found = replace(found, passed=passed, findings=findings, tree=tree)
+                found = replace(found, passed=None if dry_run else passed, findings=findings, tree=tree)
     return found
 
 
 def newest(layout: Layout, about: Metadata, last: Recorded | None) -> EvidenceView | None:
     """The newest evidence: of the newest run, or of the run that the metadata names. The number of runs does not
-    matter: it costs the same after a thousand."""
-    found = of_entries(last.view.id, last.milestones) if last is not None else None
+    matter: it costs the same after a thousand. A dry run is no evidence."""
+    found = _real(of_entries(last.view.id, last.milestones)) if last is not None else None
     candidates = iter(()) if found is not None or last is None else _candidates(layout, about)
-    return found or next((proof for run in candidates if (proof := of_run(layout, run)) is not None), None)
+    return found or next((proof for run in candidates if (proof := _real(of_run(layout, run))) is not None), None)
+
+
+def _real(found: EvidenceView | None) -> EvidenceView | None:
+    return found if found is not None and not found.dry_run else None
 
 
 def _candidates(layout: Layout, about: Metadata) -> Iterator[str]:
@@ -91,7 +96,10 @@ def _candidates(layout: Layout, about: Metadata) -> Iterator[str]:
     noted = about.document.get("verification")
     noted = noted if isinstance(noted, dict) else {}
     named = noted.get(VERIFIED_BY)
-    if named in runs:
+    started = reader.beginning(layout.journal(named)) if named in runs else None
+    if started is not None and started.dry_run:  # noted by an earlier version
+        yield from runs[:_LOOKED_AT]
+    elif named in runs:
         # A run that goes on with a killed one may have taken over its proof: then the evidence is there.
         yield from runs[runs.index(named) :][:_LOOKED_AT]
     elif named is None and noted.get("lastVerificationStatus"):

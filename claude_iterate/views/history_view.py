@@ -96,14 +96,24 @@ def run(layout: Layout, identity: str) -> RunHistory | None:
         return None
     view = found.view
     rows, other = _rows(identity, found.milestones)
+    if view.dry_run:  # its money and tokens are made up
+        free = {"cost_usd": 0.0, "known_cost_usd": 0.0, "tokens": TokenCounts()}
+        rows, other = tuple(replace(row, **free) for row in rows), 0.0
     return RunHistory(identity, view.purpose, view.dry_run, view.goes_on_with, view.reason, other, rows)
 
 
 def last(layout: Layout) -> list[RunHistory]:
-    """The last run, after those that it goes on with because they were killed."""
-    found: list[RunHistory] = []
+    """The last run, after those that it goes on with because they were killed, and the dry runs since then."""
     known = layout.run_ids()
     wanted = next(reader.newest(layout, ("run",)), None)
+    later = known[known.index(wanted) + 1 :] if wanted is not None else known
+    tried = [told for identity in later if (told := run(layout, identity)) is not None and told.dry_run]
+    return [*_chain(layout, known, wanted), *tried]
+
+
+def _chain(layout: Layout, known: list[str], wanted: str | None) -> list[RunHistory]:
+    """A run after those that it goes on with."""
+    found: list[RunHistory] = []
     while wanted in known:
         told = run(layout, wanted)
         if told is None:
@@ -115,14 +125,14 @@ def last(layout: Layout) -> list[RunHistory]:
 
 
 def every(layout: Layout) -> list[RunHistory]:
-    """All runs but dry runs, oldest first."""
+    """All runs, oldest first."""
     found = (run(layout, identity) for identity in layout.run_ids())
-    return [told for told in found if told is not None and not told.dry_run]
+    return [told for told in found if told is not None]
 
 
 def total(runs: Iterable[RunHistory]) -> Total:
-    """What they took together."""
-    runs = list(runs)
+    """What they took together. Dry runs do not count."""
+    runs = [told for told in runs if not told.dry_run]
     rows = [row for told in runs for row in told.iterations]
     counted = [row for row in rows if not row.done_again and row.outcome != Kind.UNFINISHED]
     other = sum(told.other_cost_usd for told in runs)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from claude_iterate.workspace.lifecycle.run_summary import Progress, RunSummary, Waiting
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.running import run_lock
+
+if TYPE_CHECKING:
+    from claude_iterate.workspace.layout import Layout
 
 STATUSES = ("in_progress", "completed", "error", "running", "interrupted", "damaged")
 """The original's three words, and what they cannot say: running now, cut off by a crash, unreadable."""
@@ -35,7 +38,7 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     reason: str | None = None
     cost_usd: float | None = None
     dry_run: bool = False
-    """The last run was a dry run: progress and costs are simulated."""
+    """Always false: a dry run changes nothing that is told here."""
     waiting: Waiting | None = None
     created: str | None = None
     last_run: str | None = None
@@ -67,17 +70,21 @@ def listing(root: Path, folder: Path, names: list[str]) -> ListingView:
 def condition(about: Metadata, folder: str) -> Condition:
     """Whether the workspace runs, and if not how its last run left it.
 
-    The lock and the journal are asked only if the metadata says `running`: it is then as old as the start of the run.
+    The lock and the journal are asked only if the metadata says `running`, as it is then as old as the start of the
+    run, or tells of a dry run, as earlier versions did.
     """
     run = None
-    if about.last_run.get("state") == "running":
-        from claude_iterate.workspace.layout import Layout
+    if about.last_run.get("dryRun") is True:
         from claude_iterate.workspace.lifecycle import summary
 
-        held = run_lock.holder(Path(folder, ".lock")) is not None
         about = Metadata(dict(about.document))
-        run = summary.as_journal_has_it(Layout(Path(folder), Path(folder)), about)
-        if held:
+        summary.without_dry_run(_layout(folder), about)
+    if about.last_run.get("state") == "running":
+        from claude_iterate.workspace.lifecycle import summary
+
+        about = Metadata(dict(about.document))
+        run = summary.as_journal_has_it(_layout(folder), about)
+        if _is_held(folder):
             state = run.activity if run is not None and run.activity in {"waiting", "paused"} else "running"
             return Condition("running", state, about, run)
         if run is None or run.state != "finished":
@@ -88,6 +95,23 @@ def condition(about: Metadata, folder: str) -> Condition:
         if not about.last_run and not about.count("executionIterations"):
             state = "new"
     return Condition(status, state, about, run)
+
+
+def _layout(folder: str) -> Layout:
+    from claude_iterate.workspace.layout import Layout
+
+    return Layout(Path(folder), Path(folder))
+
+
+def _is_held(folder: str) -> bool:
+    """A run is under way. A dry run may be, after a run that was killed."""
+    holder = run_lock.holder(Path(folder, ".lock"))
+    if holder is None:
+        return False
+    from claude_iterate.workspace.journal import reader
+
+    started = reader.beginning(_layout(folder).journal(str(holder.get("run", ""))))
+    return started is None or not started.dry_run
 
 
 def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRow:
@@ -105,7 +129,7 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _progress(run.get("progress")),
         _text(run.get("reason")),
         _number(run.get("costUsd")),
-        run.get("dryRun") is True,
+        False,
         found.run.waiting if found.run is not None and found.status == "running" else None,
         _text(document.get("created")),
         _text(document.get("lastRun")),

@@ -80,9 +80,11 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     copy_of: CopyView | None
     report: ReportView
     last_run: RunView | None
-    """The last run of `claude-iterate run`, the one under way included."""
+    """The last run of `claude-iterate run`, the one under way included; never a dry run."""
+    last_dry_run: RunView | None
+    """The last dry run of any purpose, if no real run came after it."""
     running_run: RunView | None
-    """The run under way, of any purpose."""
+    """The run under way, of any purpose; it may be a dry run."""
     proof: EvidenceView | None
     counters: CountersView
     created: str | None
@@ -109,6 +111,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
         copy_of=_copied(layout, about) if found.status == "interrupted" else None,
         report=_report(layout),
         last_run=last,
+        last_dry_run=newest.view if newest is not None and newest.view.dry_run else None,
         running_run=newest.view if newest is not None and newest.view.now is not None else None,
         proof=evidence_view.newest(layout, about, newest),
         counters=CountersView(
@@ -155,7 +158,7 @@ def _newest(layout: Layout, holder: dict[str, Any] | None, at: float) -> Recorde
 
 def _last(layout: Layout, newest: Recorded | None) -> RunView | None:
     """The last run of `claude-iterate run`."""
-    if newest is None or newest.view.purpose == "run":
+    if newest is None or (newest.view.purpose == "run" and not newest.view.dry_run):
         return newest.view if newest is not None else None
     run = next(reader.newest(layout, ("run",)), None)
     found = run_view.recorded(layout, run) if run is not None else None

@@ -38,40 +38,48 @@ def _holds_project(folder: Path) -> bool:
 
 
 class _Place:
-    """A path in a workspace, made once."""
+    """A path in a workspace, made once. `agent`: the agent writes there, in a dry run in the copy."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, agent: bool = False) -> None:
         self._name = name
+        self._agent = agent
 
     def __set_name__(self, _owner: type[Layout], attribute: str) -> None:
         self._attribute = attribute
 
     def __get__(self, layout: Layout, _owner: type[Layout]) -> Path:
         # What stands in the instance comes before this descriptor from now on.
-        path = vars(layout)[self._attribute] = layout.folder / self._name
+        folder = layout.agent_folder if self._agent else layout.folder
+        path = vars(layout)[self._attribute] = folder / self._name
         return path
 
 
 class Layout(Record):
-    """One workspace's paths. All are absolute."""
+    """One workspace's paths. All are absolute. `dry_run_folder`: where a dry run has its copy of the agent's files."""
 
     root: Path
     folder: Path
+    dry_run_folder: Path | None = None
 
     instructions = _Place("INSTRUCTIONS.md")
-    todo = _Place("TODO.md")
-    status = _Place(".status.json")
+    todo = _Place("TODO.md", agent=True)
+    status = _Place(".status.json", agent=True)
     metadata = _Place(".metadata.json")
     status_instructions = _Place(".status-instructions.md")
     lock = _Place(".lock")
     runs = _Place("runs")
-    working = _Place("working")
+    working = _Place("working", agent=True)
     control = _Place("control")
     """Requests to the running loop."""
-    notes = _Place("notes")
+    notes = _Place("notes", agent=True)
     """Messages from the user to the next iteration."""
     prompts = _Place("prompts")
     """The workspace's own prompts, if any."""
+
+    @property
+    def agent_folder(self) -> Path:
+        """Where the agent works: the workspace; in a dry run the copy."""
+        return self.dry_run_folder or self.folder
 
     @property
     def name(self) -> str:
@@ -94,6 +102,10 @@ class Layout(Record):
     def scratch(self, run: str) -> Path:
         """Temporary files of a run; empty before and after."""
         return self.runs / run / "scratch"
+
+    def dry_run_copy(self, run: str) -> Path:
+        """Where a dry run has its copy of the agent's files."""
+        return self.runs / run / "dry-run"
 
     def raw(self, run: str, name: str) -> str:
         """What Claude printed in one call, byte for byte; `name` is 0001 for iteration 1, review-1 for a review."""

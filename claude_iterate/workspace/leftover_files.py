@@ -91,13 +91,13 @@ def _hidden_folders(folder: Path) -> tuple[dict[Path, re.Match[str]], dict[Path,
 
 
 def _is_half_made(layout: Layout, run: str) -> bool:
-    """No entry in the journal and no output of Claude: there is nothing to lose."""
-    path = layout.journal(run)
+    """No entry in the journal and no output of Claude: there is nothing to lose. Nor is there in a dry run's copy."""
+    path, copy = layout.journal(run), layout.dry_run_copy(run)
     try:
         if path.is_file() and next(reader.read(path), None) is not None:
             return False
         files = [file for file in (layout.runs / run).rglob("*") if not file.is_dir() or file.is_symlink()]
-        return all(file == path or file.lstat().st_size == 0 for file in files)
+        return all(file == path or copy in file.parents or file.lstat().st_size == 0 for file in files)
     except OSError:
         return False
 

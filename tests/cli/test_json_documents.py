@@ -97,7 +97,7 @@ def test_what_runs_fits_the_schema(called: Type, project: Project) -> None:
     assert fits(called("verify", "w", "--dry-run", "--json").document, "verify")
     shown = called("show", "w", "--json").document
     assert fits(shown, "show")
-    assert (shown["proof"]["dryRun"], shown["lastRun"]["dryRun"]) == (True, True)
+    assert (shown["proof"], shown["lastRun"], shown["lastDryRun"]["purpose"]) == (None, None, "verify")
 
 
 def test_a_wrong_document_does_not_fit() -> None:

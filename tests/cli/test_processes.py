@@ -24,8 +24,8 @@ def test_first_steps(called: Type, folder: Path) -> None:
     assert called("setup", "w", "--json", stdin=b"# Task\n- [ ] one\n").document["made"] is False
     assert called("run", "w", "--dry-run", "--no-delay", "-q").code == 0
     row = called("list", "--json").document["workspaces"][0]
-    assert (row["status"], row["reason"]) == ("completed", "completed")
-    assert called("show", "w", "--json").document["lastRun"]["dryRun"] is True
+    assert (row["state"], row["reason"]) == ("new", None)
+    assert called("show", "w", "--json").document["lastDryRun"]["reason"] == "completed"
     assert called("logs", "w", "--json").document["entries"]
     assert called("reset", "w", "--json").code == 0
     assert called("clean", "w", "--force", "--json").code == 0
@@ -36,10 +36,10 @@ def test_demo_runs_to_completion(called: Type, environ: dict[str, str]) -> None:
     """One command, no login: a real run, and the commands it names work."""
     answer = called("demo", CLAUDE_ITERATE_MAX_ITERATIONS="1", CLAUDE_ITERATE_PATHS__WORKSPACES_DIR="/nowhere")
     assert answer.code == 0, answer.err
-    assert "Task completed successfully" in answer.out
+    assert "Completed after" in answer.out
     words = next(line for line in answer.out.splitlines() if line.endswith("show demo")).split()
     shown = called(*words[1:], "--json")
-    assert shown.document["status"] == "completed"
+    assert shown.document["lastDryRun"]["reason"] == "completed"
     assert Path(words[2]).parent == Path(environ["TMPDIR"])
 
 
@@ -122,7 +122,8 @@ def test_unknown_keys_survive_a_run(called: Type, project: Project) -> None:
     """Metadata of another version is not thrown away."""
     layout = project.create("w", instructions=b"- [ ] one\n")
     layout.metadata.write_text(json.dumps(json.loads(layout.metadata.read_text()) | {"mine": {"a": 1}}))
-    assert called("run", "w", "--dry-run", "--no-delay", "-q").code == 0
+    fake = json.dumps([sys.executable, "-P", "-m", "claude_iterate.fake_claude"])
+    assert called("run", "w", "--no-delay", "-q", CLAUDE_ITERATE_CLAUDE__COMMAND=fake).code == 0
     document = json.loads(layout.metadata.read_text())
     assert document["mine"] == {"a": 1}
     assert document["run"]["state"] == "finished"

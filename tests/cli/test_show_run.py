@@ -134,9 +134,17 @@ def test_older_journals_are_not_read(typed: Type, project: Project, monkeypatch:
     assert counts[0] == counts[1] > 0
 
 
-def test_a_proof_of_a_dry_run_is_marked(typed: Type, project: Project) -> None:
-    """It proves nothing."""
+def test_a_dry_run_is_no_proof(typed: Type, project: Project) -> None:
+    """Neither alone, nor before or after a real verification, whatever the metadata of earlier versions name."""
     layout = project.create("w")
     write(layout, "000001-x", verified("000001-x", passed=True, dry_run=True))
-    assert "Proof: the claim holds in a dry run" in typed("show", "w").out
-    assert typed("show", "w", "--json").document["proof"]["dryRun"] is True
+    assert "Proof" not in typed("show", "w").out
+    assert typed("show", "w", "--json").document["proof"] is None
+    write(layout, "000002-x", [RunStarted("000002-x", "w", "loop", 50, 1, "h", "0", ("claude",))])
+    about = json.loads(layout.metadata.read_text())
+    about["verification"] = {"lastVerificationStatus": "pass", "lastVerificationRun": "000001-x"}
+    layout.metadata.write_text(json.dumps(about))
+    assert typed("show", "w", "--json").document["proof"] is None
+    write(layout, "000003-x", verified("000003-x", passed=False))
+    write(layout, "000004-x", verified("000004-x", passed=True, dry_run=True))
+    assert "Proof: the claim does not hold (run 000003-x" in typed("show", "w").out

@@ -63,7 +63,9 @@ def test_a_run_begins() -> None:
     assert look(notice) == ("execution_start", "Execution Started", "default", "claude-iterate,execution")
     assert notice.body == "EXECUTION STARTED\n\nWorkspace: my-task\nMax iterations: 50"
     assert "Max iterations: no limit" in one(max_iterations=0).body
-    assert "my-task (dry run)" in one(dry_run=True).body
+    dry_run = one(dry_run=True)
+    assert (dry_run.title, dry_run.body.splitlines()[0]) == ("Dry Run: Execution Started", "DRY RUN: EXECUTION STARTED")
+    assert "my-task (dry run)" in dry_run.body
 
 
 def test_an_iteration() -> None:

@@ -100,30 +100,6 @@ def test_a_blocked_agent_ends_the_run_with_its_reason(loop: Loop) -> None:
     assert (done.code, "I need the database password" in done.err) == (1, True)
 
 
-def test_a_dry_run_leaves_no_trace_for_a_real_one(loop: Loop) -> None:
-    """The fake's ticked boxes and its claim are gone when Claude comes; a person's notes are back."""
-    loop.make()
-    (loop.workspace / "TODO.md").write_text("my notes\n")
-    assert loop.run("--dry-run").code == 0
-    assert loop.run("--dry-run").code == 0
-    assert json.loads((loop.workspace / ".metadata.json").read_text())["executionIterations"] == 2
-    assert "[x]" in (loop.workspace / "TODO.md").read_text()
-    loop.script([{"init": {}}, {"say": "hello"}, {"result": {}}])
-    loop.run("-m", "1")
-    assert (loop.workspace / "TODO.md").read_text() == "my notes\n"
-    assert not (loop.workspace / ".status.json").exists()
-
-
-def test_what_a_person_wrote_after_a_dry_run_stays(loop: Loop) -> None:
-    """Only what the fake left is put back."""
-    loop.make()
-    loop.run("--dry-run")
-    (loop.workspace / "TODO.md").write_text("my new notes\n")
-    loop.script([{"init": {}}, {"result": {}}])
-    loop.run("-m", "1")
-    assert (loop.workspace / "TODO.md").read_text() == "my new notes\n"
-
-
 def test_a_killed_run_is_listed_with_what_it_did(loop: Loop) -> None:
     """The journal knows how far it came, though nobody wrote a summary."""
     loop.make()

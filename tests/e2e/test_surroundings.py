@@ -144,20 +144,6 @@ def test_secrets_of_claudes_own_environment_are_masked(loop: Loop) -> None:
     assert "swordfish" not in done.err + loop.log()
 
 
-def test_a_killed_rehearsal_leaves_no_trace(loop: Loop) -> None:
-    """kill -9 during a dry run: the next real run finds the workspace as it was."""
-    loop.make("- a\n- b\n- c\n")
-    loop.env["CLAUDE_ITERATE_FAKE_PACE"] = "0.02"
-    process = loop.start("run", "my-task", "--dry-run")
-    until(lambda: "[x]" in (loop.workspace / "TODO.md").read_text() if (loop.workspace / "TODO.md").exists() else False)
-    process.kill()
-    process.wait()
-    loop.gone()
-    loop.script([{"init": {}}, {"result": {}}])
-    loop.run("-m", "1")
-    assert not (loop.workspace / "TODO.md").exists()
-
-
 def test_flags_decide_permissions_on_a_terminal_too(loop: Loop) -> None:
     """Nobody is asked who has said it on the command line."""
     from tests.e2e.test_permissions import on_terminal

@@ -125,9 +125,13 @@ def test_list_and_show_tell_of_runs_only(loop: Loop) -> None:
     assert loop.run().code == 0
     before = looks(loop)
     assert loop.call("validate", "my-task", "--dry-run").code == 0
-    assert looks(loop) == before
+    tried = looks(loop)
+    assert tried[0].pop("lastDryRun")["purpose"] == "validate"
+    assert before[0].pop("lastDryRun") is None
+    assert tried == before
     assert loop.call("validate", "my-task").code == 0
     after = looks(loop)
+    assert after[0].pop("lastDryRun") is None
     assert after[0]["counters"].pop("costUsd") > before[0]["counters"].pop("costUsd")
     assert after == before
 

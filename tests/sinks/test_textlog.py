@@ -115,7 +115,7 @@ def test_structure(log: Fed, path: Path, entry: MakeEntry, started: MakeStarted)
             "Reason: completed",
             "Detail: All done",
             "Iterations: 1",
-            "Cost: $0.10",
+            "Cost: nothing (dry run)",
             "Duration: 31s",
             "Finished: 2025-10-15T14:24:16.000Z",
             "",

@@ -6,6 +6,7 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import counted, duration, money
 from claude_iterate.errors import UsageProblem
 from claude_iterate.views import history_view
@@ -16,15 +17,17 @@ from claude_iterate.workspace.lifecycle.run_summary import TokenCounts
 
 _HEAD = ("RUN", "#", "BEGAN", "TOOK", "COST", "IN", "OUT", "CACHE READ", "CACHE WRITE", "TURNS", "TOOLS")
 _ENDS = ("PROGRESS", "OUTCOME")
+_DRY_RUN = 0
+"""Stands for the number of the iteration in the row of a dry run."""
 
 
 @options.command("history")
 @click.option("--run", "run", metavar="ID", help="A certain run, by its id or its number. Default: the last one.")
-@options.flag("--all", "every", help="All runs, without dry runs.")
+@options.flag("--all", "every", help="All runs.")
 def command(invocation: Invocation, name: str, run: str | None, every: bool, as_json: bool) -> None:
     """Show what each iteration of the workspace NAME took and what came of it.
 
-    A last run that went on with a killed one is shown together with that one.
+    A last run that went on with a killed one is shown together with that one. A dry run is one row, and counts nowhere.
     """
     if run is not None and every:
         raise UsageProblem("Choose one of --run and --all.", "They exclude each other.")
@@ -34,7 +37,7 @@ def command(invocation: Invocation, name: str, run: str | None, every: bool, as_
     if as_json:
         output.view(view)
     elif any(told.iterations for told in view.runs) or view.total.other_cost_usd:
-        _print(view)
+        _print(view, whole=run is not None)
     elif run:
         output.note(f"The run {run} has no iterations.")
     else:
@@ -55,29 +58,42 @@ def _short(identity: str) -> str:
     return str(int(number)) if rest and number.isdecimal() and len(number) == 6 else identity
 
 
-def _print(view: HistoryView) -> None:
+def _print(view: HistoryView, whole: bool) -> None:
+    """The table. A dry run is one row, unless the `whole` of it was asked for."""
     total = view.total
-    rows = [row for told in view.runs for row in told.iterations]
+    rows = [row for told in view.runs for row in (told.iterations if whole or not told.dry_run else _dry_run(told))]
     sums = ("", "", "total", duration(total.duration), money(total.cost_usd - total.other_cost_usd))
     figures = [_HEAD, *map(_figures, rows), (*sums, *_counts(total.tokens, total.turns, total.tools))]
     widths = [max(len(row[column]) for row in figures) for column in range(len(_HEAD))]
     aligned = [tuple(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in figures]
-    ends = [(_progress(row), _outcome(row)) for row in rows]
-    output.table(
-        [*((*cells, *end) for cells, end in zip(aligned[1:-1], ends, strict=True)), (*aligned[-1], "", _sum(total))],
-        (*aligned[0], *_ENDS),
-    )
+    ends = [*((_progress(row), _outcome(row)) for row in rows), ("", _sum(total))]
+    shown = [(*cells, *end) for cells, end in zip(aligned[1:], ends, strict=True)]
+    real = any(not told.dry_run for told in view.runs)  # else there is nothing to sum up
+    output.table(shown if real else shown[:-1], (*aligned[0], *_ENDS))
     if total.other_cost_usd:
         output.result(f"Reviews and other calls: {money(total.other_cost_usd)}; in all {money(total.cost_usd)}")
     if total.calls_without_cost:
         calls = counted(total.calls_without_cost, "call")
         output.note(f"?: the sums lack the cost of {calls}: still at work, or ended before Claude reported it.")
-    if all(told.dry_run for told in view.runs):
-        output.note("Dry run: the costs are simulated.")
+    if any(told.dry_run for told in view.runs):
+        output.note("A dry run costs nothing and is not part of the sums.")
+
+
+def _dry_run(told: RunHistory) -> list[Row]:
+    """A dry run as one row."""
+    rows = told.iterations
+    if not rows:
+        return []
+    outcome = told.reason or Kind.UNFINISHED
+    took, turns, tools = (sum(getattr(row, name) for row in rows) for name in ("duration", "turns", "tools"))
+    known = {"duration": took, "turns": turns, "tools": tools, "progress": rows[-1].progress}
+    return [Row(told.id, _DRY_RUN, 1, rows[0].began, outcome=outcome, **known)]
 
 
 def _figures(row: Row) -> tuple[str, ...]:
     number = str(row.number) if row.attempt == 1 else f"{row.number} again"
+    if row.number == _DRY_RUN:
+        number = "dry run"
     cost = "?" if row.cost_usd is None else money(row.cost_usd)
     return (
         *(_short(row.run), number, row.began, duration(row.duration), cost),

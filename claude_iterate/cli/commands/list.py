@@ -49,8 +49,7 @@ def _line(row: WorkspaceRow) -> tuple[str, ...]:
 
 def _state(row: WorkspaceRow) -> str:
     """The state in words: `waiting until 19:42`, in local time."""
-    state = f"waiting until {_clock(row.waiting.until)}" if row.waiting is not None else row.state
-    return f"{state} (dry run)" if row.dry_run else state
+    return f"waiting until {_clock(row.waiting.until)}" if row.waiting is not None else row.state
 
 
 def _clock(moment: str) -> str:

@@ -12,6 +12,7 @@ from claude_iterate.cli.follow import follow_run
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views import run_view
+from claude_iterate.views.run_view import RunView
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
@@ -71,10 +72,14 @@ def _print_runs(layout: Layout, as_json: bool) -> None:
         output.note(f"{layout.name} has no recorded runs.")
     else:
         output.table(
-            [(run.id, run.started or "", str(run.iterations), run.reason or run.state) for run in view.runs],
+            [(run.id, run.started or "", str(run.iterations), _ended(run)) for run in view.runs],
             ("RUN", "STARTED", "ITERATIONS", "ENDED"),
         )
     known = {run.log for run in view.runs}
     for path in view.logs:
         if path not in known:
             output.result(path)
+
+
+def _ended(run: RunView) -> str:
+    return f"{run.reason or run.state}{' (dry run)' if run.dry_run else ''}"

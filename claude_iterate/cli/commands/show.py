@@ -30,12 +30,14 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     output.result(f"  {view.path}")
     output.result(f"Status: {_status(view)}")
     if view.running_run is not None:
-        output.result(f"Now: {foreign(_now(view.running_run))}")
+        dry_run = " (dry run)" if view.running_run.dry_run else ""
+        output.result(f"Now{dry_run}: {foreign(_now(view.running_run))}")
     if view.report.text is not None:
         output.result(f"Progress: {foreign(view.report.text)}")
     for problem in view.report.problems:
         output.result(f"  {output.symbol('warning')} .status.json: {foreign(problem)}")
     _print_run(view.last_run)
+    _print_dry_run(view.last_dry_run)
     _print_proof(view.proof, view.running_run)
     counters = view.counters
     spent = f"; ${counters.cost_usd:.2f} in all" if counters.cost_usd else ""
@@ -61,7 +63,7 @@ def _status(view: WorkspaceView) -> str:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
     if view.status == "interrupted":
         return f"interrupted: the last run was killed. Go on with: claude-iterate run {view.name}"
-    return f"{view.state} (dry run)" if run is not None and run.dry_run and view.state != "new" else view.state
+    return view.state
 
 
 def _now(run: RunView) -> str:
@@ -92,13 +94,13 @@ def _print_run(run: RunView | None) -> None:
         output.result("Last run: never")
         return
     title = "This run" if run.now is not None else "Last run"
-    output.result(f"{title}: {run.id}{' (dry run)' if run.dry_run else ''}, began {run.started}")
-    cost = f", ${run.cost_usd:.2f}" if run.cost_usd and not run.dry_run else ""
+    output.result(f"{title}: {run.id}, began {run.started}")
+    cost = f", ${run.cost_usd:.2f}" if run.cost_usd else ""
     most = f" of at most {run.max_iterations}" if run.max_iterations else ""
     so_far = " so far" if run.now is not None else ""
     output.result(f"  {run.iterations}{most} iterations, {formats.duration(run.duration)}{cost}{so_far}")
     tokens = run.tokens
-    if any((tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)) and not run.dry_run:
+    if any((tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)):
         output.result(
             f"  Tokens: {shortened(tokens.input)} in, {shortened(tokens.output)} out,"
             f" {shortened(tokens.cache_read)} read from the cache, {shortened(tokens.cache_creation)} written to it"
@@ -112,15 +114,24 @@ def _print_run(run: RunView | None) -> None:
             output.result(f"  {foreign(line)}")
 
 
+def _print_dry_run(run: RunView | None) -> None:
+    """One line: a dry run changed nothing."""
+    if run is None:
+        return
+    what = f"{run.purpose}, " if run.purpose != "run" else ""
+    ended = run.reason or ("under way" if run.now is not None else "cut off")
+    count = f"{formats.counted(run.iterations, 'iteration')}, " if run.purpose == "run" else ""
+    output.result(f"Last dry run: {run.id}, {what}began {run.started}, {count}{ended}; it changed nothing here")
+
+
 def _print_proof(proof: EvidenceView | None, live: RunView | None) -> None:
     """The evidence, check by check."""
     if proof is None:
         return
     unknown = "under way" if live is not None and live.id == proof.run else "it was cut off"
     verdict = {True: "the claim holds", False: "the claim does not hold", None: unknown}[proof.passed]
-    dry_run = " in a dry run" if proof.dry_run else ""
     tree = f", tree {proof.tree[:12]}" if proof.tree else ""
-    output.result(f"Proof: {verdict}{dry_run} (run {proof.run}, claim {proof.claim}{tree})")
+    output.result(f"Proof: {verdict} (run {proof.run}, claim {proof.claim}{tree})")
     for check in proof.checks:
         how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")
         sign = output.symbol("good" if check.exit_code == 0 else "bad")

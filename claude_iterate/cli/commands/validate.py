@@ -40,15 +40,15 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
         as_json=as_json,
         color=invocation.color,
         purpose="validate",
-        prompt_values={"report_path": str(path)},
+        report=path.name,
     )
     done = launch(invocation.project, layout, asked, TerminalUser())
     report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
     if not done.exit_code:
-        report, found = _judged(path, before, done.said)
+        report, found = _judged(done.report, before, done.said)
     code = done.exit_code or (0 if found.verdict == validation.READY else 1)
     if as_json:
-        judged = {"verdict": found.verdict, "exitCode": code, "report": report, "path": str(path)}
+        judged = {"verdict": found.verdict, "exitCode": code, "report": report, "path": str(done.report)}
         output.document({"workspace": name, **judged})
     elif report is not None and not quiet:
         output.result(f"\n{output.foreign(report.rstrip())}\n")

@@ -45,7 +45,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         as_json=as_json,
         color=invocation.color,
         purpose="verify",
-        report=_report_path(layout, given["report_path"]) if given["report_path"] else "",
+        report=_report_path(layout, given["report_path"], given["dry_run"]) if given["report_path"] else "",
     )
     done = launch(project, layout, asked, TerminalUser())
     proof = evidence_view.of_run(layout, done.run) or evidence_view.EvidenceView(done.run)
@@ -57,7 +57,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     return done.exit_code
 
 
-def _report_path(layout: Layout, given: str) -> str:
+def _report_path(layout: Layout, given: str, dry_run: bool) -> str:
     """Where the report goes: a relative path stays in the workspace, and none may name what is used otherwise."""
     folder = layout.folder.resolve()
     path = (folder / given).resolve()
@@ -68,7 +68,8 @@ def _report_path(layout: Layout, given: str) -> str:
         )
     if path.is_dir() or (relative is not None and (not relative.parts or relative.parts[0].lower() in OWN_FILES)):
         raise UsageProblem(f"--report-path {given} is used for something else.", "Choose another name.")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not dry_run:  # which has its report in its own copy of the workspace
+        path.parent.mkdir(parents=True, exist_ok=True)
     return str(path)
 
 

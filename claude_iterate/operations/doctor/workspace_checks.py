@@ -65,7 +65,8 @@ def _examine(project: Project, layout: Layout) -> Iterator[Finding]:
 def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
     """The lock is free. A run that still seems to be on was killed, or this is a copy of a workspace where it is on."""
     for run in sorted(_named(layout, about.last_run)):
-        if _is_over(layout, run):
+        started = reader.beginning(layout.journal(run))
+        if _is_over(layout, run) or (started is not None and started.dry_run):
             continue
         if runner_identity.recorded(layout.folder) is not None:
             continue  # it runs here, and its lock cannot be seen

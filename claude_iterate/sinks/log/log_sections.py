@@ -7,7 +7,8 @@ import shlex
 from claude_iterate.core.events import IterationFinished, RunFinished, RunStarted
 from claude_iterate.core.formats import duration, money, one_line, precise_moment
 from claude_iterate.core.outcomes.classes import FINE
-from claude_iterate.text import run_lines
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.text import ending_lines, run_lines
 from claude_iterate.text.line_blocks import first_and_rest, indented
 
 RULE = "=" * 80
@@ -96,7 +97,7 @@ def _error(event: IterationFinished, at: float) -> list[str]:
     return block
 
 
-def run_closing(event: RunFinished, at: float) -> list[str]:
+def run_closing(event: RunFinished, at: float, state: RunState) -> list[str]:
     """Why the run ended, and the totals."""
     block = [*framed("RUN FINISHED"), f"Reason: {event.reason}"]
     if event.detail:
@@ -106,7 +107,7 @@ def run_closing(event: RunFinished, at: float) -> list[str]:
     return [
         *block,
         f"Iterations: {event.iterations}",
-        f"Cost: {money(event.cost_usd)}",
+        f"Cost: {ending_lines.cost(event, state)}",
         f"Duration: {duration(event.duration)}",
         f"Finished: {precise_moment(at)}",
     ]

@@ -55,7 +55,7 @@ class TextLog:
             RunStarted: log_sections.header,
             IterationStarted: self._iteration_started,
             IterationFinished: log_sections.iteration_closing,
-            RunFinished: log_sections.run_closing,
+            RunFinished: lambda event, at: log_sections.run_closing(event, at, self._state),
         }
 
     def __call__(self, batch: Batch) -> None:

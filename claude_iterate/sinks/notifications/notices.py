@@ -44,10 +44,21 @@ def notices(entry: Entry, state: RunState) -> list[Notice]:
         facts["progress"] = {"completed": state.status.completed, "total": state.status.total}
     drafts = [row(entry.event, state) for row in rows]
     return [
-        _notice(draft, started.workspace, entry.at, id=f"{started.run}-{entry.seq}-{draft.event}", **facts)
+        _notice(
+            _marked(draft) if started.dry_run else draft,
+            started.workspace,
+            entry.at,
+            id=f"{started.run}-{entry.seq}-{draft.event}",
+            **facts,
+        )
         for draft in drafts
         if draft is not None
     ]
+
+
+def _marked(draft: Draft) -> Draft:
+    """Nobody should take a dry run for the real thing."""
+    return draft._replace(title=f"Dry Run: {draft.title}", headline=f"DRY RUN: {draft.headline}")
 
 
 def setup_complete(workspace: str, instructions: str, at: float) -> Notice:

@@ -75,10 +75,10 @@ def last_run(layout: Layout, purposes: Collection[str] = ()) -> tuple[str, RunSt
 
 
 def newest(layout: Layout, purposes: Collection[str] = ()) -> Iterator[str]:
-    """The runs that have begun, newest first; of these purposes, if any are named."""
+    """The runs that have begun, newest first; of these purposes, if any are named: then without dry runs."""
     for run in reversed(layout.run_ids()):
         started = beginning(layout.journal(run))
-        if started is not None and (not purposes or started.purpose in purposes):
+        if started is not None and (not purposes or (started.purpose in purposes and not started.dry_run)):
             yield run
 
 

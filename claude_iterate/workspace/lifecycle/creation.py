@@ -57,8 +57,9 @@ def rebuilt(layout: Layout) -> dict[str, Any]:
     document = _document(layout.name, "loop", {})
     found = reader.last_run(layout)
     if found is not None and found[1].started is not None:
-        done = found[1].total_iterations
-        document |= {"mode": found[1].started.mode, "totalIterations": done, "executionIterations": done}
+        started, state = found[1].started, found[1]
+        done = state.carried.iterations if started.dry_run else state.total_iterations
+        document |= {"mode": started.mode, "totalIterations": done, "executionIterations": done}
     return document
 
 

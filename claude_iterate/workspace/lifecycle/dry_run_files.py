@@ -1,6 +1,6 @@
-"""What a dry run wrote is undone before the next real run.
+"""A dry run works on a copy of what the agent reads and writes: however it ends, the workspace stays as it is.
 
-The fake Claude works in the workspace as Claude would; a real run must not find its ticked boxes and its claim.
+The copy is in the folder of the run. Earlier versions worked in the workspace itself; `put_back` undoes that.
 """
 
 from __future__ import annotations
@@ -8,59 +8,51 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from claude_iterate.workspace.files import foreign
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import notes
 
-_KEPT = ("TODO.md", ".status.json")
+_COPIED = ("TODO.md", ".status.json")
 _LEFT = ".left"
 _ENDED = "ended"
 
 
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
+def layout_for(layout: Layout, run: str) -> Layout:
+    """The workspace as the dry run with this id uses it. Nothing is made yet."""
+    return layout.changed(dry_run_folder=layout.dry_run_copy(run))
 
 
-def _folder(layout: Layout) -> Path:
-    return layout.runs / ".before-rehearsal"  # the name that earlier versions wrote
+def make_copy(layout: Layout) -> None:
+    """Before the run: the agent's files as they are now."""
+    layout.working.mkdir(parents=True)
+    for name in _COPIED:
+        _copy(layout.folder / name, layout.agent_folder / name)
+    refresh(layout)
 
 
-def begin(layout: Layout) -> None:
-    """Before a dry run: keep the files as they are, unless an earlier dry run did."""
-    import shutil
-
-    kept = _folder(layout)
-    if kept.exists():
-        (kept / _ENDED).unlink(missing_ok=True)
-        return
-    kept.mkdir(parents=True)
-    for name in _KEPT:
-        if (layout.folder / name).is_file():
-            shutil.copy2(layout.folder / name, kept / name)
+def refresh(layout: Layout) -> None:
+    """Before each call: the instructions as they are now, and the notes that came since. What the user changes while a
+    dry run is on is used like in a real run, and stays."""
+    _copy(layout.instructions, layout.agent_folder / layout.instructions.name)
+    workspace = Layout(layout.root, layout.folder)
+    for name in notes.names(workspace):
+        if not any((folder / name).exists() for folder in (layout.notes, layout.notes / notes.DELIVERED)):
+            layout.notes.mkdir(exist_ok=True)
+            _copy(workspace.notes / name, layout.notes / name)
 
 
-def end(layout: Layout) -> None:
-    """After a dry run: remember what it left, to distinguish that from what the user writes later."""
-    import shutil
-
-    for name in _KEPT:
-        if (layout.folder / name).is_file():
-            shutil.copy2(layout.folder / name, _folder(layout) / (name + _LEFT))
-    (_folder(layout) / _ENDED).touch()
-
-
-def clear_away(layout: Layout) -> bool:
-    """Before a real run: restore what the dry run found; True when there was one. The user's edits stay."""
-    kept = _folder(layout)
+def put_back(layout: Layout) -> None:
+    """Restore what a dry run of an earlier version found, and forget it. What the user wrote since then stays. Hold the
+    lock."""
+    kept = layout.runs / ".before-rehearsal"  # the name that those versions gave it
     if not kept.is_dir():
-        return False
+        return
     import shutil
 
     ended = (kept / _ENDED).exists()
-    for name in _KEPT:
+    for name in _COPIED:
         # A dry run that was killed could not record what it left; then everything counts as its work.
-        if ended and _content(layout.folder / name) != _content(kept / (name + _LEFT)):
+        if ended and foreign.read(layout.folder / name) != foreign.read(kept / (name + _LEFT)):
             continue
         if (kept / name).exists():
             shutil.copy2(kept / name, layout.folder / name)
@@ -68,4 +60,11 @@ def clear_away(layout: Layout) -> bool:
             with contextlib.suppress(OSError):
                 (layout.folder / name).unlink(missing_ok=True)
     shutil.rmtree(kept)
-    return True
+
+
+def _copy(source: Path, target: Path) -> None:
+    """What is not a readable regular file is left out, as if it were missing."""
+    with contextlib.suppress(OSError):
+        data = foreign.look(source, source.stat().st_size).data
+        if foreign.read(target) != data:
+            target.write_bytes(data)

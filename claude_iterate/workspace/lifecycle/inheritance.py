@@ -37,7 +37,8 @@ class _Unfinished(NamedTuple):
 
 
 def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False) -> Inheritance:
-    """The totals come from the newest journal. A dry run passes nothing on; a reset drops iterations, never money.
+    """The totals come from the newest journal. A dry run passes nothing on and goes on with nothing; a reset drops
+    iterations, never money.
 
     What came between a killed run and the next one, such as `verify`, counts and leaves the killed run's state as is.
     """
@@ -49,7 +50,7 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False) -> Inhe
     assert state.started is not None
     killed = newest if state.finished is None and liveness.of_runner(layout, newest) == liveness.DEAD else ""
     reset_after = str(about.document.get(metadata.RESET_AFTER, ""))
-    unfinished = _unfinished(layout, newest, state, dry_run) if purpose == "run" else None
+    unfinished = _unfinished(layout, newest, state) if purpose == "run" and not dry_run else None
     # A reset names the run before it. Where that run is gone, numbers started again and cannot be compared.
     forgotten = reset_after in layout.run_ids() and unfinished is not None and unfinished.run <= reset_after
     if unfinished is not None and not forgotten:
@@ -62,19 +63,16 @@ def _handed_on(state: RunState) -> Carried:
     return state.carried if state.started is not None and state.started.dry_run else handed_on(state)
 
 
-def _unfinished(layout: Layout, newest: str, state: RunState, dry_run: bool) -> _Unfinished | None:
-    """The last real run, if it did not finish; a dry run only continues a dry run right before it."""
+def _unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinished | None:
+    """The last real run, if it did not finish."""
     redefined = False
     for run in reversed(layout.run_ids()):
         started = state.started if run == newest else reader.beginning(layout.journal(run))
-        if started is None or (started.dry_run and not dry_run):
+        if started is None or started.dry_run:
             continue
         if started.purpose == "run":
             reached = state if run == newest else fold(reader.milestones(layout.journal(run)))
-            fits = started.dry_run == dry_run and reached.finished is None
-            return _Unfinished(run, reached, redefined) if fits else None
-        if dry_run:
-            return None
+            return _Unfinished(run, reached, redefined) if reached.finished is None else None
         redefined = redefined or started.purpose in _SETUPS
     return None
 

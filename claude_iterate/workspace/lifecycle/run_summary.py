@@ -68,7 +68,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Of all runs of the workspace; one that is under way counts."""
     dry_run: bool
     cost_usd: float
-    """What a call under way has reported is included."""
+    """What a call under way has reported is included; 0 in a dry run."""
     total_cost_usd: float
     """Of all runs of the workspace, as the next run will count it."""
     tokens: TokenCounts
@@ -83,7 +83,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     progress: Progress | None
     claims: int
     proven: bool | None
-    """Whether the last claim of completion held; null when none was judged."""
+    """Whether the last claim of completion held; null when none was judged, and in a dry run, which proves nothing."""
     goes_on_with: str | None
     """The killed run that this one goes on with."""
     log: str
@@ -98,6 +98,7 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
     over = finished is not None and not running
     failed = state.last_outcome if state.last_outcome and state.last_outcome.kind != "ok" else None
     under_way = state.call.result if state.call is not None and state.call.result is not None else None
+    real = not started.dry_run  # what a dry run says of money and proof is made up
     return kind(
         id=run,
         purpose=started.purpose,
@@ -112,10 +113,9 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         activity=_activity(state),
         total_iterations=state.total_iterations,
         dry_run=started.dry_run,
-        cost_usd=state.cost_usd + (under_way.cost_usd if under_way else 0.0),
-        # A dry run costs nothing.
-        total_cost_usd=started.carried.cost_usd if started.dry_run else handed_on(state).cost_usd,
-        tokens=counts(state.tokens + under_way.tokens if under_way else state.tokens),
+        cost_usd=state.cost_usd + (under_way.cost_usd if under_way else 0.0) if real else 0.0,
+        total_cost_usd=handed_on(state).cost_usd if real else started.carried.cost_usd,
+        tokens=counts(state.tokens + under_way.tokens if under_way else state.tokens) if real else TokenCounts(),
         reason=state.reason,
         meaning=ENDINGS[state.reason].meaning if state.reason else "",
         detail=finished.detail if finished else "",
@@ -125,7 +125,7 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         waiting=Waiting(state.wait.why, formats.moment(state.wait.until)) if state.wait and not finished else None,
         progress=progress(state.status),
         claims=state.claim.judged,
-        proven=state.proof.passed if state.proof is not None else None,
+        proven=state.proof.passed if state.proof is not None and real else None,
         goes_on_with=started.resumed.run if started.resumed else None,
         log=started.log,
         **more,

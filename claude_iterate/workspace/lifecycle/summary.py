@@ -15,7 +15,7 @@ from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import creation
+from claude_iterate.workspace.lifecycle import creation, dry_run_files
 from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.running import run_lock
@@ -33,11 +33,14 @@ _KEPT = ("id", "state", "started", "finished", "reason", "detail", "iterations",
 
 
 def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None:
-    """Write the state of a run that begins, goes on or is over. One-off calls are only counted."""
+    """Write the state of a run that begins, goes on or is over. One-off calls are only counted; a dry run leaves no
+    trace."""
     short = summarise(RunSummary, run, state, running)
-    if short.purpose in _SETUPS and not running and not short.dry_run:
+    if short.dry_run:
+        return
+    if short.purpose in _SETUPS and not running:
         count_setup(layout)
-    verified = short.purpose == "verify" and short.proven is not None and not short.dry_run
+    verified = short.purpose == "verify" and short.proven is not None
     if short.purpose != "run" and not verified:
         return
     about = metadata.read(layout.metadata)
@@ -55,6 +58,7 @@ def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:
 
     A run that was killed right after its last entry could not write its summary, but it is over.
     """
+    without_dry_run(layout, about)
     run = about.last_run.get("id")
     if about.last_run.get("state") != "running" or not isinstance(run, str) or run not in layout.run_ids():
         return None
@@ -69,6 +73,8 @@ def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:
 def catch_up(layout: Layout) -> str:
     """Write down how a run ended that could not do so itself. Returns its id, or nothing. Hold the lock."""
     about = metadata.read(layout.metadata)
+    if without_dry_run(layout, about):
+        metadata.write(layout.metadata, about)
     short = as_journal_has_it(layout, about)
     if short is None or short.state != "finished":
         return ""
@@ -76,7 +82,37 @@ def catch_up(layout: Layout) -> str:
     return short.id
 
 
+def without_dry_run(layout: Layout, about: Metadata) -> bool:
+    """Earlier versions summed up dry runs, too. Make such a summary tell of the last real run, in memory; True when it
+    did not."""
+    if about.last_run.get("dryRun") is not True:
+        return False
+    document = about.document
+    proof = document.get("verification")
+    verified_by = proof.get(metadata.VERIFIED_BY) if isinstance(proof, dict) else None
+    proven = reader.beginning(layout.journal(verified_by)) if isinstance(verified_by, str) else None
+    if proven is not None and proven.dry_run:
+        del document["verification"]
+    found = reader.last_run(layout, ("run",))
+    if found is not None:
+        run, state = found
+        _tell(about, summarise(RunSummary, run, state, running=state.finished is None))
+        return True
+    newest = reader.last_run(layout)
+    done = newest[1].carried.iterations if newest is not None else 0
+    del document["run"]
+    document |= {"status": "in_progress", "executionIterations": done}
+    document["totalIterations"] = about.count("setupIterations") + done
+    return True
+
+
 def _update(about: Metadata, short: RunSummary) -> None:
+    _tell(about, short)
+    if short.proven is not None and short.state != "running":
+        _note_proof(about.document, short)
+
+
+def _tell(about: Metadata, short: RunSummary) -> None:
     document = about.document
     running = short.state == "running"
     document["run"] = _kept(short)
@@ -84,8 +120,6 @@ def _update(about: Metadata, short: RunSummary) -> None:
     document["lastRun"] = short.updated or creation.now()
     document["executionIterations"] = short.total_iterations
     document["totalIterations"] = about.count("setupIterations") + short.total_iterations
-    if short.proven is not None and not running:
-        _note_proof(document, short)
 
 
 def _kept(short: RunSummary) -> dict[str, Any]:
@@ -139,6 +173,7 @@ def reset(layout: Layout) -> list[str]:
             document[metadata.RESET_AFTER] = last
         done = ["counters set to 0"]
         with writing(layout.name, layout.folder):
+            dry_run_files.put_back(layout)
             metadata.write(layout.metadata, about)
             if layout.status.exists() or layout.status.is_symlink():
                 layout.status.replace(layout.folder / ".status.json.bak")

@@ -19,7 +19,7 @@ from claude_iterate.workspace.layout import Layout
 
 LARGEST = 1024 * 1024
 """Bytes of one note, and of all notes in one prompt; notes that do not fit wait for the next prompt."""
-_DELIVERED = "delivered"
+DELIVERED = "delivered"
 
 
 class Note(Record):
@@ -50,24 +50,28 @@ def add(layout: Layout, text: str) -> str:
 
 def trouble(layout: Layout) -> str:
     """Why no note can be read, else empty. Notes that cannot be moved would be delivered again and again."""
-    for folder in (layout.notes, layout.notes / _DELIVERED):
+    for folder in (layout.notes, layout.notes / DELIVERED):
         if foreign.is_folder(folder) is False:
             return f"{folder.relative_to(layout.folder)}/ is {foreign.NOT_A_FOLDER}"
     return ""
 
 
-def pending(layout: Layout) -> list[Note]:
-    """The notes for the next prompt, oldest first. What cannot be read, or is not a plain file, is skipped."""
+def names(layout: Layout) -> list[str]:
+    """The names of all notes that wait, oldest first. What is not a plain file is skipped."""
     if trouble(layout):
         return []
     try:
         plain = (entry.name for entry in os.scandir(layout.notes) if entry.is_file(follow_symlinks=False))
-        names = sorted(name for name in plain if name.endswith(".md") and not name.startswith("."))
+        return sorted(name for name in plain if name.endswith(".md") and not name.startswith("."))
     except OSError:
         return []
+
+
+def pending(layout: Layout) -> list[Note]:
+    """The notes for the next prompt, oldest first. What cannot be read is skipped."""
     found: list[Note] = []
     room = LARGEST
-    for name in names:
+    for name in names(layout):
         text = _text(layout.notes / name)
         room -= len(text)
         if room < 0 and found:
@@ -77,14 +81,14 @@ def pending(layout: Layout) -> list[Note]:
     return found
 
 
-def delivered(layout: Layout, names: Iterable[str]) -> None:
+def delivered(layout: Layout, shown: Iterable[str]) -> None:
     """Move the notes that reached their iteration. One that cannot be moved is delivered again."""
-    for name in names:
+    for name in shown:
         with contextlib.suppress(OSError):
             # Neither folder may lead out of the workspace: we must not move or replace files elsewhere.
             foreign.make_folder(layout.notes)
-            foreign.make_folder(layout.notes / _DELIVERED)
-            (layout.notes / name).rename(layout.notes / _DELIVERED / name)
+            foreign.make_folder(layout.notes / DELIVERED)
+            (layout.notes / name).rename(layout.notes / DELIVERED / name)
 
 
 def _text(path: Path) -> str:
