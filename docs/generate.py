@@ -24,6 +24,7 @@ from claude_iterate.cli.group import Group
 from claude_iterate.core import events
 from claude_iterate.core.events import vocabulary
 from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.formats import typed_duration
 from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
 from claude_iterate.core.reports import status
 from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, STARTING_RULES
@@ -126,7 +127,10 @@ def all_settings() -> list[str]:
     """Every setting, group by group, and its other names."""
     lines = ["# Settings", ""]
     lines += ["Later layers win, key by key: default, user file, project file, workspace, environment, flag.", ""]
-    lines += ["A duration is a number of seconds or a text such as `90s`, `5m` or `1h30m`.", ""]
+    lines += [
+        "A duration is a number of seconds or a text such as `90s`, `5m` or `1h30m`. One entry of a table is set by its"
+    ]
+    lines += ["name behind the key: `claude-iterate config claude.env.PAGER cat`.", ""]
     for group in dict.fromkeys(key.rpartition(".")[0] for key in catalogue()):
         members = [setting for key, setting in catalogue().items() if key.rpartition(".")[0] == group]
         lines += [f"## {group or 'General'}", ""]
@@ -145,10 +149,7 @@ def _default(setting: Setting) -> str:
     if value is None:
         return "not set"
     if setting.kind.form == "duration":
-        for unit, seconds in (("h", 3600), ("m", 60)):
-            if value and value % seconds == 0:
-                return code(f"{value / seconds:.0f}{unit}")
-        return code(f"{value:g}s")
+        return code(typed_duration(value))
     return code(msgspec.json.encode(value).decode())
 
 

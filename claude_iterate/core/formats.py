@@ -28,6 +28,14 @@ def duration(seconds: float) -> str:
     return f"{whole // 86400}d {whole % 86400 // 3600:02d}h"
 
 
+def typed_duration(seconds: float) -> str:
+    """As the user would type it: `24h`, `90m`, `2s`."""
+    for unit, size in (("h", 3600), ("m", 60)):
+        if seconds and seconds % size == 0:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{seconds:g}s"
+
+
 def money(dollars: float) -> str:
     """`$0.42`; a fraction of a cent is not shown as zero."""
     return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"

@@ -37,7 +37,8 @@ def write(project: Project, layout: Layout | None, name: str, mode: str | None, 
         if layout.instructions.exists() and layout.instructions.read_bytes() != text:
             atomic.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
         atomic.write_bytes(layout.instructions, text)
-        summary.count_setup(layout, mode)
+        if mode is not None:
+            summary.set_mode(layout, mode)
     return layout
 
 

@@ -15,6 +15,7 @@ from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.listing_view import ListingView
 from claude_iterate.views.run_view import JournalView, RunsView, RunView
+from claude_iterate.views.settings_view import KeysView, SettingReadView, SettingsView
 from claude_iterate.views.workspace_view import WorkspaceView
 from claude_iterate.workspace.lifecycle.run_summary import summarise
 
@@ -47,6 +48,9 @@ FORMS: dict[str, type[msgspec.Struct]] = {
     "logs": JournalView,
     "run": EndedRun,
     "verify": EndedVerification,
+    "config": SettingsView,
+    "config KEY": SettingReadView,
+    "config --keys": KeysView,
 }
 """What each command prints with `--json`."""
 

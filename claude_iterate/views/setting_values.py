@@ -6,8 +6,9 @@ import json
 import re
 from typing import Any
 
-from claude_iterate.core.formats import plain
+from claude_iterate.core.formats import plain, typed_duration
 from claude_iterate.core.secrets.patterns import is_secret_name, masked
+from claude_iterate.core.settings.declared import catalogue
 
 COVER = "***"
 
@@ -18,6 +19,14 @@ def as_text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def as_words(key: str, value: Any) -> str:
+    """The value of a setting in a list: a duration as people write it, and words for nothing."""
+    if value is None:
+        return "not set"
+    is_duration = catalogue()[key].kind.form == "duration" and isinstance(value, int | float)
+    return typed_duration(value) if is_duration else as_text(value) or '""'
 
 
 def shortened(number: int) -> str:

@@ -129,10 +129,26 @@ def test_what_is_no_archive(typed: Type, project: Project) -> None:
 
 
 def test_a_missing_archive_is_told(typed: Type, project: Project) -> None:
-    """Who gives the workspace's name is shown its archives."""
+    """The names that may have been meant are named."""
     shutil.copytree(ORIGINAL, project.archive_folder)
-    assert f"Did you mean {OLD}" in typed("archive", "restore", "old-task").err
+    assert f"Did you mean {OLD}" in typed("archive", "delete", "old-task", "--force").err
+    assert f"Did you mean {OLD}" in typed("archive", "show", OLD[:-1]).err
     assert typed("archive", "show", "nothing").code == 1
+
+
+def test_the_name_of_a_workspace_means_its_newest_archive(typed: Type, project: Project) -> None:
+    """For `restore` and `show`; `delete` takes the exact name only."""
+    for text in (b"first", b"second"):
+        project.create("w", instructions=text)
+        typed("archive", "save", "w")
+    newest = typed("archive", "list", "--json").document["archives"][0]["name"]
+    assert typed("archive", "show", "w", "--json").document["name"] == newest
+    answer = typed("archive", "restore", "w")
+    assert (answer.code, f"Restored the workspace w from {newest}: " in answer.out) == (0, True)
+    assert project.layout("w").instructions.read_bytes() == b"second"
+    assert typed("archive", "restore", "w", "other").code == 0
+    assert typed("archive", "delete", "w", "--force").code == 1
+    assert len(typed("archive", "list", "--json").document["archives"]) == 2
 
 
 @pytest.mark.parametrize("words", [["archive"], ["archive", "list"], ["template", "list"]])

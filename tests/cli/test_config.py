@@ -24,6 +24,7 @@ def test_reading_prints_the_effective_value(typed: Type, project: Project, monke
     monkeypatch.setenv("CLAUDE_ITERATE_DELAY", "6")
     assert typed("config", "delay", "-w", "w", "--origin").out == "6  (environment: CLAUDE_ITERATE_DELAY)\n"
     assert typed("config", "delay", "--json").document == {
+        "format": 1,
         "key": "delay",
         "value": 6,
         "source": "environment",
@@ -70,7 +71,7 @@ def test_keys_explains_every_setting(typed: Type) -> None:
 def test_list_prints_every_value(typed: Type) -> None:
     """--list and a group's name print `key = value`."""
     assert len(typed("config", "--list").out.splitlines()) == len(catalogue())
-    assert typed("config", "timeouts", "--origin").out.startswith("timeouts.iteration = 3600  (default)\n")
+    assert typed("config", "timeouts", "--origin").out.startswith("timeouts.iteration = 1h  (default)\n")
     assert typed("config", "statusWatch").code == 1
     assert len(typed("config", "notification.statusWatch").out.splitlines()) == 3
 
@@ -174,3 +175,78 @@ def test_adding_to_a_list_takes_nothing_away(typed: Type, project: Project) -> N
     assert typed("config", "-w", "w", "claude.allowed_tools", "--add", rules[1], "--add", rules[2]).code == 0
     assert typed("config", "-w", "w", "claude.allowed_tools", "--json").document["value"] == list(rules)
     assert typed("config", "claude.allowed_tools", "--json").document["value"] == [rules[0]]
+
+
+def test_every_document_is_an_object(typed: Type) -> None:
+    """With a format number; the list holds each setting once, and durations are seconds."""
+    listed = typed("config", "--list", "--json").document
+    assert (listed["format"], [item["key"] for item in listed["settings"]]) == (1, list(catalogue()))
+    assert typed("config", "--json").document == listed
+    group = typed("config", "timeouts", "--json").document["settings"]
+    assert group[0] == {"key": "timeouts.iteration", "value": 3600, "source": "default", "place": None}
+    assert typed("config", "--keys", "--json").document["format"] == 1
+
+
+def test_lists_show_durations_as_people_write_them(typed: Type) -> None:
+    """As the documentation does; one setting alone is a number, for scripts."""
+    assert "limits.max_wait = 24h\n" in typed("config", "--list").out
+    assert "default 24h; now 24h" in typed("config", "--keys").out
+    typed("config", "limits.max_wait", "5400")
+    assert "limits.max_wait = 90m\n" in typed("config", "limits").out
+    assert typed("config", "limits.max_wait").out == "5400\n"
+    assert typed("config", "limits.max_wait", "--unset").out.endswith("; now 24h (default)\n")
+
+
+@pytest.mark.parametrize("scope", [[], ["--global"], ["--workspace", "w"]])
+def test_one_entry_of_a_table_can_be_set(typed: Type, project: Project, scope: list[str]) -> None:
+    """Set, read and removed by itself; the other entries stay, and the last one takes the table with it."""
+    project.create("w")
+    assert typed("config", "claude.env.PAGER", "cat", *scope).out.startswith("✓ claude.env.PAGER = cat  (")
+    assert typed("config", "claude.env.TERM_X", "a.b=c", *scope).code == 0
+    assert typed("config", "claude.env", *scope, "--json").document["value"] == {"PAGER": "cat", "TERM_X": "a.b=c"}
+    assert typed("config", "claude.env.PAGER", *scope).out == "cat\n"
+    assert typed("config", "claude.env.PAGER", *scope, "--json").document["value"] == "cat"
+    assert typed("config", "claude.env.PAGER", "--unset", *scope).out.startswith("✓ Removed claude.env.PAGER from ")
+    assert typed("config", "claude.env.PAGER", "--unset", *scope).out.startswith("claude.env.PAGER was not set in ")
+    assert typed("config", "claude.env", *scope, "--json").document["value"] == {"TERM_X": "a.b=c"}
+    typed("config", "claude.env.TERM_X", "--unset", *scope)
+    assert typed("config", "claude.env", *scope, "--json").document["source"] == "default"
+    assert "is not set" in typed("config", "claude.env.PAGER", *scope).err
+
+
+def test_entries_are_checked_like_the_table(typed: Type, folder: Path) -> None:
+    """A percentage is a number; what the table refuses is refused, and nothing is written."""
+    assert typed("config", "limits.reserve.five_hour", "x").code == 1
+    assert typed("config", "limits.reserve.five_hour", "101").code == 1
+    assert typed("config", "claude.env.A=B", "x").code == 1
+    assert typed("config", "claude.env.A", "--add", "x").code == 2
+    assert typed("config", "claude.env.", "x").code == 1
+    assert list(folder.iterdir()) == []
+    assert typed("config", "limits.reserve.five_hour", "20").code == 0
+    assert typed("config", "limits.reserve", "--json").document["value"] == {"five_hour": 20}
+
+
+def test_a_wrong_table_says_how_to_set_one_entry(typed: Type) -> None:
+    """`FOO=bar` is what people try."""
+    told = typed("config", "claude.env", "FOO=bar").err
+    assert "for example" in told
+    assert "claude-iterate config claude.env.NAME VALUE" in told
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("notify.secret", "hush"),
+        ("notify.headers.Authorization", "Bearer x"),
+        ("claude.env.API_KEY", "hush"),
+        ("claude.env", '{"API_KEY": "hush"}'),
+    ],
+)
+def test_a_secret_in_the_project_is_warned_of(typed: Type, key: str, value: str) -> None:
+    """It is not shown, and the way to keep it is named; the user's own settings are that way."""
+    answer = typed("config", key, value)
+    assert answer.code == 0
+    assert "hush" not in answer.out + answer.err
+    assert f"claude-iterate config {key} VALUE --global" in answer.err
+    assert typed("config", key, value, "--global").err.count("holds a secret") == 0
+    assert typed("config", "claude.env.PAGER", "cat").err == ""

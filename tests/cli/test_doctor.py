@@ -72,7 +72,7 @@ def test_sick_workspaces_are_found(claude: Path, typed: Type, project: Project) 
     answer = typed("doctor", "--json")
     assert answer.code == 1
     found = findings(answer)
-    assert "init torn --force" in found["workspace torn"]["fix"]
+    assert "doctor --fix" in found["workspace torn"]["fix"]
     assert "claude-iterate run killed" in found["workspace killed"]["fix"]
     assert "delay" in found["workspace odd"]["message"]
     assert "_x" in found["workspaces"]["message"]
@@ -123,3 +123,15 @@ def test_the_last_line_counts_problems_and_warnings(
     assert typed("doctor").err.strip() in {"No errors, 2 warnings.", "No errors, 3 warnings."}
     (folder / ".claude-iterate.toml").write_text("delay =")
     assert typed("doctor").err.strip() == "1 problem to fix."
+
+
+@pytest.mark.parametrize(
+    ("version", "state"),
+    [("1.0.3 (Claude Code)", "warning"), ("2.0.99", "warning"), ("2.1.0", "ok"), ("10.0.0", "ok"), ("dev", "ok")],
+)
+def test_an_old_claude_is_told(claude: Path, typed: Type, version: str, state: str) -> None:
+    """With the way to update it; what is not a number is left alone."""
+    claude.write_text(f"#!/bin/sh\necho '{version}'\n")
+    found = findings(typed("doctor", "--json"))["claude"]
+    assert (found["state"], version in found["message"]) == (state, True)
+    assert found["fix"] == ("Update it: claude update" if state == "warning" else "")

@@ -233,12 +233,38 @@ def test_torn_metadata_is_repaired_from_the_journal(typed: Type, layout: Layout)
     assert (layout.folder / ".metadata.json.bak").read_text() == '{"name": "w", "mo'
 
 
-def test_what_nobody_knows_is_not_made_up(typed: Type, layout: Layout) -> None:
-    """Torn metadata without a journal: the way to make it anew is told, and is left to the person."""
+def test_torn_metadata_without_a_journal_is_made_new(typed: Type, layout: Layout) -> None:
+    """All counters are 0, which is said; the torn file and all else is kept; then nothing is left to fix."""
     layout.metadata.write_text("{")
+    layout.instructions.write_text("# Task\n")
+    assert FIX in typed("doctor").out
+    answer = typed("doctor", "--fix")
+    assert (answer.code, "all counters at 0; the torn file is .metadata.json.bak" in answer.out) == (0, True)
+    assert (layout.folder / ".metadata.json.bak").read_text() == "{"
+    assert layout.instructions.read_text() == "# Task\n"
+    assert typed("show", "w", "--json").document["state"] == "new"
+    assert "No errors" in typed("doctor").err
+
+
+def test_missing_metadata_is_made_new_where_there_is_a_task(typed: Type, layout: Layout) -> None:
+    """A folder with instructions is a workspace; any other may be something else, and is left to the user."""
+    layout.metadata.unlink()
     answer = typed("doctor", "--fix")
     assert (answer.code, "init w --force" in answer.out) == (1, True)
-    assert layout.metadata.read_text() == "{"
+    assert not layout.metadata.exists()
+    layout.instructions.write_text("# Task\n")
+    assert typed("doctor", "--fix").code == 0
+    assert layout.metadata.exists()
+
+
+def test_metadata_that_cannot_be_read_is_left_alone(typed: Type, layout: Layout) -> None:
+    """It may be whole: here it is a folder."""
+    layout.metadata.unlink()
+    layout.metadata.mkdir()
+    layout.instructions.write_text("# Task\n")
+    answer = typed("doctor", "--fix")
+    assert (answer.code, "Check its permissions" in answer.out) == (1, True)
+    assert layout.metadata.is_dir()
 
 
 def test_broken_settings_come_first(typed: Type, layout: Layout, project: Project) -> None:

@@ -76,7 +76,7 @@ def test_text_arrives_byte_for_byte(
     layout = project.layout("w")
     assert layout.instructions.read_bytes() == text
     document = json.loads(layout.metadata.read_text())
-    assert (document["setupIterations"], document["totalIterations"]) == (1, 1)
+    assert (document["setupIterations"], document["totalIterations"]) == (0, 0)  # Claude was not called
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\t", b"\xef\xbb\xbf\n", b"ok\n\xff\xfe"])
@@ -128,3 +128,11 @@ def test_setup_is_refused_while_running(typed: Type, project: Project, tmp_path:
     assert answer.code == 1
     assert "already running" in answer.err
     assert layout.instructions.read_text() == "old"
+
+
+def test_init_says_what_it_set(typed: Type) -> None:
+    """The effective mode and bounds, as the next run would have them; JSON is as it was."""
+    answer = typed("init", "w", "-m", "7", "--mode", "iterative", "--delay", "0")
+    assert "  Iterative mode, at most 7 iterations, ends after 2 iterations without work\n" in answer.err
+    assert answer.err.endswith("Next: claude-iterate setup w\n")
+    assert typed("init", "x", "--json").err == ""

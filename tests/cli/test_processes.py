@@ -81,6 +81,18 @@ def test_clean_asks_on_a_terminal(project: Project, folder: Path, environ: dict[
     assert not layout.folder.exists()
 
 
+def test_archiving_asks_on_a_terminal(project: Project, folder: Path, environ: dict[str, str]) -> None:
+    """It deletes the workspace. --keep does not, so it does not ask; nor does --force."""
+    layout = project.create("w")
+    code, shown = on_terminal(folder, environ, "n\n", "archive", "save", "w")
+    assert (code, "Archive and delete" in shown, layout.metadata.exists()) == (1, True, True)
+    assert not project.archive_folder.exists()
+    code, shown = on_terminal(folder, environ, "", "archive", "save", "w", "--keep")
+    assert (code, layout.metadata.exists()) == (0, True), shown
+    code, shown = on_terminal(folder, environ, "", "archive", "save", "w", "--force")
+    assert (code, layout.folder.exists()) == (0, False), shown
+
+
 def test_setup_opens_the_editor_and_asks_for_permissions(
     project: Project, folder: Path, environ: dict[str, str], tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.group import group
-from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.output import printable
 from claude_iterate.cli.terminal import questions
 from claude_iterate.core.formats import counted, moment, size
@@ -27,13 +27,16 @@ archive_argument = click.argument("archive_name", metavar="ARCHIVE", callback=_c
 
 @options.command("save")
 @options.flag("--keep", help="Keep the workspace as well.")
-def save(invocation: Invocation, name: str, keep: bool, as_json: bool) -> None:
-    """Archive the workspace NAME and delete it. Refused while it runs.
+@options.force_option
+def save(invocation: Invocation, name: str, keep: bool, force: bool, as_json: bool) -> None:
+    """Archive the workspace NAME and delete it. Asks on a terminal. Refused while it runs.
 
     It is deleted only after the archive was read back from the disk and found whole.
     """
     project = invocation.project
     layout = project.layout(name)
+    if on_terminal() and not (keep or force):
+        questions.confirm_deletion(name, f"Archive and delete {layout.folder}? (--keep does not delete it)", "")
     with run_lock.hold(layout.lock, name, "archive"):
         saved = archive_creation.save(layout, project.archive_folder)
         if not keep:
@@ -69,8 +72,8 @@ def listing(invocation: Invocation, as_json: bool) -> None:
 @options.command("show", workspace=False)
 @archive_argument
 def show(invocation: Invocation, archive_name: str, as_json: bool) -> None:
-    """Show what is in ARCHIVE, having read all of it."""
-    archive = archive_list.find(invocation.project.archive_folder, archive_name)
+    """Show what is in ARCHIVE, or in the newest archive of the workspace of that name, having read all of it."""
+    archive = archive_list.find(invocation.project.archive_folder, archive_name, or_newest=True)
     inside = restoration.contents(archive)
     found = _row(archive) | {
         "archivedFrom": archive.manifest.get("archivedFrom"),
@@ -99,15 +102,17 @@ def restore(
 ) -> None:
     """Bring the workspace in ARCHIVE back, as WORKSPACE.
 
-    Without WORKSPACE it is called as it was. The archive stays.
+    Without WORKSPACE it is called as it was. If ARCHIVE is the name of a workspace, its newest archive is taken. The
+    archive stays.
     """
     project = invocation.project
-    found = archive_list.find(project.archive_folder, archive_name)
+    found = archive_list.find(project.archive_folder, archive_name, or_newest=True)
     name = restoration.target_name(found, workspace)
     folder = project.workspaces_folder / name
     warning = restoration.restore(found, folder, outside_links)
     document = {"name": name, "path": str(folder), "archive": str(found.path)}
-    output.answer(as_json, document, f"Restored the workspace {name}: {folder}", f"Next: claude-iterate show {name}")
+    said = f"Restored the workspace {name} from {found.name}: {folder}"
+    output.answer(as_json, document, said, f"Next: claude-iterate show {name}")
     if warning:
         output.warn(warning)
 

@@ -14,7 +14,9 @@ from claude_iterate.core.formats import plain
 from claude_iterate.core.settings.declared import Setting, catalogue, is_group, snake
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
-from claude_iterate.views.setting_values import as_text, masked_setting, masked_value
+from claude_iterate.views import settings_view
+from claude_iterate.views.setting_values import as_text, as_words, masked_setting, masked_value
+from claude_iterate.views.settings_view import EntryView, KeysView, SettingReadView, SettingsView
 from claude_iterate.views.workspace_view import value_of
 from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader, settings_writer
@@ -55,6 +57,7 @@ def command(
     Examples:
       claude-iterate config max_iterations
       claude-iterate config claude.model opus
+      claude-iterate config claude.env.PAGER cat
       claude-iterate config claude.allowed_tools --add 'Bash(npm test:*)' --workspace my-task
       claude-iterate config --keys
     """
@@ -62,7 +65,7 @@ def command(
     changes = [(way, words) for way, words in given.items() if words]
     _check(key, [way for way, _ in changes], listing or keys, user, workspace)
     if key is not None and changes:
-        _change(invocation, setting_named(key), *changes[0], user, workspace, as_json)
+        _change(invocation, key, *changes[0], user, workspace, as_json)
         return
     resolved = _resolved(invocation, user, workspace)
     if keys:
@@ -70,7 +73,7 @@ def command(
     elif key is None or is_group(key):
         _list(resolved, snake(key) + "." if key else "", origin, as_json)
     else:
-        _read(resolved, setting_named(key), origin, as_json)
+        _read(resolved, key, origin, as_json)
 
 
 def _check(key: str | None, changes: list[str], overview: bool, user: bool, workspace: str | None) -> None:
@@ -97,78 +100,63 @@ def _resolved(invocation: Invocation, user: bool, workspace: str | None) -> Reso
     return invocation.project.resolved
 
 
-def _entry(resolved: Resolved, setting: Setting, cover: bool = True) -> dict[str, Any]:
-    """One effective value and its source. With `cover` secrets are masked by their key, always by their form."""
-    value = value_of(resolved.settings, setting.key)
-    origin = resolved.origin(setting.key)
-    shown = masked_setting(setting.key, value) if cover else masked_value(value)
-    return {"key": setting.key, "value": plain(shown), "source": origin.kind, "place": origin.place or None}
-
-
-def _source(found: dict[str, Any]) -> str:
+def _source(found: EntryView) -> str:
     """Where an entry's value comes from, for people."""
-    kind, place = found["source"], found["place"]
-    if kind == "environment":
-        place = catalogue()[found["key"]].variable
-    return f"{kind}: {place}" if place else kind
+    place = catalogue()[found.key].variable if found.source == "environment" else found.place
+    return f"{found.source}: {place}" if place else found.source
 
 
-def _read(resolved: Resolved, setting: Setting, origin: bool, as_json: bool) -> None:
-    found = _entry(resolved, setting, cover=False)
+def _read(resolved: Resolved, spelled: str, origin: bool, as_json: bool) -> None:
+    key, name = settings_writer.entry_named(spelled)
+    setting = setting_named(key)
+    found = settings_view.entry(resolved, setting, cover=False)
+    shown = f"{setting.key}.{name}" if name else setting.key
+    value = found.value.get(name) if name else found.value
     if as_json:
-        output.document(found)
-    elif found["value"] is None:
-        output.note(f"`{setting.key}` is not set. {setting.sentence}")
+        output.view(SettingReadView(shown, value, found.source, found.place))
+    elif value is None:
+        output.note(f"`{shown}` is not set. {setting.sentence}")
     else:
-        output.result(as_text(found["value"]) + (f"  ({_source(found)})" if origin else ""))
+        output.result(as_text(value) + (f"  ({_source(found)})" if origin else ""))
 
 
 def _list(resolved: Resolved, prefix: str, origin: bool, as_json: bool) -> None:
     """`key = value` for every setting whose key begins with `prefix`."""
-    found = [_entry(resolved, setting) for key, setting in catalogue().items() if key.startswith(prefix)]
+    wanted = (setting for key, setting in catalogue().items() if key.startswith(prefix))
+    found = tuple(settings_view.entry(resolved, setting) for setting in wanted)
     if as_json:
-        output.document(found)
+        output.view(SettingsView(found))
         return
     for item in found:
-        shown = "(not set)" if item["value"] is None else as_text(item["value"])
-        output.result(f"{item['key']} = {shown}" + (f"  ({_source(item)})" if origin else ""))
+        shown = "(not set)" if item.value is None else as_words(item.key, item.value)
+        output.result(f"{item.key} = {shown}" + (f"  ({_source(item)})" if origin else ""))
 
 
 def _explain(resolved: Resolved, as_json: bool) -> None:
     """Everything about every setting."""
     if as_json:
-        output.document({"keys": [_described(resolved, setting) for setting in catalogue().values()]})
+        every = (settings_view.declared(resolved, setting) for setting in catalogue().values())
+        output.view(KeysView(tuple(every)))
         return
     for setting in catalogue().values():
-        found = _entry(resolved, setting)
+        found = settings_view.entry(resolved, setting)
         output.result(output.heading(setting.key) + f"  {setting.sentence}")
-        default, value = ("not set" if it is None else as_text(it) or '""' for it in (setting.default, found["value"]))
+        default, value = (as_words(setting.key, it) for it in (setting.default, found.value))
         output.result(f"    {setting.kind.expected}; default {default}; now {value} ({_source(found)})")
-
-
-def _described(resolved: Resolved, setting: Setting) -> dict[str, Any]:
-    found = _entry(resolved, setting)
-    return {
-        "key": found.pop("key"),
-        "kind": setting.kind.expected,
-        "default": plain(setting.default),
-        "current": found,
-        "description": setting.sentence,
-        "variable": setting.variable,
-        "otherNames": list(setting.original),
-    }
 
 
 def _change(
     invocation: Invocation,
-    setting: Setting,
+    spelled: str,
     way: str,
     words: tuple[str, ...],
     user: bool,
     workspace: str | None,
     as_json: bool,
 ) -> None:
-    key = setting.key
+    key, name = settings_writer.entry_named(spelled)
+    setting = setting_named(key)
+    key = f"{setting.key}.{name}" if name else setting.key
     inherited = _inherited(invocation, setting, user, workspace) if way == "--add" else ()
     if workspace is not None:
         layout = invocation.project.layout(workspace)
@@ -181,17 +169,29 @@ def _change(
         environ, root = invocation.environ, invocation.project.root
         path = settings_writer.user_target(environ) if user else settings_writer.project_target(root)
         now, removed = _written(path, key, way, words, inherited)
+    shown = _shown(setting, name, now)
     if as_json:
         output.document({"key": key, "value": masked_value(now), "scope": kind, "place": str(path)})
     elif now is None and not removed:
         output.result(f"{key} was not set in {path}")
     elif now is None:
-        output.done(f"Removed {key} from {path}{_effective(_after(invocation, setting, user, workspace))}")
+        effect = "" if name else _effective(_after(invocation, setting, user, workspace))
+        output.done(f"Removed {key} from {path}{effect}")
     else:
-        output.done(f"{key} = {as_text(masked_setting(key, now))}  ({path})")
+        output.done(f"{key} = {as_text(shown)}  ({path})")
+    if kind == "project" and shown != plain(now):
+        output.warn(f"{key} holds a secret, and {path} is shared with all who have the project.")
+        output.note(f"  Keep it to yourself: claude-iterate config {key} VALUE --global")
     if key == "claude.args" and way != "--remove" and _DANGEROUS in " ".join(words):
         output.warn(f"{_DANGEROUS} turns permission checks off: Claude can run any command. Use it in sandboxes only.")
     _warn_if_overridden(_after(invocation, setting, False, workspace), kind)
+
+
+def _shown(setting: Setting, name: str, now: Any) -> Any:
+    """The value in the file, secrets masked; only the entry that was set."""
+    if not name or now is None:
+        return masked_setting(setting.key, now)
+    return masked_setting(setting.key, {name: now})[name]
 
 
 def _inherited(invocation: Invocation, setting: Setting, user: bool, workspace: str | None) -> tuple[str, ...]:
@@ -207,29 +207,32 @@ def _inherited(invocation: Invocation, setting: Setting, user: bool, workspace: 
 
 def _written(path: Path, key: str, way: str, words: tuple[str, ...], inherited: tuple[str, ...]) -> tuple[Any, bool]:
     """Make the change; the value in the file now, if there is one, and whether the key was removed from it."""
+    table, name = settings_writer.entry_named(key)
     if way == "--unset":
-        return None, settings_writer.unset(path, key)
+        return None, settings_writer.unset_entry(path, table, name) if name else settings_writer.unset(path, key)
+    if name and way == "VALUE":
+        return settings_writer.set_entry(path, table, name, *words)[name], False
+    if name:
+        raise UsageProblem(f"`{key}` is not a list.", f"Set it with: claude-iterate config {key} VALUE")
     if way == "--add":
         return settings_writer.add(path, key, *words, inherited=inherited), False
     return _WRITERS[way](path, key, *words), False
 
 
-def _after(invocation: Invocation, setting: Setting, user: bool, workspace: str | None) -> dict[str, Any] | None:
+def _after(invocation: Invocation, setting: Setting, user: bool, workspace: str | None) -> EntryView | None:
     """The effective value after the change; None when another key is bad, which the next command reports."""
     try:
-        return _entry(_resolved(invocation.changed(flags={}, warns=False), user, workspace), setting)
+        return settings_view.entry(_resolved(invocation.changed(flags={}, warns=False), user, workspace), setting)
     except ExpectedError:
         return None
 
 
-def _effective(after: dict[str, Any] | None) -> str:
-    if after is None:
-        return ""
-    return f"; now {'not set' if after['value'] is None else as_text(after['value'])} ({after['source']})"
+def _effective(after: EntryView | None) -> str:
+    return "" if after is None else f"; now {as_words(after.key, after.value)} ({after.source})"
 
 
-def _warn_if_overridden(after: dict[str, Any] | None, kind: str) -> None:
+def _warn_if_overridden(after: EntryView | None, kind: str) -> None:
     """A value that a stronger layer overrides changes nothing."""
     order = ("default", "user", "project", "workspace", "environment")
-    if after is not None and order.index(after["source"]) > order.index(kind):
+    if after is not None and order.index(after.source) > order.index(kind):
         output.warn(f"It has no effect here: {_source(after)} overrides it.")

@@ -17,10 +17,16 @@ from claude_iterate.cli.invocation import Invocation
 @options.setting_option("notify.events", "--notify-events", metavar="A,B")
 @options.flag("--force", help="Fix a damaged workspace; all its files are kept.")
 def command(invocation: Invocation, /, name: str, mode: str | None, force: bool, as_json: bool, **given: Any) -> None:
-    """Make the workspace NAME."""
+    """Make the workspace NAME. `setup` makes one too, and writes its instructions."""
     project = invocation.project
     fixing = force and project.exists(name)
     layout = project.create(name, mode, options.layer_from_options(given).values, force=force)
     document = {"name": name, "path": str(layout.folder), "fixed": fixing}
     then = f"Next: claude-iterate {'run' if layout.instructions.exists() else 'setup'} {name}"
+    if not as_json:
+        from claude_iterate.text.next_run import next_run
+        from claude_iterate.workspace import metadata
+
+        plan = next_run(metadata.read(layout.metadata).mode, project.settings_for(layout).settings)
+        then = f"  {plan[:1].upper()}{plan[1:]}\n{then}"
     output.answer(as_json, document, f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}", then)

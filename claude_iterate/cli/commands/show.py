@@ -11,7 +11,7 @@ from claude_iterate.core import formats
 from claude_iterate.text.verification_lines import CUTS
 from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.run_view import RunView
-from claude_iterate.views.setting_values import as_text, shortened
+from claude_iterate.views.setting_values import as_words, shortened
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
 
 _TOOL = 80
@@ -44,7 +44,7 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     output.result(f"Iterations: {counters.execution} in runs, {counters.setup} in setup{spent}")
     output.result("Settings:" if view.settings else "Settings: all defaults")
     for item in view.settings:
-        output.result(f"  {item.key} = {foreign(as_text(item.value))}  ({item.origin})")
+        output.result(f"  {item.key} = {foreign(as_words(item.key, item.value))}  ({item.origin})")
     _print_files(view)
     output.result(f"Log: {view.log or 'none yet'}")
     if not view.files["INSTRUCTIONS.md"]:

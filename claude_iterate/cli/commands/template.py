@@ -14,7 +14,7 @@ from claude_iterate.cli.terminal import questions
 from claude_iterate.core.formats import counted, plain
 from claude_iterate.errors import SettingsProblem
 from claude_iterate.text.line_blocks import head
-from claude_iterate.views.setting_values import as_text, masked_setting
+from claude_iterate.views.setting_values import as_words, masked_setting
 from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.templates import template_creation, template_files
 
@@ -151,7 +151,7 @@ def _settings_of(template: template_files.Template) -> dict[str, Any]:
 
 
 def _lines(settings: dict[str, Any]) -> list[str]:
-    return [f"{key} = {printable(as_text(value))}" for key, value in settings.items()]
+    return [f"{key} = {printable(as_words(key, value))}" for key, value in settings.items()]
 
 
 def _row(template: template_files.Template, hidden: bool) -> dict[str, Any]:

@@ -102,7 +102,9 @@ class TimeoutSettings(Group):
 
 class LimitSettings(Group):
     max_duration: float | None = _set(TIME_LIMIT, None, "Longest time a run may take.")
-    max_cost_usd: float | None = _set(AMOUNT, None, "Most money the workspace may cost, over all its runs.")
+    max_cost_usd: float | None = _set(
+        AMOUNT, None, "Most US dollars the workspace may cost; all its earlier runs count."
+    )
     max_cost_per_iteration_usd: float | None = _set(AMOUNT, None, "Most money one iteration may cost.")
     on_usage_limit: str = _set(
         choice("wait", "stop"), "wait", "What to do at the provider's usage limit: wait for the reset, or stop."

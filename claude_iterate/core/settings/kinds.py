@@ -16,8 +16,8 @@ from claude_iterate.core.records import Record
 
 
 class Kind(Record):
-    """`take` returns the value as the program uses it, or raises; `form` is list, duration or program where that
-    matters to a file or to the documentation."""
+    """`take` returns the value as the program uses it, or raises; `form` is list, table, duration or program where
+    that matters to a file, to `config` or to the documentation."""
 
     expected: str
     take: Callable[[Any], Any]
@@ -213,11 +213,14 @@ DURATION, TIME_LIMIT = duration(), duration(above_zero=True)
 FLAG = Kind("true or false", _flag, lambda text: _FLAG_WORDS.get(text.strip().lower()))
 AMOUNT = Kind("an amount in US dollars above 0", _amount, lambda text: float(text.strip().lstrip("$")))
 TEXTS = each(TEXT)
-TABLE = Kind('a table of names and texts, for example {"NAME": "text"}', _table, json.loads)
+TABLE = Kind('a table of names and texts, for example {"NAME": "text"}', _table, json.loads, "table")
 SHARES = Kind(
-    "a table of windows (five_hour, seven_day, seven_day_opus, ...) and percentages from 0 to 100", _shares, json.loads
+    "a table of windows (five_hour, seven_day, seven_day_opus, ...) and percentages from 0 to 100",
+    _shares,
+    json.loads,
+    "table",
 )
-HEADERS = Kind("a table of header names and texts on one line", _headers, json.loads)
+HEADERS = Kind("a table of header names and texts on one line", _headers, json.loads, "table")
 PROGRAM = Kind(
     "a program, or a list of a program and its arguments",
     _program,

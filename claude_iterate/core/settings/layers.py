@@ -98,7 +98,8 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
 
 def accepted_text(setting: Setting, text: str, where: str) -> Any:
     """The value in a text that the user typed, or a SettingsProblem that names `where`."""
-    return _accepted(setting.kind.from_text, text, where)
+    more = f" Or set one entry: claude-iterate config {setting.key}.NAME VALUE" if setting.kind.form == "table" else ""
+    return _accepted(setting.kind.from_text, text, where, more)
 
 
 def unknown_key(spelled: str, place: str) -> SettingsProblem:
@@ -123,11 +124,13 @@ def nearest_keys(spelled: str) -> list[str]:
     return (found or [key for end in nearest(last, ends) for key in ends[end]])[:3]
 
 
-def _accepted(accept: Callable[[Any], Any], value: Any, where: str) -> Any:
+def _accepted(accept: Callable[[Any], Any], value: Any, where: str, more: str = "") -> Any:
     try:
         return accept(value)
     except ValueError as refused:
-        raise SettingsProblem(f"{where} cannot be {shortened(repr(value), 60)}.", f"Expected {refused}.") from None
+        raise SettingsProblem(
+            f"{where} cannot be {shortened(repr(value), 60)}.", f"Expected {refused}.{more}"
+        ) from None
 
 
 def _flatten(document: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:

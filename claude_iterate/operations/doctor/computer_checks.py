@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -19,6 +20,9 @@ from claude_iterate.workspace.settings_files import settings_reader
 
 _CREDENTIALS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
 _PROVIDERS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
+
+_OLDEST = (2, 1)
+"""The oldest version of Claude Code that the tests know."""
 
 
 def examine(project: Project) -> list[Finding]:
@@ -52,9 +56,22 @@ def _claude(project: Project) -> Iterator[Finding]:
     claude = project.resolved.settings.claude
     try:
         version = discovery.version(claude, project.environ, project.root)
-        yield Finding("claude", "ok", f"{version} ({discovery.find(claude, project.environ, project.root)})")
+        where = f"{version} ({discovery.find(claude, project.environ, project.root)})"
+        if _is_old(version):
+            tested = ".".join(map(str, _OLDEST))
+            yield Finding(
+                "claude", "warning", f"{where} is older than {tested}: runs may fail", "Update it: claude update"
+            )
+        else:
+            yield Finding("claude", "ok", where)
     except ExpectedError as problem:
         yield Finding("claude", "problem", problem.message, problem.hint)
+
+
+def _is_old(version: str) -> bool:
+    """True for a version that lacks options which a run uses; what does not look like a version is left alone."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    return numbers is not None and tuple(map(int, numbers.groups())) < _OLDEST
 
 
 def _login(project: Project) -> Iterator[Finding]:

@@ -1,5 +1,5 @@
-"""What `doctor --fix` does: ends processes and removes files that killed runs left, and rebuilds torn metadata from the
-journal. Every fix is reported. Nothing else is touched, and no workspace that is in use."""
+"""What `doctor --fix` does: ends processes and removes files that killed runs left, and rebuilds torn metadata (from
+the journal, if there is one). Every fix is reported. Nothing else is touched, and no workspace that is in use."""
 
 from __future__ import annotations
 
@@ -67,11 +67,14 @@ def _incomplete(layout: Layout) -> list[Path]:
 
 
 def _repair(check: str, layout: Layout) -> Finding:
-    """Rebuild torn metadata from the journal; the torn file is kept."""
+    """Rebuild torn metadata from the journal, or make new metadata if there is none; the torn file is kept."""
     found = reader.last_run(layout, ("run",))
-    assert found is not None
-    run, state = found
     torn = layout.metadata.exists()
+    if found is None:
+        creation.repair(layout, None, {})
+        kept = "; the torn file is .metadata.json.bak" if torn else ""
+        return Finding(check, "ok", f"made a new .metadata.json, with mode loop and all counters at 0{kept}")
+    run, state = found
     creation.repair(layout, state.started.mode if state.started else None, {})
     summary.record_run(layout, state, run, running=state.finished is None)
     kept = "; the torn file, with the workspace's own settings, is .metadata.json.bak" if torn else ""

@@ -120,8 +120,15 @@ def behind(layout: Layout) -> bool:
 
 
 def can_be_repaired(layout: Layout) -> bool:
-    """The metadata is damaged or missing, and a journal has the numbers."""
-    return os.access(layout.folder, os.W_OK) and reader.last_run(layout, ("run",)) is not None
+    """The metadata is damaged or missing, and this is a workspace: it has instructions, or the journal of a run."""
+    try:
+        layout.metadata.read_bytes()
+    except FileNotFoundError:
+        if not layout.instructions.is_file() and reader.last_run(layout, ("run",)) is None:
+            return False
+    except OSError:
+        return False  # it may be whole
+    return os.access(layout.folder, os.W_OK)
 
 
 def stale_outside(project: Project) -> list[Path]:

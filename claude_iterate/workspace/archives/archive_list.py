@@ -87,16 +87,20 @@ def checked(name: str) -> str:
     return name
 
 
-def find(folder: Path, name: str) -> Archive:
-    """The archive of this name, given with or without its ending."""
+def find(folder: Path, name: str, or_newest: bool = False) -> Archive:
+    """The archive of this name, with or without its ending; or, if asked for, the newest of a workspace."""
     checked(name)
     path = folder / name
     if name.endswith(ENDING) or not path.is_dir():
         path = folder / (name.removesuffix(ENDING) + ENDING)
     if os.path.lexists(path):
         return _looked_at(path)
-    near = [archive.name for archive in archives(folder) if archive.name.startswith(f"{name}-")][:3]
-    meant = f"Did you mean {' or '.join(near)}? " if near else ""
+    known = archives(folder)
+    newest = next((archive for archive in known if archive.workspace == name), None)
+    if newest is not None and or_newest:
+        return newest
+    near = [archive.name for archive in known if archive.name.startswith(f"{name}-")][:3]
+    meant = f"Did you mean {' or '.join(near)}? " if near else names.meant(name, [archive.name for archive in known])
     raise ArchiveProblem(f"Archive not found: {name}", f"{meant}See: claude-iterate archive list")
 
 

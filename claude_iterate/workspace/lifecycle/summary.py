@@ -143,22 +143,25 @@ def _note_proof(document: dict[str, Any], short: RunSummary) -> None:
     }
 
 
-def count_setup(layout: Layout, mode: str | None = None) -> None:
-    """One more setup happened; it may have changed the mode."""
+def count_setup(layout: Layout) -> None:
+    """Claude was called once more to write the instructions."""
     about = metadata.read(layout.metadata)
     about.document["setupIterations"] = about.count("setupIterations") + 1
     about.document["totalIterations"] = about.count("totalIterations") + 1
-    if mode is not None:
-        about.document["mode"] = mode
     metadata.write(layout.metadata, about)
 
 
 def change_mode(layout: Layout, mode: str) -> None:
     """The mode decides which prompts Claude gets, so it changes before Claude is called."""
     with run_lock.hold(layout.lock, layout.name, "setup"):
-        about = metadata.read(layout.metadata)
-        about.document["mode"] = mode
-        metadata.write(layout.metadata, about)
+        set_mode(layout, mode)
+
+
+def set_mode(layout: Layout, mode: str) -> None:
+    """Write the mode down."""
+    about = metadata.read(layout.metadata)
+    about.document["mode"] = mode
+    metadata.write(layout.metadata, about)
 
 
 def reset(layout: Layout) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from claude_iterate.core.formats import plain
 from claude_iterate.core.secrets.patterns import masked
-from claude_iterate.core.settings.declared import Setting, canonical, catalogue
+from claude_iterate.core.settings.declared import Setting, canonical, catalogue, snake
 from claude_iterate.core.settings.kinds import Kind
 from claude_iterate.core.settings.layers import accepted_text, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem
@@ -34,6 +34,15 @@ def setting_named(spelled: str) -> Setting:
     if key is None:
         raise unknown_key(spelled, "")
     return catalogue()[key]
+
+
+def entry_named(spelled: str) -> tuple[str, str]:
+    """The key of a table and the name of an entry in it, for `claude.env.NAME`; else the key and nothing."""
+    for setting in catalogue().values() if canonical(spelled) is None else ():
+        for known in (setting.key, *setting.original) if setting.kind.form == "table" else ():
+            if snake(spelled).startswith(f"{known}.") and len(spelled) > len(known) + 1:
+                return setting.key, spelled[len(known) + 1 :]
+    return spelled, ""
 
 
 def user_target(environ: Mapping[str, str]) -> Path:
@@ -72,6 +81,34 @@ def unset(path: Path, spelled: str) -> bool:
         if not settings_documents.is_set(path, setting.key):
             return False
         settings_documents.drop(path, setting)
+    return True
+
+
+def set_entry(path: Path, key: str, name: str, text: str) -> Any:
+    """Set one entry of a table, as the user typed it; returns the whole table of this file."""
+    setting = setting_named(key)
+    value: Any = text
+    with contextlib.suppress(ValueError):
+        setting.kind.accept({name: float(text)})  # a table of numbers
+        value = plain(float(text))
+    _check(setting, {name: value})
+    with _locked(path):
+        now = {**(settings_documents.value_in(path, key) or {}), name: value}
+        settings_documents.put(path, setting, now)
+    return now
+
+
+def unset_entry(path: Path, key: str, name: str) -> bool:
+    """Remove one entry of a table, and the table with its last one; False when it was not there."""
+    setting = setting_named(key)
+    if name not in (settings_documents.value_in(path, key) or {}):
+        return False  # checked before locking, which makes the folder
+    with _locked(path):
+        now = {other: it for other, it in (settings_documents.value_in(path, key) or {}).items() if other != name}
+        if now:
+            settings_documents.put(path, setting, now)
+        else:
+            settings_documents.drop(path, setting)
     return True
 
 

@@ -1,0 +1,87 @@
+"""Settings as `config --json` prints them: effective values with their sources, and all that is declared of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from claude_iterate.core.formats import plain
+from claude_iterate.core.settings.declared import Setting
+from claude_iterate.core.settings.layers import Resolved
+from claude_iterate.views.setting_values import masked_setting, masked_value
+from claude_iterate.views.workspace_view import value_of
+
+
+class EffectiveView(msgspec.Struct, frozen=True, rename="camel"):
+    """An effective value; what looks secret is masked."""
+
+    value: Any
+    source: str
+    """default, user, project, workspace, environment or flag."""
+    place: str | None
+    """The file, or what else sets it; null for a default."""
+
+
+class EntryView(msgspec.Struct, frozen=True, rename="camel"):
+    """One setting and its effective value."""
+
+    key: str
+    value: Any
+    """Durations are seconds; what looks secret is masked."""
+    source: str
+    """default, user, project, workspace, environment or flag."""
+    place: str | None
+    """The file, or what else sets it; null for a default."""
+
+
+class SettingReadView(EntryView, frozen=True, rename="camel"):
+    """What one setting is; of an entry such as `claude.env.NAME`, that entry."""
+
+
+class SettingsView(msgspec.Struct, frozen=True, rename="camel"):
+    """Every setting, or those of a group."""
+
+    settings: tuple[EntryView, ...]
+
+
+class DeclaredView(msgspec.Struct, frozen=True, rename="camel"):
+    """All there is to know of one setting."""
+
+    key: str
+    kind: str
+    """What it accepts, in words."""
+    default: Any
+    current: EffectiveView
+    description: str
+    variable: str
+    """Its environment variable."""
+    other_names: tuple[str, ...]
+
+
+class KeysView(msgspec.Struct, frozen=True, rename="camel"):
+    """Every setting, explained."""
+
+    keys: tuple[DeclaredView, ...]
+
+
+def entry(resolved: Resolved, setting: Setting, cover: bool = True) -> EntryView:
+    """One effective value and its source. With `cover` secrets are masked by their key, always by their form."""
+    value = value_of(resolved.settings, setting.key)
+    origin = resolved.origin(setting.key)
+    shown = masked_setting(setting.key, value) if cover else masked_value(value)
+    return EntryView(setting.key, plain(shown), origin.kind, origin.place or None)
+
+
+def declared(resolved: Resolved, setting: Setting) -> DeclaredView:
+    """Everything about one setting."""
+    now = entry(resolved, setting)
+    return DeclaredView(
+        setting.key,
+        setting.kind.expected,
+        plain(setting.default),
+        EffectiveView(now.value, now.source, now.place),
+        setting.sentence,
+        setting.variable,
+        setting.original,
+    )
