@@ -12,6 +12,7 @@ from claude_iterate import __version__
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import LeftoversEnded, RunFinished, RunStarted, WaitEnded, WaitStarted, Warned
+from claude_iterate.core.rules import proving
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verify, Wait
@@ -167,10 +168,10 @@ class Engine:
             case Begin(number):
                 IterationRun(self._plan, self._recorder, supervisor, self._reports, number).run()
                 self._audience.flush()
-            case Verify(claim):
+            case Verify(claim, review):
                 from claude_iterate.engine.proof.verification import Proof
 
-                Proof(self._plan, self._recorder, supervisor, claim).run()
+                Proof(self._plan, self._recorder, supervisor, claim, review).run()
                 self._audience.flush()
             case MakeOneOffCall():
                 make_one_off_call(self._plan, self._recorder, supervisor)
@@ -235,5 +236,7 @@ class Engine:
             )
 
     def _finish(self, verdict: Finish) -> None:
-        totals = self._state.iterations, self._state.cost_usd, self._recorder.elapsed()
-        self._recorder.record(RunFinished(verdict.reason, verdict.detail, verdict.advice, *totals))
+        state, facts, reason = self._state, self._facts(), verdict.reason
+        totals = state.iterations, state.cost_usd, self._recorder.elapsed()
+        known = proving.known_by(state, facts, reason), proving.about_the_claim(state, facts, reason)
+        self._recorder.record(RunFinished(reason, verdict.detail, verdict.advice, *totals, *known))

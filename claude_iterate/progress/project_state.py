@@ -7,6 +7,7 @@ name.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,6 +37,14 @@ class ProjectState(Record):
     def is_known(self) -> bool:
         """False when the project is too large to look at without git."""
         return self.files is not None
+
+    @property
+    def identity(self) -> str:
+        """The same for the same files, whenever and wherever they are looked at; empty when it is not known."""
+        if self.files is None:
+            return ""
+        listed = "\0".join(f"{name}\0{self.files[name]}" for name in sorted(self.files))
+        return hashlib.blake2b(listed.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
     def changes_since(self, before: ProjectState) -> tuple[str, ...]:
         """The paths that differ, sorted; none when one of the two states is not known."""

@@ -6,6 +6,7 @@ from claude_iterate.core.events import RunFinished
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import counted, duration, money, one_line
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.text import claim_lines
 from claude_iterate.text.line_blocks import first_and_rest, indented
 
 WHAT = {
@@ -24,14 +25,19 @@ GO_ON = frozenset({"duration", "usage_limit", "stopped", "interrupted", "termina
 
 def ending(finished: RunFinished, state: RunState) -> list[str]:
     """The closing message without the totals; its first line says what happened."""
+    return [*_ending(finished, state), *(f"  ⚠ {remark}" for remark in claim_lines.remarks(finished))]
+
+
+def _ending(finished: RunFinished, state: RunState) -> list[str]:
     purpose = state.started.purpose if state.started is not None else "run"
     if finished.reason == "completed" and _is_dry_run(state):
         return _dry_run(finished, state)
     if finished.reason == "completed" and purpose != "run":
         return ["✓ Verified: the task is done." if purpose == "verify" else f"✓ {purpose.capitalize()} finished."]
     if finished.reason == "completed":
-        after = counted(finished.iterations, "iteration")
-        return [f"✓ Task completed successfully after {after}", *_report(finished.detail, state)]
+        after, known = counted(finished.iterations, "iteration"), claim_lines.known(finished)
+        first = f"✓ Task completed successfully after {after}{': ' + known if known else ''}"
+        return [first, *_report(finished.detail, state)]
     if finished.reason == "max_iterations":
         return _maximum(finished, state)
     if finished.reason == "stagnation":

@@ -20,6 +20,7 @@ _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.LeftoversEnded: run_lines.leftovers_ended,
     events.VerificationStarted: verification_lines.verification_started,
     events.CheckFinished: verification_lines.check_finished,
+    events.ChecksPassed: verification_lines.checks_passed,
     events.ReviewStarted: verification_lines.review_started,
 }
 _VERDICTS: dict[type, Callable[[Any, bool], list[str]]] = {

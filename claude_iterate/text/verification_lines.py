@@ -13,6 +13,7 @@ CUTS = {"timeout": "did not end in time", "stopped": "was stopped", "duration": 
 def verification_started(event: events.VerificationStarted) -> list[str]:
     """What is about to be checked."""
     parts = [counted(event.checks, "check")] if event.checks else []
+    parts += [f"{counted(event.green, 'check')} green before the wait"] if event.green else []
     parts += [f"a {event.review} review by Claude"] if event.review else []
     return [f"Verifying the work: {' and '.join(parts) or 'nothing to check'}..."]
 
@@ -25,6 +26,11 @@ def check_finished(event: events.CheckFinished) -> list[str]:
     how = f"exit code {event.code}" if event.code is not None else CUTS.get(event.cut, "could not be run")
     tail = event.output.strip().splitlines()[-_SHOWN:]
     return [f"  ✗ {name}: {how} ({duration(event.duration)})", *indented(tail, "    ")]
+
+
+def checks_passed(event: events.ChecksPassed) -> list[str]:
+    """That the review is still to come, unless it begins at once."""
+    return ["  The checks are green. The review begins when Claude can be called."] if event.review_waits else []
 
 
 def review_started(event: events.ReviewStarted) -> list[str]:

@@ -59,22 +59,30 @@ def of_run(layout: Layout, run: str) -> EvidenceView | None:
 def of_entries(run: str, entries: Iterable[events.Entry]) -> EvidenceView | None:
     """The last verification in these entries."""
     found: EvidenceView | None = None
+    green: tuple[events.CheckFinished, ...] = ()
     dry_run = False
     for entry in entries:
         match entry.event:
             case events.RunStarted() as started:
                 dry_run = started.dry_run
-            case events.VerificationStarted(claim):
-                found = EvidenceView(run, claim, dry_run=dry_run)
+                green = started.resumed.checked.checks if started.resumed and started.resumed.checked else ()
+            case events.VerificationStarted() as begun:
+                known = tuple(map(_check, green[: begun.green]))  # they need not run again
+                found = EvidenceView(run, begun.claim, checks=known, dry_run=dry_run)
             case events.CheckFinished() as check if found is not None:
-                shown = CheckView(check.command, check.code, round(check.duration, 3), check.output, check.cut)
-                found = replace(found, checks=(*found.checks, shown))
+                found = replace(found, checks=(*found.checks, _check(check)))
+            case events.ChecksPassed(_, _, green):
+                pass
             case events.ReviewFinished() as review if found is not None:
                 told = ReviewView(review.verdict, review.summary, review.findings, review.report, review.cost_usd)
                 found = replace(found, review=told)
             case events.VerificationFinished(_, passed, findings, tree) if found is not None:
                 found = replace(found, passed=None if dry_run else passed, findings=findings, tree=tree)
     return found
+
+
+def _check(check: events.CheckFinished) -> CheckView:
+    return CheckView(check.command, check.code, round(check.duration, 3), check.output, check.cut)
 
 
 def newest(layout: Layout, about: Metadata, last: Recorded | None) -> EvidenceView | None:

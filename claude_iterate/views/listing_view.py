@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from claude_iterate.workspace.lifecycle.run_summary import Progress, RunSummary, Waiting
-from claude_iterate.workspace.metadata import Metadata
+from claude_iterate.workspace.metadata import VERIFIED_BY, Metadata
 from claude_iterate.workspace.running import run_lock
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     iterations: int | None = None
     progress: Progress | None = None
     reason: str | None = None
+    known_by: str | None = None
+    """How it is known that a completed task is done: checks, review, checks_and_review, or report: not proven."""
     cost_usd: float | None = None
     dry_run: bool = False
     """Always false: a dry run changes nothing that is told here."""
@@ -128,12 +130,22 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         found.about.count("executionIterations"),
         _progress(run.get("progress")),
         _text(run.get("reason")),
+        _known_by(found.status, document, run),
         _number(run.get("costUsd")),
         False,
         found.run.waiting if found.run is not None and found.status == "running" else None,
         _text(document.get("created")),
         _text(document.get("lastRun")),
     )
+
+
+def _known_by(status: str, document: dict[str, Any], run: dict[str, Any]) -> str | None:
+    """What the newer of the last run and the last `verify` says."""
+    if status != "completed":
+        return None
+    proof = document.get("verification")
+    later = isinstance(proof, dict) and str(proof.get(VERIFIED_BY, "")) > str(run.get("id", ""))
+    return _text((proof if later and proof else run).get("knownBy"))
 
 
 def _document(path: str) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import (
+    ChecksPassed,
     Denial,
     Entry,
     Event,
@@ -18,6 +19,7 @@ from claude_iterate.core.events import (
     StatusChanged,
     StopRequested,
     TaskStarted,
+    VerificationFinished,
     VerificationStarted,
     WaitEnded,
     WaitStarted,
@@ -28,6 +30,7 @@ from claude_iterate.core.rules.between import BETWEEN_RULES, decide
 from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import RUNNING_RULES, decide_running
 from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.proving import digest
 from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, Verdict, Verify, Wait
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.run_state import Requests, RunState, Streaks
@@ -209,10 +212,12 @@ def test_the_cap_of_an_iteration_ends_the_iteration() -> None:
 
 
 def test_a_claim_over_budget_is_looked_at() -> None:
-    """Checks cost nothing; a review that cannot be paid is not begun."""
+    """Checks cost nothing, so they run first; a review that cannot be paid is not begun."""
     claim = IterationFinished(1, Outcome(Kind.BUDGET, "cap"), Status(True), cost_usd=1.0)
     assert verdict_after(claim, known=facts(9, max_cost_usd=1.0, checks=("true",))) == Verify(1)
-    verdict = verdict_after(claim, known=facts(9, max_cost_usd=1.0, checks=("true",), auto_verify=True))
+    known = facts(9, max_cost_usd=1.0, checks=("true",), auto_verify=True)
+    assert verdict_after(claim, known=known) == Verify(1)
+    verdict = verdict_after(claim, ChecksPassed(1, digest(("true",))), known=known)
     assert isinstance(verdict, Finish)
     assert verdict.reason == "budget"
 
@@ -223,14 +228,45 @@ def test_a_limit_in_the_last_iterations_proof_is_awaited() -> None:
     claim = IterationFinished(1, Outcome(Kind.OK), Status(True))
     known = facts(9, wall=900, max_iterations=1, checks=("true",), auto_verify=True)
     unheld = ReviewFinished("unheld", outcome=limit)
-    assert isinstance(
-        verdict_after(claim, VerificationStarted(1), ReviewStarted("quick"), unheld, known=known), WaitStarted
-    )
+    green = VerificationStarted(1), ChecksPassed(1, digest(("true",)))
+    assert isinstance(verdict_after(claim, *green, ReviewStarted("quick"), unheld, known=known), WaitStarted)
     limited = IterationFinished(1, limit, Status(True))
-    assert isinstance(verdict_after(limited, known=known), WaitStarted)
+    assert verdict_after(limited, known=known) == Verify(1)
+    assert isinstance(verdict_after(limited, *green, known=known), WaitStarted)
     wait = WaitStarted(Why.USAGE_LIMIT, 1060.0)
-    assert isinstance(verdict_after(limited, wait, known=known), Wait)
-    assert verdict_after(limited, wait, WaitEnded(Why.USAGE_LIMIT), known=known) == Verify(1)
+    assert isinstance(verdict_after(limited, *green, wait, known=known), Wait)
+    ended = WaitEnded(Why.USAGE_LIMIT)
+    assert verdict_after(limited, *green, wait, ended, known=known) == Verify(1, review=True)
+
+
+@pytest.mark.parametrize("kind", [Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AUTH, Kind.BILLING, Kind.CONFIG, Kind.SESSION])
+def test_checks_need_no_claude(kind: Kind) -> None:
+    """Whatever happened to Claude after its claim, the checks run now; with a red one the claim is judged, and the rule
+    for what happened to Claude says what is next."""
+    claim = IterationFinished(1, Outcome(kind, "m", resets_at=1000.0), Status(True))
+    known = facts(9, wall=900, checks=("true",), on_usage_limit="stop", max_attempts=2)
+    assert verdict_after(claim, known=known) == Verify(1)
+    assert verdict_after(claim, VerificationFinished(1, True), known=known) == Finish("completed", "")
+    failed = verdict_after(claim, VerificationFinished(1, False, "red"), known=known)
+    expected = {Kind.TRANSIENT: WaitStarted, Kind.SESSION: Begin}.get(kind, Finish)
+    assert isinstance(failed, expected)
+
+
+def test_a_review_waits_for_claude_and_the_checks_do_not() -> None:
+    """The checks run alone once. Other checks than those that were green run as well."""
+    claim = IterationFinished(1, Outcome(Kind.USAGE_LIMIT, "m", resets_at=1000.0), Status(True))
+    known = facts(9, wall=900, checks=("true",), auto_verify=True)
+    assert verdict_after(claim, known=known) == Verify(1)
+    assert verdict_after(claim, ChecksPassed(1, digest(("false",))), known=known) == Verify(1)
+    assert isinstance(verdict_after(claim, ChecksPassed(1, digest(("true",))), known=known), WaitStarted)
+    without = facts(9, wall=900, auto_verify=True)
+    assert isinstance(verdict_after(claim, known=without), WaitStarted)
+
+
+def test_a_reboot_wants_the_iteration_again() -> None:
+    """Its claim is not looked at."""
+    claim = IterationFinished(1, Outcome(Kind.REBOOTED), Status(True))
+    assert verdict_after(claim, known=facts(9, checks=("true",))) == Begin(2)
 
 
 def test_a_paused_run_does_not_prove_anything() -> None:

@@ -56,20 +56,21 @@ def test_the_last_summary_is_told() -> None:
 def test_verify_needs_no_claim_and_no_consent() -> None:
     """The user who says `verify` wants it now, paused or not; a claim that fails is the end."""
     only = facts(0, purpose="verify")
-    assert decide(RunState(), only) == Verify(1)
-    assert decide(RunState(requests=PAUSE), only) == Verify(1)
+    assert decide(RunState(), only) == Verify(1, review=True)
+    assert decide(RunState(requests=PAUSE), only) == Verify(1, review=True)
     assert finish(RunState(claim=Claim(1, RED)), only).reason == "verification_failed"
     assert finish(RunState(claim=Claim(1, GREEN)), only) == Finish("completed", "verified")
 
 
 def test_a_claim_is_not_proven_while_the_run_is_held() -> None:
-    """A proof costs time and money: a pause and a wait come first."""
+    """A proof costs time and money: a pause comes first. A wait for Claude holds up a review, and no check."""
     known = facts(0, wall=10, checks=("true",))
     assert decide(RunState(last_status=DONE, requests=PAUSE), known) == Wait(float("inf"))
     spent = facts(0, checks=("true",), max_cost_usd=1.0)
     assert decide(RunState(last_status=DONE, requests=PAUSE, cost_usd=2.0), spent) == Wait(float("inf"))
     waiting = Waiting(WaitStarted(Why.RESERVE, 90.0), ends=80.0)
-    assert decide(RunState(last_status=DONE, waiting=waiting), known) == Wait(80.0)
+    assert decide(RunState(last_status=DONE, waiting=waiting), known) == Verify(1)
+    assert decide(RunState(last_status=DONE, waiting=waiting), facts(0, wall=10, auto_verify=True)) == Wait(80.0)
 
 
 def test_a_failed_proof_ends_the_run_only_when_no_attempt_is_left() -> None:

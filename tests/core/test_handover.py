@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 from claude_iterate.core.events import (
     AgentStarted,
     Carried,
+    ChecksPassed,
     Denial,
     Entry,
     Event,
@@ -30,6 +31,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
+from claude_iterate.core.rules.proving import digest
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verdict, Verify, Wait
 from claude_iterate.core.state.handover import resumption, retold
 from claude_iterate.core.state.run_state import Claim, Requests, RunState, Session, Streaks, Waiting
@@ -92,6 +94,7 @@ def iteration(number: int, kind: Kind = Kind.OK, status: Status | None = None, *
 DENIED = (Denial("Bash", "npm test"),)
 CLAIM = Status(True)
 RED, GREEN = VerificationFinished(1, False, "tests fail"), VerificationFinished(1, True)
+CHECKED = ChecksPassed(1, digest(("true",)), project="abc")
 LIMITED = ReviewFinished("unheld", outcome=Outcome(Kind.USAGE_LIMIT, "m", resets_at=1000.0))
 STORIES: dict[str, list[Event]] = {
     "failures": [*iteration(1, Kind.CRASH), *iteration(2, Kind.IDLE)],
@@ -103,10 +106,13 @@ STORIES: dict[str, list[Event]] = {
     "claim": [*iteration(1, status=CLAIM), VerificationStarted(1)],
     "red": [*iteration(1, status=CLAIM), VerificationStarted(1), RED],
     "green": [*iteration(1, status=CLAIM), VerificationStarted(1), GREEN],
-    "review": [*iteration(1, status=CLAIM), VerificationStarted(1), ReviewStarted("quick"), LIMITED],
+    "review": [*iteration(1, status=CLAIM), VerificationStarted(1), CHECKED, ReviewStarted("quick"), LIMITED],
+    "unchecked": iteration(1, Kind.USAGE_LIMIT, CLAIM),
+    "checked": [*iteration(1, Kind.USAGE_LIMIT, CLAIM), VerificationStarted(1), CHECKED],
     "review waits": [
         *iteration(1, status=CLAIM),
         VerificationStarted(1),
+        CHECKED,
         ReviewStarted("quick"),
         LIMITED,
         WaitStarted(Why.USAGE_LIMIT, 1060.0),
@@ -139,7 +145,7 @@ FULL = RunState(
         windows={"five_hour": LimitReported("allowed", "five_hour", 9000.0, 0.9)},
         calls=(1.0, 2.0),
     ),
-    claim=Claim(7, VerificationFinished(7, True, tree="abc")),
+    claim=Claim(7, VerificationFinished(7, True, tree="abc"), CHECKED),
     session=Session("s", 0.5),
 )
 """A state in which every field that is handed on has a value of its own."""
@@ -172,7 +178,7 @@ def test_what_is_taken_over_is_what_was_left(story: str) -> None:
     before, after = fields(state_of(*STORIES[story])), fields(resumed(state_of(*STORIES[story])))
     if story == "red":  # it has been judged
         before |= {"last_status": None, "claim.proof": None}
-    if story not in {"limit", "waiting", "review", "review waits"}:
+    if story not in {"limit", "waiting", "review", "review waits", "unchecked", "checked"}:
         before["last_outcome"] = None
     status = before["last_status"]
     before["last_status"] = status if isinstance(status, Status) and status.complete else None
@@ -189,14 +195,29 @@ def test_what_is_taken_over_is_what_was_left(story: str) -> None:
         ("claim", Verify(1)),
         ("red", Begin(2)),
         ("green", Finish("completed")),
-        ("review", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
-        ("review waits", Wait(460.0)),
+        ("unchecked", Verify(1)),
+        ("checked", Verify(1)),
         ("denials", Begin(3)),
     ],
 )
 def test_the_next_step_is_the_same_as_without_the_kill(story: str, verdict: Verdict) -> None:
     """A claim that failed is not judged twice, one that held is not paid twice, a wait goes on."""
     known = facts(0.0, wall=600.0, checks=("true",), max_attempts=2)
+    assert decide(resumed(state_of(*STORIES[story])), known) == verdict
+
+
+@pytest.mark.parametrize(
+    ("story", "verdict"),
+    [
+        ("unchecked", Verify(1)),
+        ("checked", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
+        ("review", WaitStarted(Why.USAGE_LIMIT, 1060.0, "m", "", 1)),
+        ("review waits", Wait(460.0)),
+    ],
+)
+def test_green_checks_stand_over_a_kill_and_the_review_waits(story: str, verdict: Verdict) -> None:
+    """With a review wanted: what is left to do is the same as without the kill."""
+    known = facts(0.0, wall=600.0, checks=("true",), auto_verify=True)
     assert decide(resumed(state_of(*STORIES[story])), known) == verdict
 
 

@@ -17,7 +17,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules import between, breaker, waits
+from claude_iterate.core.rules import between, breaker, proving, waits
 from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import Claim, Requests, RunState, Streaks, Waiting
@@ -36,11 +36,11 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
     (between.one_off_call, between.completed): (RunState(last_status=DONE), facts(0, purpose="setup")),
     (between.completed, between.stop_was_asked): (RunState(last_status=DONE, requests=STOP), facts(0)),
     (between.stop_was_asked, breaker.time_is_up): (RunState(requests=STOP), facts(9, max_duration=5)),
-    (breaker.time_is_up, between.claim_must_be_proven): (
+    (breaker.time_is_up, proving.claim_must_be_proven): (
         RunState(last_status=DONE),
         facts(9, max_duration=5, checks=("true",)),
     ),
-    (between.proof_failed, breaker.agent_is_blocked): (
+    (proving.proof_failed, breaker.agent_is_blocked): (
         RunState(last_status=Status(False, blocked="help"), claim=Claim(1, VerificationFinished(1, False))),
         facts(0, max_attempts=1),
     ),
@@ -94,7 +94,7 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
 }
 
 NEVER_BOTH = {
-    (between.claim_must_be_proven, between.proof_failed): "one needs a claim without a proof, the other the proof",
+    (proving.claim_must_be_proven, proving.proof_failed): "one needs a claim without a proof, the other the proof",
     (waits.limit_is_reached, waits.api_is_in_trouble): "the last outcome is one or the other",
 }
 

@@ -7,6 +7,7 @@ import pytest
 from claude_iterate.core.events import (
     AgentStarted,
     Carried,
+    ChecksPassed,
     Entry,
     Event,
     IterationFinished,
@@ -23,6 +24,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
+from claude_iterate.core.rules.proving import digest
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verify, Wait
 from claude_iterate.core.state.handover import resumption
 from claude_iterate.core.state.run_state import RunState
@@ -229,7 +231,9 @@ def test_a_pace_is_kept() -> None:
     claim = reduce(state, Entry(4, 3100, 9, finished(Outcome(Kind.OK), status=Status(True))))
     checked, reviewed = (facts(9, wall=3100, calls_per_hour=3, checks=("true",), auto_verify=r) for r in (False, True))
     assert decide(claim, checked) == Verify(1)
-    assert isinstance(decide(claim, reviewed), WaitStarted)
+    assert decide(claim, reviewed) == Verify(1)
+    green = reduce(claim, Entry(5, 3100, 9, ChecksPassed(1, digest(("true",)))))
+    assert isinstance(decide(green, reviewed), WaitStarted)
     waiting = reduce(state, Entry(4, 3100, 9, WaitStarted(Why.PACE, 4600)))
     assert (waiting.waiting.waits, waiting.waiting.waited) == (0, 0.0)
     assert isinstance(decide(waiting, facts(9, wall=3100, calls_per_hour=3)), Wait)

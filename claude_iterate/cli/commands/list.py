@@ -49,7 +49,8 @@ def _line(row: WorkspaceRow) -> tuple[str, ...]:
 
 def _state(row: WorkspaceRow) -> str:
     """The state in words: `waiting until 19:42`, in local time."""
-    return f"waiting until {_clock(row.waiting.until)}" if row.waiting is not None else row.state
+    state = f"waiting until {_clock(row.waiting.until)}" if row.waiting is not None else row.state
+    return f"{state} (not proven)" if row.known_by == "report" else state
 
 
 def _clock(moment: str) -> str:

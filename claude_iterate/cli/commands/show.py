@@ -8,6 +8,7 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
+from claude_iterate.text.claim_lines import KNOWN_BY
 from claude_iterate.text.verification_lines import CUTS
 from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.run_view import RunView
@@ -106,10 +107,11 @@ def _print_run(run: RunView | None) -> None:
             f" {shortened(tokens.cache_read)} read from the cache, {shortened(tokens.cache_creation)} written to it"
         )
     if run.reason:
-        output.result(f"  Ended: {run.reason}. {run.meaning}")
+        known = f" It is {KNOWN_BY.get(run.known_by, run.known_by)}." if run.known_by else ""
+        output.result(f"  Ended: {run.reason}. {run.meaning}{known}")
     # When it is completed, the report above says it already; a bare number is in the figures.
     detail = "" if run.reason == "completed" or run.detail.isdecimal() else run.detail
-    for line in (detail, *run.advice.splitlines(), run.last_error):
+    for line in (detail, *run.advice.splitlines(), run.about_claim, run.last_error):
         if line:
             output.result(f"  {foreign(line)}")
 

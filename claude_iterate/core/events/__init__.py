@@ -12,6 +12,7 @@ from claude_iterate.core.events.run_events import (
     AgentStarted,
     Carried,
     CheckFinished,
+    ChecksPassed,
     CutStarted,
     ErrandFinished,
     ErrandStarted,
@@ -70,6 +71,7 @@ Event = (
     | IterationFinished
     | VerificationStarted
     | CheckFinished
+    | ChecksPassed
     | ReviewStarted
     | ReviewFinished
     | VerificationFinished

@@ -88,11 +88,13 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
 
 
 class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The agent claims completion for the `claim`-th time; we look for ourselves."""
+    """The agent claims completion for the `claim`-th time; we look for ourselves. `green` counts the checks that were
+    green before a wait and need not run again: nothing changed since."""
 
     claim: int
     checks: int = 0
     review: str = ""
+    green: int = 0
 
 
 class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -103,6 +105,18 @@ class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
     duration: float = 0.0
     output: str = ""
     cut: str = ""
+
+
+class ChecksPassed(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """All checks of a claim are green, and the review is still to come. They stand as long as the project is the same:
+    `project` names its state. Of each check all but its output is kept; `digest` is that of their commands.
+    `review_waits`: Claude cannot be called now."""
+
+    claim: int
+    digest: str
+    checks: tuple[CheckFinished, ...] = ()
+    project: str = ""
+    review_waits: bool = False
 
 
 class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -127,12 +141,14 @@ class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
 
 
 class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """What the proof came to. `findings` goes into the next prompt; `tree` is git's name for what was proven."""
+    """What the proof came to. `findings` goes into the next prompt; `tree` is git's name for what was proven;
+    `known_by` says what the proof rests on: checks, review or checks_and_review."""
 
     claim: int
     passed: bool
     findings: str = ""
     tree: str = ""
+    known_by: str = ""
 
 
 class ErrandStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -197,6 +213,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     findings: str = ""
     last_status: Status | None = None
     proof: VerificationFinished | None = None
+    checked: ChecksPassed | None = None
     last_outcome: Outcome | None = None
     windows: dict[str, LimitReported] = {}
     calls: tuple[float, ...] = ()
@@ -250,7 +267,9 @@ class Warned(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defa
 
 
 class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The run is over. `detail` is evidence, `advice` what to do next."""
+    """The run is over. `detail` is evidence, `advice` what to do next. `known_by` says how it is known that the task is
+    done: checks, review, checks_and_review, or report for Claude's word alone. `about_claim` is what has to be known of
+    the last claim of completion: that it was not checked, or what the report says beside it."""
 
     reason: Reason
     detail: str = ""
@@ -258,3 +277,5 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     iterations: int = 0
     cost_usd: float = 0.0
     duration: float = 0.0
+    known_by: str = ""
+    about_claim: str = ""

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from claude_iterate.core.events.vocabulary import ONE_OFF, Kind
-from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
-from claude_iterate.core.rules import breaker, waits
+from claude_iterate.core.outcomes.classes import FINE
+from claude_iterate.core.rules import breaker, proving, waits
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verdict, Verify, Wait
-from claude_iterate.core.state.requests import claim_is_open
+from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
 
 Between = Callable[[RunState, Facts], Verdict | None]
@@ -47,11 +46,12 @@ def one_off_call(state: RunState, facts: Facts) -> Verdict | None:
 
 def completed(state: RunState, facts: Facts) -> Verdict | None:
     """The agent reported `complete: true` in the iteration that just ended, and the proof (if one is wanted) holds:
-    **completed**."""
+    **completed**. Without a proof, a report that says `blocked` as well completes nothing."""
+    proven = state.proof is not None and state.proof.passed
     if facts.only_verify:
-        return Finish("completed", "verified") if state.proof is not None and state.proof.passed else None
+        return Finish("completed", "verified") if proven else None
     status = state.last_status
-    if status is None or not status.complete or (facts.proof_wanted and not (state.proof and state.proof.passed)):
+    if status is None or not status.complete or not (proven if facts.proof_wanted else not status.blocked):
         return None
     return Finish("completed", status.summary or "")
 
@@ -64,38 +64,6 @@ def stop_was_asked(state: RunState, facts: Facts) -> Verdict | None:
     if by == "SIGINT":
         return Finish("interrupted", by)
     return Finish("terminated", by) if by.startswith("SIG") else Finish("stopped", f"by {by}")
-
-
-_NOT_YET = RETRIED | ENDING_FAILURES
-"""After these a claim is not looked at: other rules say what is next."""
-
-
-def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
-    """The agent reported `complete: true` and checks or a review are wanted: look for ourselves. A review that cannot
-    be paid any more is not begun: **budget**."""
-    if state.proof is not None or not (facts.only_verify or (facts.proof_wanted and claim_is_open(state))):
-        return None
-    if state.wait is not None or (state.last_outcome is not None and state.last_outcome.kind in _NOT_YET):
-        return None
-    if state.paused and not facts.only_verify:
-        return Wait(float("inf"))  # a proof costs time and money, and the user said to hold
-    if not facts.review_wanted:
-        return Verify(state.claim.judged + 1)
-    return breaker.money_is_spent(state, facts) or waits.pace_is_kept(state, facts) or Verify(state.claim.judged + 1)
-
-
-def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
-    """The proof failed, and `verification.max_attempts` claims were made or `resume_on_fail` is off:
-    **verification_failed**."""
-    if state.proof is None or state.proof.passed:
-        return None
-    verification = facts.settings.verification
-    allowed = verification.max_attempts if verification.resume_on_fail else 1
-    if state.claim.judged < allowed and not facts.only_verify:
-        return None
-    name = state.started.workspace if state.started is not None else "NAME"
-    advice = f"See the evidence: claude-iterate show {name}. Then run again: claude-iterate run {name}"
-    return Finish("verification_failed", state.proof.findings, advice)
 
 
 def paused(state: RunState, facts: Facts) -> Verdict | None:
@@ -127,8 +95,8 @@ BETWEEN_RULES: tuple[Between, ...] = (
     completed,
     stop_was_asked,
     breaker.time_is_up,
-    claim_must_be_proven,
-    proof_failed,
+    proving.claim_must_be_proven,
+    proving.proof_failed,
     breaker.agent_is_blocked,
     breaker.failure_ends_the_run,
     breaker.denied_again,

@@ -28,9 +28,11 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Verify(msgspec.Struct, frozen=True):
-    """Look whether the claim of completion holds."""
+    """Look whether the claim of completion holds. Without `review` only the checks run: either no review is wanted, or
+    Claude cannot be called now."""
 
     claim: int
+    review: bool = False
 
 
 class MakeOneOffCall(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ _SHORTEST = 8
 
 WORDS = frozenset(
     """
-    birth by cause cut depth host id kind log mode model name parent permission_mode purpose
+    birth by cause cut depth digest host id kind known_by log mode model name parent permission_mode project purpose
     reason report report_id resumes review run session source status subtype tool tree verb verdict version why
     window windows workspace
     """.split()  # noqa: SIM905 - one name per line would take a page

@@ -37,6 +37,7 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         # An iteration under way comes after the proof of the claim before it: that one has been judged.
         last_status=None if state.iteration or failed else claim,
         proof=None if state.iteration or failed else state.proof,
+        checked=None if state.iteration else state.claim.checked,
         last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
         windows=dict(state.waiting.windows),
         calls=state.waiting.calls,

@@ -45,10 +45,12 @@ class Waiting(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """How many claims of completion were judged, and the proof of the last one."""
+    """How many claims of completion were judged, and the proof of the last one. `checked`: its checks are green, the
+    review is still to come."""
 
     judged: int = 0
     proof: events.VerificationFinished | None = None
+    checked: events.ChecksPassed | None = None
 
 
 class Session(NamedTuple):

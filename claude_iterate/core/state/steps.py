@@ -69,8 +69,8 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
             return state._replace(call=Call(0, entry.elapsed))
         case events.ReviewFinished():
             return _review_finished(state, event)
-        case events.VerificationFinished():
-            return _claim_judged(state, event)
+        case events.ChecksPassed() | events.VerificationFinished():
+            return _claim_looked_at(state, event)
         case events.ErrandFinished():
             return _call_finished(state, event)._replace(one_off=event)
         case events.WaitStarted():
@@ -104,7 +104,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         tokens=before.tokens,
         streaks=Streaks(before.idle_iterations, before.failures, before.denied, before.denials, before.retries),
         waiting=Waiting(before.wait, began, ends, before.waits, before.waited, before.windows, before.calls),
-        claim=Claim(before.claims, before.proof),
+        claim=Claim(before.claims, before.proof, before.checked),
         session=Session(before.session, before.context),
     )
 
@@ -112,7 +112,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
 def _iteration_started(state: RunState, event: events.IterationStarted, entry: events.Entry) -> RunState:
     return state._replace(
         call=Call(event.number, entry.elapsed, resumes=event.resumes),
-        claim=state.claim._replace(proof=None),
+        claim=state.claim._replace(proof=None, checked=None),
         requests=state.requests._replace(cut=None),
         status_before=state.status,
     )
@@ -154,8 +154,10 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
     )
 
 
-def _claim_judged(state: RunState, event: events.VerificationFinished) -> RunState:
+def _claim_looked_at(state: RunState, event: events.ChecksPassed | events.VerificationFinished) -> RunState:
     """Only a proof that came to its end spends a claim."""
+    if isinstance(event, events.ChecksPassed):
+        return state._replace(claim=state.claim._replace(checked=event))
     claim = Claim(event.claim, event)
     return state._replace(claim=claim, findings=event.findings, status=_standing(state, claim=event.passed))
 

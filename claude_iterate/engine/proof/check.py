@@ -30,20 +30,23 @@ class Check:
         self._began = recorder.elapsed()
         self._tail: deque[str] = deque(maxlen=_LINES)
         self._cut: Cut | None = None
-
-    def run(self) -> str:
+        self.found = ""
         """What it found, for the next prompt; empty when it is green."""
+        self.finished = CheckFinished(line, None)
+
+    def run(self) -> None:
+        """From its start to `CheckFinished`."""
         try:
             process = self._start()
         except ExpectedError as problem:
             self._record(None, problem.message)
-            return f"The check `{self._line}` could not be started: {problem.message}"
+            self.found = f"The check `{self._line}` could not be started: {problem.message}"
+            return
         code = self._supervisor.attend(process, Orders(self._hear, self._verdict, self._cutting))
         output = "\n".join(self._tail)[-_TAIL:]
         self._record(code if self._cut is None else None, output)
-        if self._cut is None and code == 0:
-            return ""
-        return f"The check `{self._line}` {self._how(code)}. The end of its output:\n{output}"
+        if self._cut is not None or code != 0:
+            self.found = f"The check `{self._line}` {self._how(code)}. The end of its output:\n{output}"
 
     def _start(self) -> ChildProcess:
         plan = self._plan
@@ -55,7 +58,8 @@ class Check:
 
     def _record(self, code: int | None, output: str) -> None:
         duration, cut = self._recorder.elapsed() - self._began, self._cut.cause if self._cut else ""
-        self._recorder.record(CheckFinished(self._line, code, duration, output, cut))
+        self.finished = CheckFinished(self._line, code, duration, output, cut)
+        self._recorder.record(self.finished)
 
     def _how(self, code: int) -> str:
         if self._cut is None:

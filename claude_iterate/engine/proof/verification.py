@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from claude_iterate.core import events
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.between import decide_proof
 from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.proving import checks_are_green, digest, proof_of
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.proof.check import Check
 from claude_iterate.engine.proof.held_review import HeldReview
@@ -16,41 +19,70 @@ from claude_iterate.progress.project_state import ProjectState
 
 
 class Proof(Record, frozen=False):
-    """Proves or refutes one claim of completion."""
+    """Proves or refutes one claim of completion; without `review` only as far as the checks go."""
 
     _plan: Plan
     _recorder: Recorder
     _supervisor: Supervisor
     _claim: int
+    _review: bool
 
     def run(self) -> None:
         """From `VerificationStarted` to `VerificationFinished`. Without the latter the claim is still unproven: it was
-        stopped, the time of the run is over, or the review could not be held."""
+        stopped, the time of the run is over, or the review is still to come."""
         settings = self._plan.settings.verification
-        depth = settings.depth if self._facts().review_wanted else ""
-        self._recorder.record(events.VerificationStarted(self._claim, len(settings.checks), depth))
-        findings: list[str] = []
-        for line in settings.checks:
-            if self._is_over():
-                return
-            findings.append(Check(self._plan, self._recorder, self._supervisor, line).run())
-        findings = [finding for finding in findings if finding]
-        if self._is_over():
+        project = self._look() if self._recorder.state.claim.checked is not None else ProjectState()
+        checked = self._checked(project)
+        green, left = (len(checked.checks), ()) if checked is not None else (0, settings.checks)
+        depth = settings.depth if self._review else ""
+        self._recorder.record(events.VerificationStarted(self._claim, len(left), depth, green))
+        done = self._run_checks(left)
+        if done is None:
             return
-        before = self._look()
+        findings = [check.found for check in done if check.found]
+        if checked is None:
+            project = self._look()
         # A review of work that is known to be red would only cost money.
-        if depth and not findings:
-            if self._is_over():
-                return
-            found = HeldReview(self._plan, self._recorder, self._supervisor, self._claim, self._look).hold(
-                depth, before
-            )
-            if found is None or self._is_over():
+        if self._facts().review_wanted and not findings:
+            if checked is None and settings.checks:
+                self._record_green(done, project)
+            found = self._hold_review(depth, project)
+            if found is None:
                 return
             findings += found
-        self._recorder.record(
-            events.VerificationFinished(self._claim, not findings, "\n\n".join(findings), before.tree)
-        )
+        known_by = proof_of(bool(settings.checks), bool(depth))
+        said = "\n\n".join(findings)
+        self._recorder.record(events.VerificationFinished(self._claim, not findings, said, project.tree, known_by))
+
+    def _checked(self, project: ProjectState) -> events.ChecksPassed | None:
+        """The checks that were green before a wait, if the project is still the same."""
+        checked = self._recorder.state.claim.checked
+        if checked is None or not checked.project or not checks_are_green(self._recorder.state, self._facts()):
+            return None
+        return checked if project.identity == checked.project else None
+
+    def _run_checks(self, lines: tuple[str, ...]) -> list[Check] | None:
+        """All checks, each with what it found; None when the run is over before their end."""
+        done = []
+        for line in lines:
+            if self._is_over():
+                return None
+            done.append(Check(self._plan, self._recorder, self._supervisor, line))
+            done[-1].run()
+        return None if self._is_over() else done
+
+    def _record_green(self, done: list[Check], project: ProjectState) -> None:
+        named = digest(self._plan.settings.verification.checks)
+        passed = tuple(replace(check.finished, output="") for check in done)
+        self._recorder.record(events.ChecksPassed(self._claim, named, passed, project.identity, not self._review))
+
+    def _hold_review(self, depth: str, project: ProjectState) -> list[str] | None:
+        """What the review found; None when there was none."""
+        if not depth or self._is_over():
+            return None
+        review = HeldReview(self._plan, self._recorder, self._supervisor, self._claim, self._look)
+        found = review.hold(depth, project)
+        return None if self._is_over() else found
 
     def _is_over(self) -> bool:
         return decide_proof(self._recorder.state, self._facts()) is not None

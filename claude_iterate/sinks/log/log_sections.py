@@ -9,6 +9,7 @@ from claude_iterate.core.formats import duration, money, one_line, precise_momen
 from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import ending_lines, run_lines
+from claude_iterate.text.claim_lines import KNOWN_BY, remarks
 from claude_iterate.text.line_blocks import first_and_rest, indented
 
 RULE = "=" * 80
@@ -104,8 +105,11 @@ def run_closing(event: RunFinished, at: float, state: RunState) -> list[str]:
         first, rest = first_and_rest(event.detail)
         block += [f"Detail: {first}", *indented(rest)]
     block += [f"Advice: {one_line(line)}" for line in event.advice.splitlines()]
+    if event.known_by:
+        block.append(f"Known: {KNOWN_BY.get(event.known_by, event.known_by)}")
     return [
         *block,
+        *remarks(event),
         f"Iterations: {event.iterations}",
         f"Cost: {ending_lines.cost(event, state)}",
         f"Duration: {duration(event.duration)}",

@@ -11,6 +11,7 @@ from claude_iterate.core.formats import counted, precise_moment, shortened
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.text import claim_lines
 
 MILESTONE = 10
 LONGEST_QUOTE = 1000
@@ -105,13 +106,15 @@ def _limit_over(event: events.WaitEnded, state: RunState) -> Draft | None:
 
 
 def _ending(event: events.RunFinished, state: RunState) -> Draft:
-    return _ENDINGS.get(event.reason, _error)(event, state)
+    draft = _ENDINGS.get(event.reason, _error)(event, state)
+    return draft._replace(lines=[*draft.lines, *map(_quoted, claim_lines.remarks(event))])
 
 
 def _completed(event: events.RunFinished, state: RunState) -> Draft:
     left = state.status.remaining if state.status is not None else None
     condition = f"Reported complete, {_remaining(state).lower()}" if left else "All items completed"
     lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Status: {condition}"]
+    lines += [f"Known: {known}"] if (known := claim_lines.known(event)) else []
     lines += [f"Summary: {_quoted(event.detail)}"] if event.detail else []
     return Draft("completion", "Task Complete", "TASK COMPLETE ✅", lines, "high", ("completion",))
 

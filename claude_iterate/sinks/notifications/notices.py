@@ -40,6 +40,8 @@ def notices(entry: Entry, state: RunState) -> list[Notice]:
         "costUsd": round(state.cost_usd, 6),
         "reason": state.reason,
     }
+    if state.finished is not None and state.finished.known_by:
+        facts["knownBy"] = state.finished.known_by
     if state.status is not None and state.status.total:
         facts["progress"] = {"completed": state.status.completed, "total": state.status.total}
     drafts = [row(entry.event, state) for row in rows]

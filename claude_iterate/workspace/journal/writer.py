@@ -24,6 +24,7 @@ _MILESTONES = frozenset(
         events.RunStarted,
         events.IterationStarted,
         events.IterationFinished,
+        events.ChecksPassed,
         events.ReviewFinished,
         events.VerificationFinished,
         events.ErrandFinished,

@@ -77,6 +77,11 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What the reason means, in one sentence."""
     detail: str
     advice: str
+    known_by: str | None
+    """How it is known that the task is done: checks, review, checks_and_review, or report: Claude's word, not proven.
+    null when the run did not complete."""
+    about_claim: str
+    """What has to be known of the last claim: that it was not checked, or what the report says beside it."""
     last_error: str
     paused: bool
     waiting: Waiting | None
@@ -120,6 +125,8 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         meaning=ENDINGS[state.reason].meaning if state.reason else "",
         detail=finished.detail if finished else "",
         advice=finished.advice if finished else "",
+        known_by=(finished.known_by or None) if finished else None,
+        about_claim=finished.about_claim if finished else "",
         last_error=f"{failed.kind}: {failed.message}" if failed and failed.message else "",
         paused=state.paused and not finished,
         waiting=Waiting(state.wait.why, formats.moment(state.wait.until)) if state.wait and not finished else None,

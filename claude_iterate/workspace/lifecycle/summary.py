@@ -28,8 +28,12 @@ _STATUS = {
     "verification_failed": "error",
 }
 _SETUPS = frozenset({"setup", "edit"})
-_KEPT = ("id", "state", "started", "finished", "reason", "detail", "iterations", "costUsd", "dryRun", "log", "progress")
+_KEPT = (
+    *("id", "state", "started", "finished", "reason", "detail", "knownBy", "iterations", "costUsd", "dryRun", "log"),
+    "progress",
+)
 """Keys of a summary that are kept in the file."""
+_OPTIONAL = frozenset({"progress", "knownBy"})
 
 
 def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None:
@@ -127,7 +131,7 @@ def _kept(short: RunSummary) -> dict[str, Any]:
     document = msgspec.to_builtins(short)
     document["state"] = "running" if short.state == "running" else "finished"
     document["costUsd"] = round(short.cost_usd, 6)
-    return {key: document[key] for key in _KEPT if key != "progress" or short.progress is not None}
+    return {key: document[key] for key in _KEPT if key not in _OPTIONAL or document[key] is not None}
 
 
 def _note_proof(document: dict[str, Any], short: RunSummary) -> None:
@@ -140,6 +144,7 @@ def _note_proof(document: dict[str, Any], short: RunSummary) -> None:
         "lastVerificationStatus": "pass" if short.proven else "fail",
         "lastVerificationTime": short.updated,
         metadata.VERIFIED_BY: short.id,
+        "knownBy": short.known_by,
     }
 
 

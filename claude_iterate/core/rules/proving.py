@@ -1,0 +1,112 @@
+"""Rules about a claim of completion: when it is proven, what its failure means, and how the end of a run is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from claude_iterate.core.events.reasons import Reason
+from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.outcomes.classes import ENDING_FAILURES
+from claude_iterate.core.rules import breaker, waits
+from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.verdicts import Finish, Verdict, Verify, Wait
+from claude_iterate.core.state.requests import claim_is_open
+from claude_iterate.core.state.run_state import RunState
+
+REPORT, CHECKS, REVIEW, BOTH = "report", "checks", "review", "checks_and_review"
+"""How it is known that a task is done. The first one is Claude's word alone."""
+
+_CLAUDE_CANNOT = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT}) | ENDING_FAILURES
+"""After these Claude cannot be called for a review: other rules say what is next."""
+
+
+def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
+    """The agent reported `complete: true` and checks or a review are wanted: look for ourselves. Checks need no Claude,
+    so no limit, overload, lost login or spent money puts them off. A review begins when Claude can be called; one that
+    cannot be paid any more is not begun: **budget**."""
+    if state.proof is not None or not (facts.only_verify or (facts.proof_wanted and claim_is_open(state))):
+        return None
+    if state.last_outcome is not None and state.last_outcome.kind == Kind.REBOOTED:
+        return None  # the user wants this iteration again
+    cannot = state.wait is not None or (state.last_outcome is not None and state.last_outcome.kind in _CLAUDE_CANNOT)
+    if state.paused and not facts.only_verify:
+        return None if cannot else Wait(float("inf"))  # a proof costs time and money, and the user said to hold
+    claim = state.claim.judged + 1
+    if not facts.review_wanted:
+        return Verify(claim)
+    held_up = None if cannot else breaker.money_is_spent(state, facts) or waits.pace_is_kept(state, facts)
+    if not cannot and held_up is None:
+        return Verify(claim, review=True)
+    return held_up if checks_are_green(state, facts) else Verify(claim)
+
+
+def checks_are_green(state: RunState, facts: Facts) -> bool:
+    """Nothing is left to do for this claim but the review: all checks that are wanted were green."""
+    wanted, checked = facts.settings.verification.checks, state.claim.checked
+    return not wanted or (checked is not None and checked.digest == digest(wanted))
+
+
+def digest(checks: Sequence[str]) -> str:
+    """Names these checks. Their commands do not, because secrets in them are masked when they are recorded."""
+    from hashlib import blake2b  # only where a claim is proven
+
+    return blake2b("\0".join(checks).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
+    """The proof failed, and `verification.max_attempts` claims were made or `resume_on_fail` is off:
+    **verification_failed**."""
+    if state.proof is None or state.proof.passed:
+        return None
+    verification = facts.settings.verification
+    allowed = verification.max_attempts if verification.resume_on_fail else 1
+    if state.claim.judged < allowed and not facts.only_verify:
+        return None
+    name = _name(state)
+    advice = f"See the evidence: claude-iterate show {name}. Then run again: claude-iterate run {name}"
+    return Finish("verification_failed", state.proof.findings, advice)
+
+
+def known_by(state: RunState, facts: Facts, reason: Reason) -> str:
+    """How the end of a run that completed is known; empty for all others, for one-off calls, and for dry runs, of which
+    nothing is known."""
+    if reason != "completed" or state.one_off is not None or (state.started is not None and state.started.dry_run):
+        return ""
+    if state.proof is None or not facts.proof_wanted:
+        return REPORT
+    return state.proof.known_by or proof_of(bool(facts.settings.verification.checks), facts.review_wanted)
+
+
+def proof_of(checks: bool, review: bool) -> str:
+    """What a proof rests on."""
+    return BOTH if checks and review else REVIEW if review else CHECKS if checks else ""
+
+
+def about_the_claim(state: RunState, facts: Facts, reason: Reason) -> str:
+    """What has to be known of the last claim of completion beside the reason; empty when there is nothing to say."""
+    status = state.last_status
+    if facts.only_verify or status is None or not status.complete:
+        return ""
+    if reason == "completed":
+        return _doubts(state)
+    if reason == "blocked":
+        return f"Claude reported `complete: true` as well{'; the proof failed' if state.proof is not None else ''}."
+    if state.proof is not None or not facts.proof_wanted:
+        return ""
+    verify = f"claude-iterate verify {_name(state)}"
+    if facts.settings.verification.checks and facts.review_wanted and checks_are_green(state, facts):
+        return f"Claude reported completion, and the checks are green; the review was not held: {verify}"
+    return f"Claude reported completion; it was not checked: {verify}"
+
+
+def _doubts(state: RunState) -> str:
+    status = state.last_status
+    if status is None:
+        return ""
+    doubts = [f"{status.completed} of {status.total} items done"] if status.remaining else []
+    doubts += [f"blocked: {' '.join(status.blocked.split())}"] if status.blocked else []
+    return f"Claude reported `complete: true` together with {' and '.join(doubts)}." if doubts else ""
+
+
+def _name(state: RunState) -> str:
+    return state.started.workspace if state.started is not None else "NAME"
