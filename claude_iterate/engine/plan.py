@@ -53,6 +53,8 @@ class Plan(Record):
     resumed: Resumed | None = None
     ask: Callable[[int], list[Requested]] = lambda _number: [Requested(Verb.GO, "answer")]
     listen: Callable[[RunState], list[Requested]] = lambda _state: []
+    keys: bool = False
+    """Keys are read, so the user may be told of them."""
     tick: float = 1.0
     load: Callable[[], None] = lambda: None
 

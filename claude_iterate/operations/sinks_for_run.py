@@ -62,5 +62,6 @@ def _console(plan: Plan, options: Options) -> Console:
         attended=plan.settings.attended,
         forced_color=forces_color(plan.environ),
         clock=not sys.stderr.isatty(),
+        keys=plan.keys,
         is_there=os.path.isfile,
     )

@@ -125,7 +125,7 @@ def test_show_tells_what_a_run_waits_for(prompt_loop: Loop) -> None:
     assert re.search(r"running now \(.*\), waiting until 2.*Z \(usage limit\), paused", shown)
     told = json.loads(loop.call("show", "my-task", "--json").out)["lastRun"]
     assert (told["waiting"]["for"], told["paused"]) == ("usage_limit", True)
-    assert "It goes on when the wait is over." in loop.call("resume", "my-task").out
+    assert "my-task goes on when the wait is over." in loop.call("resume", "my-task").out
     assert loop.call("retry", "my-task").code == 0
     assert loop.finish(process).code == 0
     told = json.loads(loop.call("show", "my-task", "--json").out)["lastRun"]

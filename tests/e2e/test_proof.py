@@ -408,7 +408,7 @@ def test_a_large_project_holds_nobody_up(loop: Loop) -> None:
     process = loop.start("run", "my-task", "--verify")
     until((loop.folder / "ready").exists)
     answer = loop.call("stop", "my-task")
-    assert (answer.code, answer.out) == (0, "✓ It stops now.\n")
+    assert (answer.code, answer.out) == (0, "✓ my-task stops now.\n")
     (loop.folder / "go").touch()
     loop.finish(process)
     assert (loop.events("ReviewStarted"), loop.events("RunFinished")[0]["reason"]) == ([], "stopped")

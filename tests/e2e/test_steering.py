@@ -65,7 +65,7 @@ def test_pause_lets_the_iteration_finish_and_holds_until_resume(loop: Loop) -> N
     loop.make()
     loop.script(PATIENT, DONE)
     process = running(loop)
-    assert "pauses after this iteration" in say(loop, "pause")
+    assert "pauses after iteration 1" in say(loop, "pause")
     (loop.workspace / "go").touch()
     until(lambda: loop.events("IterationFinished"))
     assert say(loop, "pause") == "Already paused.\n"
@@ -82,7 +82,7 @@ def test_stop_ends_the_run_after_the_iteration(loop: Loop) -> None:
     loop.make()
     loop.script(PATIENT)
     process = running(loop, "--detailed-exit-code")
-    assert "stops after this iteration" in say(loop, "stop")
+    assert "stops after iteration 1" in say(loop, "stop")
     (loop.workspace / "go").touch()
     done = loop.finish(process)
     assert done.code == 8
@@ -97,7 +97,7 @@ def test_stop_now_ends_claude(loop: Loop) -> None:
     loop.script(HANGING)
     process = running(loop)
     document = json.loads(say(loop, "stop", "--now", "--json"))
-    assert (document["verb"], document["answered"], document["message"]) == ("stop", True, "It stops now.")
+    assert (document["verb"], document["answered"], document["message"]) == ("stop", True, "my-task stops now.")
     assert loop.finish(process).code == 0
     assert outcomes(loop) == [(1, "interrupted")]
     assert loop.processes() == []
@@ -263,7 +263,7 @@ def test_junk_in_the_control_folder_does_no_harm(loop: Loop) -> None:
     os.mkfifo(folder / "pipe")
     until(lambda: len(loop.events("Warned")) >= 4)
     assert sorted(path.name for path in folder.iterdir()) == ["huge.json", "pipe", "torn.json"]
-    assert "stops after this iteration" in say(loop, "stop")
+    assert "stops after iteration 1" in say(loop, "stop")
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
     assert [event["verb"] for event in loop.events("Requested")] == ["stop"]

@@ -47,7 +47,7 @@ def test_a_huge_journal_delays_no_answer(loop: Loop) -> None:
     with path.open("a") as journal:
         journal.write((json.dumps(words, separators=(",", ":")) + "\n") * 100_000)
     before = bytes_read(os.getpid()) + bytes_read(process.pid)
-    assert "It pauses after this iteration." in say(loop, "pause")
+    assert "my-task pauses after iteration 1." in say(loop, "pause")
     taken = bytes_read(os.getpid()) + bytes_read(process.pid) - before
     assert "already asked for" in say(loop, "pause")
     assert "does not pause" in say(loop, "resume")
@@ -88,7 +88,7 @@ def test_the_first_stop_names_the_reason(loop: Loop) -> None:
     process = running(loop)
     process.send_signal(signal.SIGINT)
     until(lambda: loop.events("StopRequested"))
-    assert "stops after this iteration" in say(loop, "stop")
+    assert "stops after iteration 1" in say(loop, "stop")
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 130
     assert outcomes(loop) == [(1, "ok")]

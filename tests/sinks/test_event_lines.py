@@ -40,14 +40,14 @@ PAUSING = RunState(requests=Requests(paused=True), call=Call(3, 0.0))
     ("verb", "state", "words"),
     [
         (Verb.PAUSE, BETWEEN, "Paused: no iteration begins"),
-        (Verb.PAUSE, ITERATION, "pauses after this iteration"),
+        (Verb.PAUSE, ITERATION, "The run pauses after iteration 3."),
         (Verb.PAUSE, WAITING, "when the wait is over"),
         (Verb.PAUSE, PAUSED, "Already paused"),
-        (Verb.PAUSE, PAUSING, "already asked for"),
+        (Verb.PAUSE, PAUSING, "The run pauses after iteration 3 (already asked for)."),
         (Verb.RESUME, PAUSED, "Going on"),
         (Verb.RESUME, PAUSING, "does not pause"),
         (Verb.RESUME, BETWEEN, "was not paused"),
-        (Verb.STOP, ITERATION, "after this iteration"),
+        (Verb.STOP, ITERATION, "The run stops after iteration 3."),
         (Verb.STOP, WAITING, "stops now"),
         (Verb.STOP, REVIEW, "stops now"),
         (Verb.SKIP, ITERATION, "Iteration 3 is ended now."),
@@ -73,7 +73,14 @@ def test_the_answer_fits_the_state(verb: Verb, state: RunState, words: str) -> N
     """One line each, and the log and the console have the same one."""
     assert words in answer(verb, state)
     assert verb == Verb.STOP or requested(Requested(verb), state) == [answer(verb, state)]
-    assert answer(Verb.STOP, state, now=True) == "It stops now."
+    assert answer(Verb.STOP, state, now=True) == "The run stops now."
+
+
+def test_the_answer_names_the_workspace(started: MakeStarted) -> None:
+    """The user at another terminal may have several."""
+    state = ITERATION._replace(started=started())
+    assert answer(Verb.PAUSE, state) == "my-task pauses after iteration 3."
+    assert answer(Verb.STOP, state, now=True) == "my-task stops now."
 
 
 def test_what_other_events_tell_is_not_told_twice() -> None:

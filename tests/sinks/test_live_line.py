@@ -13,6 +13,7 @@ from claude_iterate.core.events import (
     IterationFinished,
     IterationStarted,
     Outcome,
+    Requested,
     ResultReported,
     Resumed,
     RunFinished,
@@ -21,9 +22,10 @@ from claude_iterate.core.events import (
     StatusChanged,
     ToolAnswered,
     ToolCalled,
+    WaitEnded,
     WaitStarted,
 )
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.core.formats import clip, width
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.sinks.console.console import Console
@@ -96,6 +98,21 @@ def test_what_it_says(live: MakeLive, entry: MakeEntry, started: MakeStarted, co
         "  ↳ 30/60 items (+30)",
         "[2/50] ████░░░░ 30/60 · 3m 05s · $0.42 · Bash npm test (8s)",
     ]
+
+
+def test_it_names_the_key_that_goes_on(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted) -> None:
+    """Where keys are read: in a wait and in a pause."""
+    for keys, waits, paused in ((True, "59m 58s left (r tries now)", "paused (p resumes)"), (False, "left", "paused")):
+        err = terminal()
+        console = Fed(Console(io.StringIO(), err, "progress", live=True, wall=lambda: BEGAN, keys=keys))
+        console(entry(started()))
+        console(entry(WaitStarted(Why.USAGE_LIMIT, BEGAN + 3600), 1))
+        console.tick(2)
+        assert Screen(err.getvalue()).rows[-1].endswith(waits)
+        console(entry(WaitEnded(Why.USAGE_LIMIT), 3))
+        console(entry(Requested(Verb.PAUSE), 4))
+        console.tick(5)
+        assert Screen(err.getvalue()).rows[-1].endswith(f"· {paused}")
 
 
 def test_a_wait_is_counted_down_on_the_wall(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted) -> None:

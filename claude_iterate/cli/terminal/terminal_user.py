@@ -47,4 +47,4 @@ class TerminalUser:
             from claude_iterate.cli.terminal import keys
 
             with keys.listening() as listen:
-                yield plan.changed(listen=listen)
+                yield plan.changed(listen=listen, keys=True)

@@ -61,7 +61,8 @@ def answer(verb: Verb, state: RunState, now: bool = False, attended: bool = Fals
         return "The next iteration begins when the question at its terminal is answered."
     match verb:
         case Verb.STOP:
-            return "It stops after this iteration." if state.iteration and not now else "It stops now."
+            when = f"after {_call(state)}" if state.iteration and not now else "now"
+            return f"{_name(state)} stops {when}."
         case Verb.PAUSE:
             return _pause(state)
         case Verb.RESUME:
@@ -78,6 +79,14 @@ def answer(verb: Verb, state: RunState, now: bool = False, attended: bool = Fals
             assert_never(verb)
 
 
+def _name(state: RunState) -> str:
+    return state.started.workspace if state.started is not None else "The run"
+
+
+def _call(state: RunState) -> str:
+    return f"iteration {state.iteration}" if state.iteration else "this call"
+
+
 def _verifying(state: RunState) -> bool:
     """A review is under way, or a check, which is not a call of Claude."""
     return not state.iteration and state.wait is None and (state.call is not None or claim_is_open(state))
@@ -90,11 +99,12 @@ def _between(state: RunState) -> bool:
 
 def _pause(state: RunState) -> str:
     if _verifying(state):
-        return "It pauses after the verification, unless the claim holds."
-    if state.paused:
-        return _PAUSED if state.call is None else "It pauses after this iteration (already asked for)."
+        return f"{_name(state)} pauses after the verification, unless the claim holds."
+    if state.paused and state.call is None:
+        return _PAUSED
     if state.call is not None:
-        return "It pauses after this iteration."
+        again = " (already asked for)" if state.paused else ""
+        return f"{_name(state)} pauses after {_call(state)}{again}."
     if state.wait is not None:
         return "Paused: when the wait is over, no iteration begins until `resume`."
     return "Paused: no iteration begins until `resume`."
@@ -104,10 +114,10 @@ def _resume(state: RunState) -> str:
     if not state.paused:
         return _NOT_PAUSED
     if _verifying(state):
-        return "It does not pause after the verification."
+        return f"{_name(state)} does not pause after the verification."
     if state.wait is not None:
-        return "It goes on when the wait is over."
-    return "Going on." if state.call is None else "It does not pause after this iteration."
+        return f"{_name(state)} goes on when the wait is over."
+    return "Going on." if state.call is None else f"{_name(state)} does not pause after {_call(state)}."
 
 
 def _skip(state: RunState) -> str:

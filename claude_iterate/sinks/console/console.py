@@ -42,6 +42,7 @@ class Console:
         attended: bool = False,
         forced_color: bool = False,
         clock: bool = False,
+        keys: bool = False,
         wall: Callable[[], float] = time.time,
         is_there: Callable[[str], bool] = lambda _path: True,
     ) -> None:
@@ -55,7 +56,7 @@ class Console:
         self._clock = Clock() if clock else None
         self._transcript = Transcript(CONSOLE)
         drawn = live and level == "progress" and self._err.terminal
-        self._live = LiveLine(self._err, columns, wall) if drawn else None
+        self._live = LiveLine(self._err, columns, wall, keys) if drawn else None
 
     def __call__(self, batch: Batch) -> None:
         """Show what there is to show of a batch, at once."""

@@ -33,11 +33,15 @@ API_TROUBLES = {
 
 
 class LiveLine:
-    """Draws over itself at most five times a second, and gets out of the way of every normal line."""
+    """Draws over itself at most five times a second, and gets out of the way of every normal line. With `keys` it says
+    which key goes on."""
 
-    def __init__(self, output: Output, columns: Callable[[], int], wall: Callable[[], float]) -> None:
+    def __init__(
+        self, output: Output, columns: Callable[[], int], wall: Callable[[], float], keys: bool = False
+    ) -> None:
         self._output = output
         self._columns = columns
+        self._keys = keys
         self._tool: tuple[str, float] | None = None
         self._retry: tuple[ApiRetried, float] | None = None
         self._heard = 0.0
@@ -81,10 +85,10 @@ class LiveLine:
         """What the run does or waits for, and for how long."""
         if state.wait is not None:
             left = min(state.wait.until - self._wall(), state.waiting.ends - now)
-            return f"{WAITS.get(state.wait.why, state.wait.why)}:", f" {_age(left)} left"
+            return f"{WAITS.get(state.wait.why, state.wait.why)}:", f" {_age(left)} left{self._key('r tries now')}"
         call = state.call
         if call is None:
-            return ("paused", "") if state.paused else ("", "")
+            return ("paused", self._key("p resumes")) if state.paused else ("", "")
         if call.retrying and self._retry is not None:
             return _retry(*self._retry, now)
         if call.open_tools and self._tool is not None:
@@ -92,6 +96,9 @@ class LiveLine:
         if call.result is None and now - self._heard >= QUIET:
             return "waiting for the API" if call.session else "Claude starts", f" {_age(now - self._heard)}"
         return self._tool[0] if self._tool is not None else "", ""
+
+    def _key(self, does: str) -> str:
+        return f" ({does})" if self._keys else ""
 
     def erase(self) -> None:
         """Leave an empty line with the cursor at its beginning."""
