@@ -34,6 +34,17 @@ def note(text: str) -> None:
         click.echo(text, err=True)
 
 
+def passing(text: str) -> None:
+    """A note that is left out when the terminal takes nothing: a run must not wait for it."""
+    from claude_iterate.system import terminals
+
+    handle = -1
+    with contextlib.suppress(OSError, ValueError):
+        handle = sys.stderr.fileno()
+    if handle < 0 or terminals.takes(handle):
+        note(text)
+
+
 def warn(text: str) -> None:
     """A note that should be noticed."""
     note(f"{symbol('warning', sys.stderr)} {text}")

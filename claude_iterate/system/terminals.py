@@ -15,6 +15,34 @@ except ImportError:  # pragma: no cover - Windows
     termios = None  # type: ignore[assignment]
 
 
+def opened_again(handle: int) -> int | None:
+    """The terminal behind a descriptor, opened once more for writing without waiting; None where that is not possible.
+    Another user may own it, as after `su`."""
+    for name in (f"/proc/self/fd/{handle}", None):
+        with contextlib.suppress(OSError):
+            path = name or os.ttyname(handle)
+            again = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+            same = os.isatty(again) and os.fstat(again).st_rdev == os.fstat(handle).st_rdev
+            if same and again < _MOST_SELECTED:
+                return again
+            os.close(again)
+    return None
+
+
+def takes(handle: int) -> bool:
+    """False when the descriptor is a terminal that takes nothing for half a second: it was stopped, or its connection
+    hangs."""
+    try:
+        return not os.isatty(handle) or bool(select.select([], [handle], [], _MOMENT)[1])
+    except (OSError, ValueError):
+        return True
+
+
+_MOMENT = 0.5
+_MOST_SELECTED = 1024
+"""`select` knows no descriptors above this one; `poll` knows no terminals on some systems."""
+
+
 @contextlib.contextmanager
 def kept(handle: int) -> Iterator[None]:
     """Restore the terminal's settings afterwards: a program that is killed does not restore them itself."""
@@ -66,7 +94,9 @@ def single_keys(handle: int) -> Iterator[None]:
     def use(attributes: list[Any]) -> None:
         if _is_ours(handle):
             with contextlib.suppress(termios.error):  # the terminal may be gone
-                termios.tcsetattr(handle, termios.TCSADRAIN, attributes)
+                # Not TCSADRAIN, which waits for a terminal that was stopped (Ctrl-S). What is still to be shown does
+                # not depend on how keys are read.
+                termios.tcsetattr(handle, termios.TCSANOW, attributes)
 
     def suspended(_number: int, _frame: object) -> None:
         use(before)

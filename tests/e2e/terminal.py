@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import select
 import struct
 import subprocess
 import sys
@@ -34,14 +35,14 @@ while True:
 
 
 class Terminal:
-    """Runs one command on a terminal of its own."""
+    """Runs one command on a terminal of its own. With `hangs` nothing is ever read from it, as by a dead connection."""
 
-    def __init__(self, loop: Loop, *arguments: str) -> None:
+    def __init__(self, loop: Loop, *arguments: str, hangs: bool = False) -> None:
         self._ours, self.theirs = pty.openpty()
         fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
         self.before = termios.tcgetattr(self.theirs)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _SHELL, sys.executable, "-m", "claude_iterate", *arguments],
+            [sys.executable, "-c", _SHELL, *loop.program, *arguments],
             cwd=loop.root,
             env=loop.env,
             stdin=self.theirs,
@@ -51,7 +52,8 @@ class Terminal:
         )
         loop.started.append(self.process)
         self.seen = ""
-        threading.Thread(target=self._watch, daemon=True).start()
+        if not hangs:
+            threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:
         with contextlib.suppress(OSError):  # the terminal is closed
@@ -65,6 +67,15 @@ class Terminal:
     def await_text(self, text: str, times: int = 1) -> None:
         """Until it was shown this often."""
         until(lambda: self.seen.count(text) >= times)
+
+    def stop_output(self) -> None:
+        """Ctrl-S, until it has an effect."""
+        self.type("\x13")
+        until(lambda: not select.select([], [self.theirs], [], 0)[1])
+
+    def continue_output(self) -> None:
+        """Ctrl-Q."""
+        self.type("\x11")
 
     @property
     def echoes(self) -> bool:

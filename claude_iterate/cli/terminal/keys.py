@@ -35,7 +35,7 @@ class Keys:
         for key in typed:
             if key == "?":
                 # It replaces the live line, which continues below.
-                output.note("\r" + HELP.ljust(shutil.get_terminal_size().columns - 1))
+                output.passing("\r" + HELP.ljust(shutil.get_terminal_size().columns - 1))
             elif key == "p":
                 requests.append(Requested(Verb.RESUME if paused else Verb.PAUSE, "key"))
                 paused = not paused
@@ -49,5 +49,5 @@ def listening() -> Iterator[Keys]:
     """Reads the keyboard of the terminal, key by key."""
     handle = sys.stdin.fileno()
     with terminals.single_keys(handle):
-        output.note("Press ? for keys.")
+        output.passing("Press ? for keys.")
         yield Keys(handle)

@@ -15,8 +15,11 @@ from claude_iterate.operations.permissions import Permissions
 class TerminalUser:
     """Implements `operations.user.User`."""
 
-    warn = staticmethod(output.warn)
-    note = staticmethod(output.note)
+    note = staticmethod(output.passing)
+
+    def warn(self, text: str) -> None:
+        """Show something that needs attention."""
+        output.passing(f"{output.symbol('warning', sys.stderr)} {text}")
 
     @property
     def can_answer(self) -> bool:

@@ -47,8 +47,8 @@ class Console:
         is_there: Callable[[str], bool] = lambda _path: True,
     ) -> None:
         self._is_there = is_there
-        self._out = Output(out, color, forced_color)
         self._err = Output(err, color, forced_color)
+        self._out = Output(out, color, forced_color, beside=self._err)
         self._at = 0.0
         self._level = level
         self._attended = attended
@@ -80,6 +80,8 @@ class Console:
 
     def tick(self, now: float) -> None:
         """Redraw the live line."""
+        self._err.catch_up()
+        self._out.catch_up()
         if self._live is not None:
             self._live.draw(self._state, now)
 

@@ -68,8 +68,8 @@ class LiveLine:
         text = self._fitted(compose(state, now), *self._doing(state, now), (self._columns() or 80) - 1)
         columns = width(text)
         rest = "\x1b[K" if self._output.color else " " * (self._drawn_columns - columns)
-        self._drawn_columns = columns
-        self._output.control(f"\r{text}{rest}")
+        if self._output.control(f"\r{text}{rest}", now_or_never=True):
+            self._drawn_columns = columns
 
     def _fitted(self, head: str, what: str, time: str, columns: int) -> str:
         """The line. Where there is little room, what is done is shortened; the time that it takes stays."""

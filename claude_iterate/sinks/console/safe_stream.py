@@ -1,6 +1,7 @@
 """A text stream that is safe to write to: writing never raises, and no foreign text can move the cursor.
 
-A stream that fails once (a closed pipe, a dead terminal) is left alone for good.
+A stream that fails once (a closed pipe, a dead terminal) is left alone for good. A terminal that takes nothing is not
+waited for.
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from claude_iterate.sinks.console.terminal_writer import TerminalWriter
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 """Parameters of the ANSI code that sets the look of what follows."""
@@ -65,7 +69,8 @@ def discard(stream: TextIO) -> None:
 class Output:
     """One stream, with what it can show: `color` on a terminal or if `forced`, emoji if its encoding has them."""
 
-    def __init__(self, stream: TextIO, color: bool, forced: bool = False) -> None:
+    def __init__(self, stream: TextIO, color: bool, forced: bool = False, beside: Output | None = None) -> None:
+        """`beside` may be the same terminal: then what is said keeps its order."""
         self._stream = stream
         self._encoding = getattr(stream, "encoding", None) or "utf-8"
         self._emoji = _can_show(self._encoding)
@@ -74,6 +79,18 @@ class Output:
         self.terminal = _is_terminal(stream)
         self.color = color and (self.terminal or forced)
         self._shows_all = self._emoji and not self.terminal
+        self._device = _device(stream) if self.terminal else None
+        self._writer: TerminalWriter | None = None
+        if self._device is not None:
+            same = beside is not None and beside._device == self._device
+            self._writer = beside._writer if beside and same else self._terminal_writer()
+
+    def _terminal_writer(self) -> TerminalWriter:
+        from claude_iterate.sinks.console.terminal_writer import TerminalWriter, way_to
+
+        # The live line may still be there.
+        clear = "\x1b[K" if self.color else ""
+        return TerminalWriter(way_to(self._stream.fileno()), lambda text: self._encoded(f"\r{text}{clear}\n"))
 
     def shown(self, text: str) -> str:
         """The text as this stream can show it."""
@@ -90,10 +107,16 @@ class Output:
         elif lines:
             self._held += ("\n".join(lines if self._shows_all else map(self.shown, lines)), "\n")
 
-    def control(self, text: str) -> None:
-        """Text of our own making that may move the cursor; it is seen at once."""
+    def control(self, text: str, now_or_never: bool = False) -> bool:
+        """Text of our own making that may move the cursor; it is seen at once. With `now_or_never` it is left out when
+        the terminal is behind: False."""
+        if now_or_never and self._writer is not None and not self._dead:
+            self.flush()
+            with suppress(OSError, ValueError):
+                return self._writer.draw(self._encoded(text))
         self._held.append(text)
         self.flush()
+        return True
 
     def flush(self) -> None:
         """Hand on what is held, here and by the stream."""
@@ -101,17 +124,33 @@ class Output:
         if self._dead:
             return
         try:
+            if self._writer is not None:
+                self._writer.write(self._encoded(text)) if text else self._writer.catch_up()
+                return
             if text:
                 self._put(text)
             self._stream.flush()
         except (OSError, ValueError):
             self._dead = True
 
+    def catch_up(self) -> None:
+        """Show what a terminal did not take before, if it does now."""
+        if self._writer is not None:
+            self.flush()
+
     def close(self) -> None:
         """Hand on the rest, or discard it if that is impossible."""
         self.flush()
+        try:
+            if self._writer is not None:
+                self._writer.close()
+        except (OSError, ValueError):
+            self._dead = True
         if self._dead:
             discard(self._stream)
+
+    def _encoded(self, text: str) -> bytes:
+        return (text if self._emoji else text.translate(_STAND_INS)).encode(self._encoding, "replace")
 
     def _put(self, text: str) -> None:
         try:
@@ -126,6 +165,15 @@ def _can_show(encoding: str) -> bool:
     except (UnicodeError, LookupError):
         return False
     return True
+
+
+def _device(stream: TextIO) -> int | None:
+    """The number of the terminal; None for what has no descriptor."""
+    try:
+        stream.flush()
+        return os.fstat(stream.fileno()).st_rdev
+    except (OSError, ValueError):
+        return None
 
 
 def _is_terminal(stream: TextIO) -> bool:
