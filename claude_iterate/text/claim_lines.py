@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from claude_iterate.core.events import RunFinished
 from claude_iterate.core.formats import one_line
+from claude_iterate.core.rules.proving import flaky_check
+from claude_iterate.core.state.run_state import RunState
 
 KNOWN_BY = {
     "checks": "proven by checks",
@@ -18,6 +20,8 @@ def known(finished: RunFinished) -> str:
     return KNOWN_BY.get(finished.known_by, finished.known_by)
 
 
-def remarks(finished: RunFinished) -> list[str]:
-    """What has to be known of the claim beside the reason."""
-    return [one_line(finished.about_claim)] if finished.about_claim else []
+def remarks(finished: RunFinished, state: RunState) -> list[str]:
+    """What has to be known of the claim and its proof beside the reason. Findings name flaky checks themselves."""
+    proof = state.proof if state.proof is not None and state.proof.passed else None
+    found = [one_line(finished.about_claim)] if finished.about_claim else []
+    return found + [one_line(flaky_check(command)) for command in (proof.flaky if proof else ())]

@@ -25,7 +25,7 @@ GO_ON = frozenset({"duration", "usage_limit", "stopped", "interrupted", "termina
 
 def ending(finished: RunFinished, state: RunState) -> list[str]:
     """The closing message without the totals; its first line says what happened."""
-    return [*_ending(finished, state), *(f"  ⚠ {remark}" for remark in claim_lines.remarks(finished))]
+    return [*_ending(finished, state), *(f"  ⚠ {remark}" for remark in claim_lines.remarks(finished, state))]
 
 
 def _ending(finished: RunFinished, state: RunState) -> list[str]:

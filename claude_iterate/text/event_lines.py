@@ -19,7 +19,6 @@ _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.CutStarted: run_lines.cut_started,
     events.LeftoversEnded: run_lines.leftovers_ended,
     events.VerificationStarted: verification_lines.verification_started,
-    events.CheckFinished: verification_lines.check_finished,
     events.ChecksPassed: verification_lines.checks_passed,
     events.ReviewStarted: verification_lines.review_started,
 }
@@ -43,6 +42,8 @@ def lines(entry: events.Entry, before: RunState, after: RunState, attended: bool
         return wait_lines.started(event, entry.at, after)
     if isinstance(event, events.WaitEnded):
         return wait_lines.ended(event, after.paused)
+    if isinstance(event, events.CheckFinished):
+        return verification_lines.check_finished(event, event.command in after.claim.flaky)
     if (judge := _VERDICTS.get(type(event))) is not None:
         return judge(event, after.started is not None and after.started.dry_run)
     write = _PLAIN.get(type(event))

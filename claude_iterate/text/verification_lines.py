@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claude_iterate.core import events
-from claude_iterate.core.formats import counted, duration, one_line
+from claude_iterate.core.formats import counted, duration, listed, one_line
 from claude_iterate.text.line_blocks import indented
 
 _SHOWN = 8
@@ -12,20 +12,24 @@ CUTS = {"timeout": "did not end in time", "stopped": "was stopped", "duration": 
 
 def verification_started(event: events.VerificationStarted) -> list[str]:
     """What is about to be checked."""
+    if event.changed:
+        return [f"  ⚠ The checks changed the project ({listed(event.changed)}): they run once more..."]
     parts = [counted(event.checks, "check")] if event.checks else []
     parts += [f"{counted(event.green, 'check')} green before the wait"] if event.green else []
     parts += [f"a {event.review} review by Claude"] if event.review else []
     return [f"Verifying the work: {' and '.join(parts) or 'nothing to check'}..."]
 
 
-def check_finished(event: events.CheckFinished) -> list[str]:
+def check_finished(event: events.CheckFinished, flaky: bool = False) -> list[str]:
     """A check and, when it is red, the end of what it printed."""
     name = one_line(event.command)
+    before = "red" if event.code == 0 else "green"
+    told = [f"    ⚠ Flaky: it was {before} before, and no file changed since."] if flaky else []
     if event.code == 0:
-        return [f"  ✓ {name} ({duration(event.duration)})"]
+        return [f"  ✓ {name} ({duration(event.duration)})", *told]
     how = f"exit code {event.code}" if event.code is not None else CUTS.get(event.cut, "could not be run")
     tail = event.output.strip().splitlines()[-_SHOWN:]
-    return [f"  ✗ {name}: {how} ({duration(event.duration)})", *indented(tail, "    ")]
+    return [f"  ✗ {name}: {how} ({duration(event.duration)})", *indented(tail, "    "), *told]
 
 
 def checks_passed(event: events.ChecksPassed) -> list[str]:

@@ -18,13 +18,15 @@ _LOOKED_AT = 3
 
 
 class CheckView(msgspec.Struct, frozen=True, rename="camel"):
-    """One check. `exit_code` is null when it was ended before its end; `cut` says why."""
+    """One check. `exit_code` is null when it was ended before its end; `cut` says why. `flaky`: it ended in another way
+    before, although nothing changed."""
 
     command: str
     exit_code: int | None
     duration: float
     output: str
     cut: str
+    flaky: bool = False
 
 
 class ReviewView(msgspec.Struct, frozen=True, rename="camel"):
@@ -76,9 +78,15 @@ def of_entries(run: str, entries: Iterable[events.Entry]) -> EvidenceView | None
             case events.ReviewFinished() as review if found is not None:
                 told = ReviewView(review.verdict, review.summary, review.findings, review.report, review.cost_usd)
                 found = replace(found, review=told)
-            case events.VerificationFinished(_, passed, findings, tree) if found is not None:
-                found = replace(found, passed=None if dry_run else passed, findings=findings, tree=tree)
+            case events.VerificationFinished() as judged if found is not None:
+                found = _judged(found, judged)
     return found
+
+
+def _judged(found: EvidenceView, judged: events.VerificationFinished) -> EvidenceView:
+    checks = tuple(replace(check, flaky=check.command in judged.flaky) for check in found.checks)
+    passed = None if found.dry_run else judged.passed
+    return replace(found, passed=passed, findings=judged.findings, tree=judged.tree, checks=checks)
 
 
 def _check(check: events.CheckFinished) -> CheckView:

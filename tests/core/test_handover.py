@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 from claude_iterate.core.events import (
     AgentStarted,
     Carried,
+    CheckResult,
     ChecksPassed,
     Denial,
     Entry,
@@ -145,7 +146,7 @@ FULL = RunState(
         windows={"five_hour": LimitReported("allowed", "five_hour", 9000.0, 0.9)},
         calls=(1.0, 2.0),
     ),
-    claim=Claim(7, VerificationFinished(7, True, tree="abc"), CHECKED),
+    claim=Claim(7, VerificationFinished(7, True, tree="abc"), CHECKED, {"true": CheckResult(True, "abc")}, ("true",)),
     session=Session("s", 0.5),
 )
 """A state in which every field that is handed on has a value of its own."""

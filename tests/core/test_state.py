@@ -10,6 +10,7 @@ from claude_iterate.core.abridgement import abridged
 from claude_iterate.core.events import (
     AgentExited,
     Carried,
+    CheckFinished,
     CutStarted,
     Entry,
     ErrorPrinted,
@@ -30,6 +31,7 @@ from claude_iterate.core.events import (
     Tokens,
     ToolAnswered,
     ToolCalled,
+    VerificationStarted,
     WaitStarted,
     Warned,
 )
@@ -192,3 +194,21 @@ def test_a_tool_changes_only_the_tools() -> None:
     called = advance(now, Entry(1, 0.0, 7.0, tool))
     assert called == now._replace(open_tools=((tool, 7.0),), tools=5, rejected=None, retrying=False)
     assert advance(called, Entry(2, 0.0, 8.0, ToolAnswered("t"))) == called._replace(open_tools=())
+
+
+def test_a_check_is_flaky_when_it_ends_differently_on_the_same_project() -> None:
+    """Red then green or green then red; not after a change, not when the project is unknown, and not when the check was
+    stopped. A new verification begins without it, unless its checks stand from before."""
+
+    def flaky(*found: CheckFinished | VerificationStarted) -> tuple[str, ...]:
+        return fold(Entry(number, 1.0, 1.0, event) for number, event in enumerate(found, 1)).claim.flaky
+
+    red, green = CheckFinished("x", 1, project="a"), CheckFinished("x", 0, project="a")
+    assert flaky(red, green) == flaky(green, red) == flaky(red, green, red) == ("x",)
+    assert flaky(red, red) == flaky(green, CheckFinished("y", 1, project="a")) == ()
+    assert flaky(red, CheckFinished("x", 0, project="b")) == ()
+    assert flaky(CheckFinished("x", 1), CheckFinished("x", 0)) == ()
+    assert flaky(green, CheckFinished("x", None, cut="stopped", project="a")) == ()
+    assert flaky(green, CheckFinished("x", None, cut="timeout", project="a")) == ("x",)
+    assert flaky(red, green, VerificationStarted(2, 1)) == ()
+    assert flaky(red, green, VerificationStarted(1, 0, "quick", 1)) == ("x",)

@@ -137,7 +137,8 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None) -> None:
     for check in proof.checks:
         how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")
         sign = output.symbol("good" if check.exit_code == 0 else "bad")
-        output.result(f"  {sign} {foreign(check.command)}: {how} ({formats.duration(check.duration)})")
+        flaky = ", flaky: it ended in another way before, and no file changed since" if check.flaky else ""
+        output.result(f"  {sign} {foreign(check.command)}: {how} ({formats.duration(check.duration)}){flaky}")
         for line in check.output.strip().splitlines()[-5:] if check.exit_code != 0 else ():
             output.result(f"      {foreign(line)}")
     review = proof.review

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import msgspec
 
+from claude_iterate.core.events.check_events import CheckFinished, CheckResult, ChecksPassed
 from claude_iterate.core.events.run_events import (
     AgentExited,
     AgentStarted,
     Carried,
-    CheckFinished,
-    ChecksPassed,
     CutStarted,
     ErrandFinished,
     ErrandStarted,

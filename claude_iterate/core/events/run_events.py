@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
+from claude_iterate.core.events.check_events import CheckResult, ChecksPassed
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.stream_events import Denial, LimitReported, Tokens
 from claude_iterate.core.events.vocabulary import Cause, Kind, Purpose, Verb, Why
@@ -89,34 +90,14 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
 
 class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """The agent claims completion for the `claim`-th time; we look for ourselves. `green` counts the checks that were
-    green before a wait and need not run again: nothing changed since."""
+    green before a wait and need not run again: nothing changed since. `changed` are the files that the checks changed:
+    then they run once more."""
 
     claim: int
     checks: int = 0
     review: str = ""
     green: int = 0
-
-
-class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A check ran: its command, exit code (None: not started, too slow or stopped), and the end of its output."""
-
-    command: str
-    code: int | None
-    duration: float = 0.0
-    output: str = ""
-    cut: str = ""
-
-
-class ChecksPassed(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """All checks of a claim are green, and the review is still to come. They stand as long as the project is the same:
-    `project` names its state. Of each check all but its output is kept; `digest` is that of their commands.
-    `review_waits`: Claude cannot be called now."""
-
-    claim: int
-    digest: str
-    checks: tuple[CheckFinished, ...] = ()
-    project: str = ""
-    review_waits: bool = False
+    changed: tuple[str, ...] = ()
 
 
 class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -142,13 +123,15 @@ class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
 
 class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """What the proof came to. `findings` goes into the next prompt; `tree` is git's name for what was proven;
-    `known_by` says what the proof rests on: checks, review or checks_and_review."""
+    `known_by` says what the proof rests on: checks, review or checks_and_review. `flaky` are checks with another end
+    than before, although nothing changed."""
 
     claim: int
     passed: bool
     findings: str = ""
     tree: str = ""
     known_by: str = ""
+    flaky: tuple[str, ...] = ()
 
 
 class ErrandStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -177,6 +160,7 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_usd: float = 0.0
     runs: int = 0
     findings: str = ""
+    results: dict[str, CheckResult] = {}
 
 
 class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -214,6 +198,8 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     last_status: Status | None = None
     proof: VerificationFinished | None = None
     checked: ChecksPassed | None = None
+    results: dict[str, CheckResult] = {}
+    flaky: tuple[str, ...] = ()
     last_outcome: Outcome | None = None
     windows: dict[str, LimitReported] = {}
     calls: tuple[float, ...] = ()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.formats import listed
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.rules import breaker, waits
 from claude_iterate.core.rules.facts import Facts
@@ -80,6 +81,19 @@ def known_by(state: RunState, facts: Facts, reason: Reason) -> str:
 def proof_of(checks: bool, review: bool) -> str:
     """What a proof rests on."""
     return BOTH if checks and review else REVIEW if review else CHECKS if checks else ""
+
+
+def checks_change_the_project(changed: Sequence[str]) -> str:
+    """The finding when checks do not leave the project as it was, even when they run once more."""
+    return (
+        f"The checks change the project, also when they run again: {listed(changed)}. So what is there now is not what"
+        " they proved. A check must leave the project as it is; files that it makes can be ignored with .gitignore."
+    )
+
+
+def flaky_check(command: str) -> str:
+    """A finding, or a remark if the claim holds all the same."""
+    return f"The check `{command}` is flaky: it was green once and red once, and no file changed in between."
 
 
 def about_the_claim(state: RunState, facts: Facts, reason: Reason) -> str:

@@ -16,7 +16,8 @@ def handed_on(state: RunState) -> Carried:
     # The next iteration has to read what a proof found, even if it is one of another run.
     findings = state.findings if state.proof is not None and not state.proof.passed else ""
     findings = findings or ("" if worked else state.carried.findings)
-    return Carried(state.total_iterations, cost, state.carried.runs + 1, findings)
+    results = dict(list(state.claim.results.items())[-_RESULTS:])
+    return Carried(state.total_iterations, cost, state.carried.runs + 1, findings, results)
 
 
 def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
@@ -38,6 +39,8 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         last_status=None if state.iteration or failed else claim,
         proof=None if state.iteration or failed else state.proof,
         checked=None if state.iteration else state.claim.checked,
+        results=dict(state.claim.results),
+        flaky=() if state.iteration else state.claim.flaky,
         last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
         windows=dict(state.waiting.windows),
         calls=state.waiting.calls,
@@ -59,5 +62,7 @@ def retold(state: RunState) -> RunStarted | None:
     return replace(started, resumed=resumption(started.run, state, 0.0)) if started is not None else None
 
 
+_RESULTS = 50
+"""How many checks are remembered: those that settings no longer name count as well."""
 _WAITED_FOR = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT})
 """Outcomes that the next step still has to look at; after any other, a user who says `run` wants another try."""

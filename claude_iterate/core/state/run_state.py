@@ -16,6 +16,7 @@ from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.call_state import Call
 
+_NO_RESULTS: Mapping[str, events.CheckResult] = MappingProxyType({})
 _NO_WINDOWS: Mapping[str, events.LimitReported] = MappingProxyType({})
 
 
@@ -46,11 +47,14 @@ class Waiting(NamedTuple):
 
 class Claim(NamedTuple):
     """How many claims of completion were judged, and the proof of the last one. `checked`: its checks are green, the
-    review is still to come."""
+    review is still to come. `results` are the last ones of each check, over all claims; `flaky` are the checks of this
+    claim with another result than before, although nothing changed."""
 
     judged: int = 0
     proof: events.VerificationFinished | None = None
     checked: events.ChecksPassed | None = None
+    results: Mapping[str, events.CheckResult] = _NO_RESULTS
+    flaky: tuple[str, ...] = ()
 
 
 class Session(NamedTuple):

@@ -63,8 +63,8 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
             return state._replace(status=event.status)
         case events.IterationFinished():
             return _iteration_finished(state, event, entry)
-        case events.VerificationStarted():
-            return state
+        case events.VerificationStarted() | events.CheckFinished():
+            return _checking(state, event)
         case events.ReviewStarted() | events.ErrandStarted():
             return state._replace(call=Call(0, entry.elapsed))
         case events.ReviewFinished():
@@ -87,7 +87,8 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
 
 
 def _run_started(state: RunState, event: events.RunStarted, entry: events.Entry) -> RunState:
-    state = state._replace(started=event, started_at=entry.at, findings=event.carried.findings)
+    claim = state.claim._replace(results=event.carried.results)
+    state = state._replace(started=event, started_at=entry.at, findings=event.carried.findings, claim=claim)
     return state if event.resumed is None else _taken_over(state, event.resumed, entry)
 
 
@@ -104,7 +105,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         tokens=before.tokens,
         streaks=Streaks(before.idle_iterations, before.failures, before.denied, before.denials, before.retries),
         waiting=Waiting(before.wait, began, ends, before.waits, before.waited, before.windows, before.calls),
-        claim=Claim(before.claims, before.proof, before.checked),
+        claim=Claim(before.claims, before.proof, before.checked, before.results, before.flaky),
         session=Session(before.session, before.context),
     )
 
@@ -112,7 +113,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
 def _iteration_started(state: RunState, event: events.IterationStarted, entry: events.Entry) -> RunState:
     return state._replace(
         call=Call(event.number, entry.elapsed, resumes=event.resumes),
-        claim=state.claim._replace(proof=None, checked=None),
+        claim=state.claim._replace(proof=None, checked=None, flaky=()),
         requests=state.requests._replace(cut=None),
         status_before=state.status,
     )
@@ -154,11 +155,24 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
     )
 
 
+def _checking(state: RunState, event: events.VerificationStarted | events.CheckFinished) -> RunState:
+    """A check that ends in another way than before on the same project is flaky. One that was stopped says nothing."""
+    claim = state.claim
+    if isinstance(event, events.VerificationStarted):
+        return state if event.green else state._replace(claim=claim._replace(flaky=()))
+    if event.cut in {Cause.STOPPED, Cause.DURATION} or not event.project:
+        return state
+    now, before = events.CheckResult(event.code == 0, event.project), claim.results.get(event.command)
+    differs = before is not None and before.project == now.project and before.green != now.green
+    flaky = (*claim.flaky, event.command) if differs and event.command not in claim.flaky else claim.flaky
+    return state._replace(claim=claim._replace(results={**claim.results, event.command: now}, flaky=flaky))
+
+
 def _claim_looked_at(state: RunState, event: events.ChecksPassed | events.VerificationFinished) -> RunState:
     """Only a proof that came to its end spends a claim."""
     if isinstance(event, events.ChecksPassed):
         return state._replace(claim=state.claim._replace(checked=event))
-    claim = Claim(event.claim, event)
+    claim = state.claim._replace(judged=event.claim, proof=event, checked=None)
     return state._replace(claim=claim, findings=event.findings, status=_standing(state, claim=event.passed))
 
 

@@ -22,11 +22,12 @@ _LINES = 200
 class Check:
     """Runs one check. It is red unless it is known to have ended with 0."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor, line: str) -> None:
+    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor, line: str, project: str) -> None:
         self._plan = plan
         self._recorder = recorder
         self._supervisor = supervisor
         self._line = line
+        self._project = project
         self._began = recorder.elapsed()
         self._tail: deque[str] = deque(maxlen=_LINES)
         self._cut: Cut | None = None
@@ -58,7 +59,7 @@ class Check:
 
     def _record(self, code: int | None, output: str) -> None:
         duration, cut = self._recorder.elapsed() - self._began, self._cut.cause if self._cut else ""
-        self.finished = CheckFinished(self._line, code, duration, output, cut)
+        self.finished = CheckFinished(self._line, code, duration, output, cut, self._project)
         self._recorder.record(self.finished)
 
     def _how(self, code: int) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec.structs import replace
 
 from claude_iterate.core import events
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.between import decide_proof
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.proving import checks_are_green, digest, proof_of
+from claude_iterate.core.rules.proving import checks_are_green, checks_change_the_project, digest, flaky_check, proof_of
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.proof.check import Check
 from claude_iterate.engine.proof.held_review import HeldReview
@@ -16,6 +18,17 @@ from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.progress import project_state
 from claude_iterate.progress.project_state import ProjectState
+
+_LISTED = 20
+"""Files that are named, of those that the checks changed."""
+
+
+class _Checked(NamedTuple):
+    """What came of the checks, and the project as they left it."""
+
+    done: list[Check]
+    findings: list[str]
+    project: ProjectState
 
 
 class Proof(Record, frozen=False):
@@ -31,28 +44,30 @@ class Proof(Record, frozen=False):
         """From `VerificationStarted` to `VerificationFinished`. Without the latter the claim is still unproven: it was
         stopped, the time of the run is over, or the review is still to come."""
         settings = self._plan.settings.verification
-        project = self._look() if self._recorder.state.claim.checked is not None else ProjectState()
+        project = self._look()
         checked = self._checked(project)
         green, left = (len(checked.checks), ()) if checked is not None else (0, settings.checks)
         depth = settings.depth if self._review else ""
         self._recorder.record(events.VerificationStarted(self._claim, len(left), depth, green))
-        done = self._run_checks(left)
-        if done is None:
+        checks = self._prove_by_checks(left, project)
+        if checks is None:
             return
-        findings = [check.found for check in done if check.found]
-        if checked is None:
-            project = self._look()
+        findings, project = checks.findings, checks.project
         # A review of work that is known to be red would only cost money.
         if self._facts().review_wanted and not findings:
-            if checked is None and settings.checks:
-                self._record_green(done, project)
+            if checks.done:
+                self._record_green(checks.done, project)
             found = self._hold_review(depth, project)
             if found is None:
                 return
-            findings += found
-        known_by = proof_of(bool(settings.checks), bool(depth))
-        said = "\n\n".join(findings)
-        self._recorder.record(events.VerificationFinished(self._claim, not findings, said, project.tree, known_by))
+            findings = found
+        self._record_end(findings, project.tree, proof_of(bool(settings.checks), bool(depth)))
+
+    def _record_end(self, findings: list[str], tree: str, known_by: str) -> None:
+        flaky = self._recorder.state.claim.flaky
+        told = [flaky_check(command) for command in flaky] if findings else []
+        said = "\n\n".join([*findings, *told])
+        self._recorder.record(events.VerificationFinished(self._claim, not findings, said, tree, known_by, flaky))
 
     def _checked(self, project: ProjectState) -> events.ChecksPassed | None:
         """The checks that were green before a wait, if the project is still the same."""
@@ -61,13 +76,34 @@ class Proof(Record, frozen=False):
             return None
         return checked if project.identity == checked.project else None
 
-    def _run_checks(self, lines: tuple[str, ...]) -> list[Check] | None:
+    def _prove_by_checks(self, lines: tuple[str, ...], project: ProjectState) -> _Checked | None:
+        """The checks, and once more if they are green and changed the project: what the first one saw must be what the
+        last one left. None when the run is over before their end."""
+        if not lines:
+            return _Checked([], [], project)
+        for again in (False, True):
+            done = self._run_checks(lines, project.identity)
+            if done is None:
+                return None
+            after = self._look()
+            changed = after.changes_since(project)
+            findings = [check.found for check in done if check.found]
+            if findings or not changed:
+                return _Checked(done, findings, after)
+            if again:
+                return _Checked(done, [checks_change_the_project(changed)], after)
+            depth = self._plan.settings.verification.depth if self._review else ""
+            self._recorder.record(events.VerificationStarted(self._claim, len(lines), depth, changed=changed[:_LISTED]))
+            project = after
+        return None
+
+    def _run_checks(self, lines: tuple[str, ...], project: str) -> list[Check] | None:
         """All checks, each with what it found; None when the run is over before their end."""
         done = []
         for line in lines:
             if self._is_over():
                 return None
-            done.append(Check(self._plan, self._recorder, self._supervisor, line))
+            done.append(Check(self._plan, self._recorder, self._supervisor, line, project))
             done[-1].run()
         return None if self._is_over() else done
 

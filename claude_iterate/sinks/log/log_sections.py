@@ -109,7 +109,7 @@ def run_closing(event: RunFinished, at: float, state: RunState) -> list[str]:
         block.append(f"Known: {KNOWN_BY.get(event.known_by, event.known_by)}")
     return [
         *block,
-        *remarks(event),
+        *remarks(event, state),
         f"Iterations: {event.iterations}",
         f"Cost: {ending_lines.cost(event, state)}",
         f"Duration: {duration(event.duration)}",

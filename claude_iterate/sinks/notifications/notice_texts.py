@@ -107,7 +107,7 @@ def _limit_over(event: events.WaitEnded, state: RunState) -> Draft | None:
 
 def _ending(event: events.RunFinished, state: RunState) -> Draft:
     draft = _ENDINGS.get(event.reason, _error)(event, state)
-    return draft._replace(lines=[*draft.lines, *map(_quoted, claim_lines.remarks(event))])
+    return draft._replace(lines=[*draft.lines, *map(_quoted, claim_lines.remarks(event, state))])
 
 
 def _completed(event: events.RunFinished, state: RunState) -> Draft:

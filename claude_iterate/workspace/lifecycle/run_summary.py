@@ -82,6 +82,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     null when the run did not complete."""
     about_claim: str
     """What has to be known of the last claim: that it was not checked, or what the report says beside it."""
+    flaky: tuple[str, ...]
+    """Checks of the last claim that ended in another way before, although nothing changed."""
     last_error: str
     paused: bool
     waiting: Waiting | None
@@ -125,18 +127,27 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         meaning=ENDINGS[state.reason].meaning if state.reason else "",
         detail=finished.detail if finished else "",
         advice=finished.advice if finished else "",
-        known_by=(finished.known_by or None) if finished else None,
-        about_claim=finished.about_claim if finished else "",
         last_error=f"{failed.kind}: {failed.message}" if failed and failed.message else "",
         paused=state.paused and not finished,
         waiting=Waiting(state.wait.why, formats.moment(state.wait.until)) if state.wait and not finished else None,
         progress=progress(state.status),
-        claims=state.claim.judged,
-        proven=state.proof.passed if state.proof is not None and real else None,
+        **_of_claim(state, real),
         goes_on_with=started.resumed.run if started.resumed else None,
         log=started.log,
         **more,
     )
+
+
+def _of_claim(state: RunState, real: bool) -> dict[str, Any]:
+    """The last claim of completion: how it is known, whether it held, and what else is to be said of it."""
+    finished, proof = state.finished, state.proof
+    return {
+        "claims": state.claim.judged,
+        "proven": proof.passed if proof is not None and real else None,
+        "known_by": (finished.known_by or None) if finished else None,
+        "about_claim": finished.about_claim if finished else "",
+        "flaky": proof.flaky if proof is not None else (),
+    }
 
 
 def counts(tokens: Tokens) -> TokenCounts:

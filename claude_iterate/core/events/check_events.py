@@ -1,0 +1,36 @@
+"""Events about checks: the user's commands that must succeed before a claim of completion counts."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A check ran: its command, exit code (None: not started, too slow or stopped), and the end of its output.
+    `project` names the state of the project when the checks began."""
+
+    command: str
+    code: int | None
+    duration: float = 0.0
+    output: str = ""
+    cut: str = ""
+    project: str = ""
+
+
+class ChecksPassed(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """All checks of a claim are green, and the review is still to come. They stand as long as the project is the same:
+    `project` names its state. Of each check all but its output is kept; `digest` is that of their commands.
+    `review_waits`: Claude cannot be called now."""
+
+    claim: int
+    digest: str
+    checks: tuple[CheckFinished, ...] = ()
+    project: str = ""
+    review_waits: bool = False
+
+
+class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a check ended when it last ran, and what the project was then."""
+
+    green: bool
+    project: str
