@@ -206,6 +206,12 @@ def exit_codes() -> list[str]:
     lines += ['`exit_codes = "detailed"` chooses the other column.', ""]
     rows = ((code(why), str(end.simple), str(end.detailed), end.meaning) for why, end in ENDINGS.items())
     lines += table(("Reason", "Simple", "Detailed", "Meaning"), rows)
+    lines += [
+        "A run whose last iteration came to its end and completed the task is `completed`, even if a signal or `stop`",
+        "came meanwhile. An iteration that was cut short completes nothing: then the code is 130, 143, or that of",
+        "`stopped`.",
+        "",
+    ]
     lines += ["## Errors", "", "These apply to every command. The message is on standard error.", ""]
     kinds = [
         kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.ExpectedError)

@@ -45,6 +45,19 @@ class Invocation(Record):
             _warn_of_unknown(self.environ)
         return project
 
+    @property
+    def program(self) -> tuple[str, ...]:
+        """What has to stand before a command so that it finds this project from the current folder."""
+        from claude_iterate.workspace.layout import project_root
+
+        try:
+            found = project_root(Path.cwd())
+        except FileNotFoundError:  # the current folder was deleted
+            found = None
+        elsewhere = ("-C", str(self.project.root)) if found != self.project.root else ()
+        place = self.flags.get("paths.workspaces_dir")
+        return ("claude-iterate", *elsewhere, *(("--workspaces-dir", place) if place is not None else ()))
+
 
 def on_terminal() -> bool:
     """True when the user can be asked: both the question and the answer need a terminal."""

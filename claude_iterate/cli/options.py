@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core import names
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.layers import Layer
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import UsageProblem
 
+if TYPE_CHECKING:
+    from claude_iterate.core.rules.next_steps import CommandLine
+
 Function = TypeVar("Function", bound=Callable[..., Any])
+_TYPED = "claude_iterate.typed"
+"""Values of settings as they were typed, in the context of the command."""
+_SHOWING = frozenset({"as_json", "verbose", "quiet", "output", "detailed_exit_code", "show_report"})
+"""Options that change what is printed, and nothing else."""
 
 
 class SettingOption(click.Option):
@@ -37,6 +46,7 @@ def setting_option(key: str, *flags: str, metavar: str = "N", more: str = "") ->
     setting = catalogue()[key]
 
     def value(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+        context.meta[f"{_TYPED}.{key}"] = text
         try:
             return None if text is None else setting.kind.from_text(text)
         except ValueError as refused:
@@ -44,6 +54,31 @@ def setting_option(key: str, *flags: str, metavar: str = "N", more: str = "") ->
 
     sentence = f"{setting.sentence} {more}".rstrip()
     return click.option(*flags, cls=SettingOption, setting=key, callback=value, metavar=metavar, help=sentence)
+
+
+def typed_again(invocation: Invocation) -> CommandLine:
+    """The command that is being executed, so that the next step can repeat it: without what concerns the output alone,
+    and with -C only if the project is not found from here."""
+    from claude_iterate.core.rules.next_steps import CommandLine
+
+    context = click.get_current_context()
+    given = (
+        option
+        for option in context.command.params
+        if isinstance(option, click.Option)
+        and option.name not in _SHOWING
+        and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    )
+    return CommandLine(invocation.program, tuple(words for option in given for words in _words(context, option)))
+
+
+def _words(context: click.Context, option: click.Option) -> list[tuple[str, ...]]:
+    flag, value = max(option.opts, key=len), context.params[option.name or ""]
+    if option.is_flag:
+        return [(flag,)]
+    if option.multiple:
+        return [(flag, str(item)) for item in value]
+    return [(flag, context.meta.get(f"{_TYPED}.{option.name}") or str(value))]
 
 
 def layer_from_options(given: dict[str, Any]) -> Layer:

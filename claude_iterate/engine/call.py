@@ -159,7 +159,7 @@ def make_one_off_call(plan: Plan, recorder: Recorder, supervisor: Supervisor) ->
         recorder.record(events.ErrandStarted(plan.purpose, len(prompt)))
         AgentCall(plan, recorder, supervisor).make(texts.system, prompt, plan.purpose)
     except ExpectedError as problem:
-        failure = events.Outcome(Kind.CONFIG, problem.message, problem.hint)
+        failure = events.Outcome(Kind.CONFIG, problem.message, problem.hint, called=False)
     result = recorder.state.result
     recorder.record(
         events.ErrandFinished(

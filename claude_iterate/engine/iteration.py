@@ -44,7 +44,7 @@ class IterationRun(Record, frozen=False):
             call.make(texts.system, prompt, f"{self._number:04d}" + (f".retry-{again}" if again else ""), session)
         except ExpectedError as problem:
             # Claude or the instructions went away in mid-run, or a prompt was edited into nonsense.
-            failure = Outcome(Kind.CONFIG, problem.message, problem.hint)
+            failure = Outcome(Kind.CONFIG, problem.message, problem.hint, called=False)
         self._finish(began, failure)
         self._put_away(shown)
 

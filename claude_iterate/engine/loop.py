@@ -11,8 +11,9 @@ from typing import assert_never, cast
 from claude_iterate import __version__
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.guardian import Guardian
-from claude_iterate.core.events import LeftoversEnded, RunFinished, RunStarted, WaitEnded, WaitStarted, Warned
-from claude_iterate.core.rules import proving
+from claude_iterate.core.events import LeftoversEnded, RunStarted, WaitEnded, WaitStarted, Warned
+from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.rules import endings
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verify, Wait
@@ -29,7 +30,7 @@ from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.supervision import Orphans, Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
-from claude_iterate.workspace.running import run_place
+from claude_iterate.workspace.running import notes, run_place
 from claude_iterate.workspace.running.run_place import RunPlace
 from claude_iterate.workspace.running.status_file import StatusWatch
 
@@ -236,7 +237,6 @@ class Engine:
             )
 
     def _finish(self, verdict: Finish) -> None:
-        state, facts, reason = self._state, self._facts(), verdict.reason
-        totals = state.iterations, state.cost_usd, self._recorder.elapsed()
-        known = proving.known_by(state, facts, reason), proving.about_the_claim(state, facts, reason)
-        self._recorder.record(RunFinished(reason, verdict.detail, verdict.advice, *totals, *known))
+        waiting = notes.waiting(self._plan.layout) if self._plan.purpose == Purpose.RUN else 0
+        facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
+        self._recorder.record(endings.told(verdict, self._state, facts._replace(unread_notes=waiting)))

@@ -10,6 +10,7 @@ from claude_iterate.core.events import Carried, Requested, Resumed
 from claude_iterate.core.events.vocabulary import Purpose, Verb
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
@@ -56,6 +57,7 @@ class Plan(Record):
     keys: bool = False
     """Keys are read, so the user may be told of them."""
     tick: float = 1.0
+    command_line: CommandLine = CommandLine()
     load: Callable[[], None] = lambda: None
 
     def __repr__(self) -> str:
@@ -64,4 +66,5 @@ class Plan(Record):
 
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""
-        return Facts(now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose)
+        known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose
+        return Facts(*known, command_line=self.command_line)

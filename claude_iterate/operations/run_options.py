@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 
 from claude_iterate.core.records import Record
+from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Layer
 from claude_iterate.workspace.layout import Layout
@@ -24,6 +25,7 @@ class Options(Record):
     color: bool = True
     purpose: str = "run"
     report: str = ""
+    command_line: CommandLine = CommandLine()
     prompt_values: Mapping[str, str] = {}
     """Variables in the prompt of a one-off call."""
 

@@ -50,6 +50,7 @@ def plan_run(
         skip_permissions=options.skip_permissions,
         carried=before.carried,
         resumed=before.resumed,
+        command_line=options.command_line,
         load=late_imports.loader(),
     )
 

@@ -31,8 +31,11 @@ _SILENT = frozenset({"stop", "go"})
 """Requests that another event reports."""
 
 
-def lines(entry: events.Entry, before: RunState, after: RunState, attended: bool = False) -> list[str] | None:
-    """The lines of an entry, or None if this table does not have it. `before` and `after` are states of the run."""
+def lines(
+    entry: events.Entry, before: RunState, after: RunState, attended: bool = False, whole: bool = False
+) -> list[str] | None:
+    """The lines of an entry, or None if this table does not have it. `before` and `after` are states of the run.
+    `whole`: nothing is shortened."""
     event = entry.event
     if isinstance(event, events.Requested):
         return requested(event, before, attended)
@@ -43,7 +46,7 @@ def lines(entry: events.Entry, before: RunState, after: RunState, attended: bool
     if isinstance(event, events.WaitEnded):
         return wait_lines.ended(event, after.paused)
     if isinstance(event, events.CheckFinished):
-        return verification_lines.check_finished(event, event.command in after.claim.flaky)
+        return verification_lines.check_finished(event, event.command in after.claim.flaky, whole)
     if (judge := _VERDICTS.get(type(event))) is not None:
         return judge(event, after.started is not None and after.started.dry_run)
     write = _PLAIN.get(type(event))

@@ -6,6 +6,7 @@ from claude_iterate.core import events
 from claude_iterate.core.formats import counted, duration, money, one_line, shortened
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe as describe_status
+from claude_iterate.core.rules.endings import STOPPED_BY
 from claude_iterate.text import wait_lines
 from claude_iterate.text.line_blocks import first_and_rest, indented
 
@@ -35,8 +36,11 @@ def started(event: events.RunStarted, at: float) -> list[str]:
     return [first, before, *([wait_lines.resumed(wait, at, event.workspace)] if wait is not None else [])]
 
 
-def iteration_finished(event: events.IterationFinished, mode: str, dry_run: bool = False) -> list[str]:
-    """How an iteration went; loop mode counts items, iterative mode says what was done. A dry run costs nothing."""
+def iteration_finished(
+    event: events.IterationFinished, mode: str, dry_run: bool = False, told_elsewhere: bool = False
+) -> list[str]:
+    """How an iteration went; loop mode counts items, iterative mode says what was done. A dry run costs nothing.
+    `told_elsewhere`: why it failed is the cause of the end of the run, which follows."""
     outcome = event.outcome
     if outcome.kind == "interrupted":
         block = [f"✗ Iteration {event.number} was stopped before its end"]
@@ -48,6 +52,8 @@ def iteration_finished(event: events.IterationFinished, mode: str, dry_run: bool
         block = [f"↻ Iteration {event.number} will be repeated{why}"]
     elif outcome.kind not in FINE:
         first, rest = first_and_rest(outcome.message or outcome.kind)
+        if told_elsewhere:
+            return [f"✗ Iteration {event.number} failed", *trouble(event)]
         block = [f"✗ Iteration {event.number} failed: {first}", *indented(rest, "  ")]
         block += [f"  {one_line(line)}" for line in outcome.advice.splitlines()]
     else:
@@ -100,10 +106,11 @@ def warned(event: events.Warned) -> list[str]:
 
 def stop_requested(event: events.StopRequested, in_iteration: bool = True) -> list[str]:
     """When the run stops, and who asked for it: a signal, a key or a command."""
+    who = STOPPED_BY.get(event.by, event.by)
     if event.now or not in_iteration:
-        return [f"Stopping now ({event.by})."]
+        return [f"Stopping now: {who}."]
     again = " again" if event.by == "SIGINT" else ""
-    return [f"Stopping after this iteration ({event.by}). Press Ctrl-C{again} to stop now."]
+    return [f"Stopping after this iteration: {who}. Press Ctrl-C{again} to stop now."]
 
 
 def cut_started(event: events.CutStarted) -> list[str]:

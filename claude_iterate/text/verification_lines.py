@@ -6,7 +6,8 @@ from claude_iterate.core import events
 from claude_iterate.core.formats import counted, duration, listed, one_line
 from claude_iterate.text.line_blocks import indented
 
-_SHOWN = 8
+SHOWN = 15
+"""Lines of what a check printed; the log has all that is kept."""
 CUTS = {"timeout": "did not end in time", "stopped": "was stopped", "duration": "the run's time was over"}
 
 
@@ -20,16 +21,23 @@ def verification_started(event: events.VerificationStarted) -> list[str]:
     return [f"Verifying the work: {' and '.join(parts) or 'nothing to check'}..."]
 
 
-def check_finished(event: events.CheckFinished, flaky: bool = False) -> list[str]:
-    """A check and, when it is red, the end of what it printed."""
+def check_finished(event: events.CheckFinished, flaky: bool = False, whole: bool = False) -> list[str]:
+    """A check and, when it is red, the end of what it printed; `whole`: all of it."""
     name = one_line(event.command)
     before = "red" if event.code == 0 else "green"
     told = [f"    ⚠ Flaky: it was {before} before, and no file changed since."] if flaky else []
     if event.code == 0:
         return [f"  ✓ {name} ({duration(event.duration)})", *told]
     how = f"exit code {event.code}" if event.code is not None else CUTS.get(event.cut, "could not be run")
-    tail = event.output.strip().splitlines()[-_SHOWN:]
-    return [f"  ✗ {name}: {how} ({duration(event.duration)})", *indented(tail, "    "), *told]
+    printed = tail(event.output, None if whole else SHOWN, "in the log")
+    return [f"  ✗ {name}: {how} ({duration(event.duration)})", *indented(printed, "    "), *told]
+
+
+def tail(output: str, most: int | None, rest: str) -> list[str]:
+    """The last lines of what a check printed, after a line that says where the rest is."""
+    lines = output.strip("\n").rstrip().split("\n") if output.strip() else []
+    missing = len(lines) - most if most is not None else 0
+    return [f"({counted(missing, 'earlier line')} {rest})", *lines[missing:]] if missing > 0 else lines
 
 
 def checks_passed(event: events.ChecksPassed) -> list[str]:

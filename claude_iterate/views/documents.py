@@ -36,6 +36,10 @@ class EndedVerification(EvidenceView, frozen=True, kw_only=True, rename="camel")
     status: str
     """pass, fail or not_run."""
     exit_code: int
+    reason: str | None
+    """Why the run of `verify` ended, as for `run`."""
+    cause: str
+    next: str
     report: str | None
     """The text of the review's report."""
 
@@ -65,11 +69,16 @@ def ended_run(workspace: str, run: str, state: RunState, exit_code: int) -> dict
     return document(summarise(EndedRun, run, state, running=False, workspace=workspace, exit_code=exit_code))
 
 
-def ended_verification(workspace: str, exit_code: int, proof: EvidenceView, report: str | None) -> dict[str, Any]:
+def ended_verification(
+    workspace: str, exit_code: int, state: RunState, proof: EvidenceView, report: str | None
+) -> dict[str, Any]:
     """What `verify --json` prints."""
-    status = {True: "pass", False: "fail", None: "not_run"}[proof.passed]
-    facts = msgspec.structs.asdict(proof)
-    return document(EndedVerification(workspace=workspace, status=status, exit_code=exit_code, report=report, **facts))
+    ended = summarise(RunView, proof.run, state, running=False)
+    facts = msgspec.structs.asdict(proof) | {
+        "status": {True: "pass", False: "fail", None: "not_run"}[proof.passed],
+        **{name: getattr(ended, name) for name in ("reason", "cause", "next")},
+    }
+    return document(EndedVerification(workspace=workspace, exit_code=exit_code, report=report, **facts))
 
 
 def _rounded(value: Any) -> Any:

@@ -38,6 +38,10 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     reason: str | None = None
     known_by: str | None = None
     """How it is known that a completed task is done: checks, review, checks_and_review, or report: not proven."""
+    cause: str | None = None
+    """Why the last run ended, in one sentence."""
+    next: str | None = None
+    """The next step after the last run, as a command for a shell; empty when there is nothing to do."""
     cost_usd: float | None = None
     dry_run: bool = False
     """Always false: a dry run changes nothing that is told here."""
@@ -131,6 +135,8 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _progress(run.get("progress")),
         _text(run.get("reason")),
         _known_by(found.status, document, run),
+        _text(run.get("cause")),
+        _text(run.get("next")),
         _number(run.get("costUsd")),
         False,
         found.run.waiting if found.run is not None and found.status == "running" else None,

@@ -109,7 +109,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
         state=found.state,
         running_now=holder,
         copy_of=_copied(layout, about) if found.status == "interrupted" else None,
-        report=_report(layout),
+        report=_report(layout, found.status),
         last_run=last,
         last_dry_run=newest.view if newest is not None and newest.view.dry_run else None,
         running_run=newest.view if newest is not None and newest.view.now is not None else None,
@@ -189,9 +189,12 @@ def _origin(resolved: Resolved, key: str) -> str:
     return f"{origin.kind}: {origin.place}" if origin.kind in {"user", "project"} else origin.kind
 
 
-def _report(layout: Layout) -> ReportView:
+def _report(layout: Layout, status: str) -> ReportView:
     reading = status_file.look(layout.status).reading
     if reading is None or reading.status is None:
         return ReportView(problems=reading.problems if reading is not None else ())
     said = msgspec.convert(reading.status, ReportView, from_attributes=True)
-    return replace(said, present=True, text=reports.describe(reading.status), problems=reading.problems)
+    text = reports.describe(reading.status)
+    if reading.status.complete and status != "completed":  # the word of Claude alone
+        text = f"{reports.describe(replace(reading.status, complete=False))} - claimed to be complete"
+    return replace(said, present=True, text=text, problems=reading.problems)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from claude_iterate.core.events import Entry, Event
 from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.settings.declared import build, catalogue
@@ -44,3 +45,8 @@ def facts(
         workspace_replaced=workspace_replaced,
         unrecorded=unrecorded,
     )
+
+
+def entries(*events: Event) -> list[Entry]:
+    """These events as they are recorded, a second apart."""
+    return [Entry(number, float(number), float(number), event) for number, event in enumerate(events, 1)]

@@ -144,7 +144,8 @@ DENIED = (Denial("Bash", "npm test"), Denial("Write", "/x"))
 
 
 def denied(number: int, status: Status | None = None, denials: tuple[Denial, ...] = DENIED) -> list[Event]:
-    outcome = Outcome(Kind.OK if status else Kind.DENIED, advice="Allow it.")
+    allowed = (("--allow", "Bash(npm test:*)"),)
+    outcome = Outcome(Kind.OK if status else Kind.DENIED, advice="Allow it.", allowed_by=allowed)
     return [IterationStarted(number), IterationFinished(number, outcome, status, denials=denials)]
 
 
@@ -161,7 +162,14 @@ def test_the_same_denial_twice_ends_the_run_with_the_rules() -> None:
         WaitEnded(Why.USAGE_LIMIT),
     ]
     verdict = verdict_after(*denied(1), *limit, *denied(2, denials=other))
-    assert verdict == Finish("agent_failed", "not allowed: Bash(npm test:*), Write", "Allow it.")
+    rules = "Bash(npm test:*), Write"
+    assert verdict == Finish(
+        "agent_failed",
+        f"not allowed: {rules}",
+        "Allow it.",
+        f"Claude got no further, because it is not allowed to use {rules}",
+        "claude-iterate run NAME --allow 'Bash(npm test:*)'",
+    )
     assert verdict_after(*denied(1), *denied(2, denials=DENIED[:1])) == Begin(3)
     similar = (Denial("Bash", "npm run build"), DENIED[1])
     assert isinstance(verdict_after(*denied(1), *denied(2, denials=similar)), Finish)
@@ -198,7 +206,7 @@ def test_a_little_money_is_not_called_nothing() -> None:
     """The figures of a small budget can be read."""
     verdict = verdict_after(IterationFinished(1, Outcome(Kind.OK), cost_usd=0.005), known=facts(9, max_cost_usd=0.004))
     assert isinstance(verdict, Finish)
-    assert verdict.detail == "$0.0050 of $0.0040 spent"
+    assert verdict.detail == "$0.0050 of $0.0040 (limits.max_cost_usd)"
 
 
 def test_the_cap_of_an_iteration_ends_the_iteration() -> None:

@@ -91,10 +91,10 @@ def test_a_rejected_window_is_a_limit_only_if_the_call_failed() -> None:
     [
         ("idle", False, "idle", "silent for 5.0s (npm test)"),
         ("timeout", False, "timeout", "ran for 5.0s (npm test)"),
-        ("duration", False, "timeout", "ran for 5.0s (npm test)"),
+        ("duration", False, "interrupted", ""),
         ("idle", True, "transient", "silent for 5.0s (npm test)"),
         ("timeout", True, "transient", "ran for 5.0s (npm test)"),
-        ("duration", True, "timeout", "ran for 5.0s (npm test)"),
+        ("duration", True, "interrupted", ""),
         ("stopped", True, "interrupted", ""),
         ("skip", False, "skipped", ""),
         ("reboot", False, "rebooted", ""),

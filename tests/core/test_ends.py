@@ -134,7 +134,7 @@ def test_a_reserve_is_exact_and_needs_figures() -> None:
     assert decide(window(None), known) == Begin(1)
     assert decide(window(0.9, resets_at=1000.0), known) == Begin(1)
     assert "Thu 01 Jan 02:30 UTC" in finish(window(0.76), known).advice
-    assert "after the window's reset" in finish(window(0.76, resets_at=None), known).advice
+    assert "until the window's reset" in finish(window(0.76, resets_at=None), known).advice
     assert finish(window(0.76), known).detail.startswith("24% of the w window is left")
 
 

@@ -103,6 +103,7 @@ def test_completion() -> None:
     notice = one(IterationFinished(1, OK, whole), RunFinished("completed", "all done", iterations=1))
     assert look(notice) == ("completion", "Task Complete", "high", "claude-iterate,completion")
     lines = "Workspace: my-task\nTotal iterations: 1\nStatus: All items completed\nSummary: all done"
+    lines += "\nReason: Task completed successfully after 1 iteration"
     assert notice.body == f"TASK COMPLETE ✅\n\n{lines}"
     odd = one(IterationFinished(1, OK, HALF), RunFinished("completed"))
     assert "Status: Reported complete, remaining: 25" in odd.body
@@ -112,11 +113,18 @@ def test_stagnation_and_the_iteration_limit_are_not_called_complete() -> None:
     """Both are completions in the seed's sense, and say what they are."""
     notice = one(RunFinished("stagnation", "2", iterations=5))
     assert look(notice)[:2] == ("completion", "Stagnation Detected")
-    assert notice.body.startswith("⚠ Stagnation detected: 2 consecutive iterations with no work\n\n")
+    assert notice.body.startswith("⚠️ Stagnation detected: 2 consecutive iterations with no work\n\n")
     notice = one(IterationFinished(1, OK, HALF), RunFinished("max_iterations", "50", iterations=50))
     assert look(notice)[:2] == ("completion", "Maximum Iterations Reached")
-    assert notice.body.startswith("⚠ Reached maximum iterations (50)\n\n")
+    assert notice.body.startswith("⚠️ Reached maximum iterations (50)\n\n")
     assert "Status: 35/60 items - Migrated" in notice.body
+
+
+def test_a_claim_that_did_not_count_is_not_the_last_word() -> None:
+    """A refuted claim: the notification of the end does not repeat its words."""
+    claim = Status(True, 2, 2, summary="all done")
+    notice = one(IterationFinished(1, OK, claim), RunFinished("max_iterations", "1", iterations=1))
+    assert not [words for words in ("2/2", "all done", "Complete!") if words in notice.body]
 
 
 @pytest.mark.parametrize(
@@ -126,8 +134,9 @@ def test_failures_are_errors(reason: Reason) -> None:
     """Urgent, with reason, evidence and the way on."""
     notice = one(IterationFinished(3, OK), RunFinished(reason, "because of this", "do that"))
     assert look(notice) == ("error", "Execution Error", "urgent", "claude-iterate,error")
-    lines = f"Workspace: my-task\nIteration: 1\nReason: {reason}\nError: because of this\ndo that"
-    assert notice.body == f"ERROR ENCOUNTERED ⚠\n\n{lines}"
+    lines = f"Workspace: my-task\nIteration: 1\nReason: {reason}\nError: {notice.facts['cause']}\ndo that"
+    assert notice.body == f"ERROR ENCOUNTERED ⚠\n\n{lines}\nNext: claude-iterate run my-task"
+    assert notice.facts["cause"].endswith(": because of this")
 
 
 def test_blocked() -> None:
@@ -193,6 +202,8 @@ def test_facts() -> None:
         "maxIterations": 50,
         "progress": {"completed": 35, "total": 60},
         "reason": "max_iterations",
+        "cause": "Reached maximum iterations (50)",
+        "next": "claude-iterate run my-task",
         "costUsd": 0.25,
         "at": "2025-10-15T14:23:45.000Z",
     }

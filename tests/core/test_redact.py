@@ -94,9 +94,9 @@ def test_every_text_of_an_event_is_cleaned() -> None:
 
 TEXTS = frozenset(
     """
-    about_claim advice agent_version blocked blockers changed command denied description detail doing error errors facts
-    findings flaky hint input instructions message output phase problems processes results said status_instructions
-    summary system_prompt text
+    about_claim advice agent_version allowed_by blocked blockers cause changed command denied description detail doing
+    error errors facts findings flaky hint input instructions message next output phase problems processes results said
+    status_instructions summary system_prompt text
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 

@@ -56,7 +56,7 @@ def test_idle_iterations_end_iterative_mode(loop: Loop) -> None:
     loop.make(mode="iterative")
     loop.script(BUSY, IDLE, IDLE)
     done = loop.run("--detailed-exit-code")
-    assert "⚠ Stagnation detected: 2 consecutive iterations with no work" in done.out
+    assert "⚠️ Stagnation detected: 2 consecutive iterations with no work" in done.out
     assert (done.code, len(loop.events("IterationFinished"))) == (4, 3)
 
 
@@ -65,7 +65,7 @@ def test_threshold_0_never_stagnates(loop: Loop) -> None:
     loop.make(mode="iterative")
     loop.script(IDLE)
     done = loop.run("--stagnation-threshold", "0", "-m", "4")
-    assert (done.code, done.out.splitlines()[0]) == (0, "⚠ Reached maximum iterations (4)")
+    assert (done.code, done.out.splitlines()[0]) == (0, "⚠️ Reached maximum iterations (4)")
 
 
 def test_the_iteration_limit_ends_the_run(loop: Loop) -> None:
@@ -73,7 +73,7 @@ def test_the_iteration_limit_ends_the_run(loop: Loop) -> None:
     loop.make()
     loop.script(BUSY)
     done = loop.run("-m", "3")
-    assert done.out.splitlines()[0] == "⚠ Reached maximum iterations (3)"
+    assert done.out.splitlines()[0] == "⚠️ Reached maximum iterations (3)"
     assert len(list(loop.state.glob("call-*.json"))) == 3
 
 
@@ -133,6 +133,6 @@ def test_money_bounds_hold_over_runs(loop: Loop) -> None:
     loop.run("-m", "1")
     done = loop.run("--max-cost", "0.05")
     assert (done.code, len(loop.events("IterationFinished"))) == (1, 3)
-    assert "$0.06 of $0.05 spent" in done.err
+    assert "The budget is spent: $0.06 of $0.05" in done.err
     argv = loop.record(2)["argv"]
     assert argv[argv.index("--max-budget-usd") + 1] == "0.0300"

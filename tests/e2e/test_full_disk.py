@@ -49,8 +49,8 @@ def test_no_iteration_begins_that_could_not_be_recorded(loop: Loop, disk: Path) 
     (loop.workspace / "go").touch()
     done = loop.finish(process)
     assert done.code == 1
-    assert "could not be recorded: No space left on device" in done.err
-    assert "Free some space and run again" in done.err
+    assert "Nothing more could be recorded: No space left on device" in done.err
+    assert "Free some space" in done.err
     assert "lost" not in done.err
     assert len(loop.events("Said")) == 30
     assert len(loop.events("IterationFinished")) == 1
@@ -68,6 +68,6 @@ def test_nothing_begins_on_a_full_disk(loop: Loop, disk: Path) -> None:
     (disk / "room").unlink()
     done = loop.run("-m", "4")
     assert done.code == 1
-    assert "Claude failed: what it does could not be recorded: No space left on device" in done.err
+    assert "Nothing more could be recorded: No space left on device" in done.err
     assert not list(loop.state.glob("call-*.json"))
     assert [event["reason"] for event in loop.events("RunFinished")] == ["agent_failed"]

@@ -107,7 +107,7 @@ def test_a_milestone_every_ten_iterations(loop: Loop, receiver: Receiver, most: 
     assert loop.run("-m", str(most)).code == 0
     assert events(receiver) == ["iteration_milestone", "completion"]
     assert receiver.received[-1].document["reason"] == "max_iterations"
-    assert receiver.received[-1].document["message"].startswith(f"⚠ Reached maximum iterations ({most})")
+    assert receiver.received[-1].document["message"].startswith(f"⚠️ Reached maximum iterations ({most})")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 
 from claude_iterate.core.events import (
     AgentExited,
+    CheckFinished,
     CutStarted,
     Denial,
     Event,
@@ -26,6 +27,7 @@ from claude_iterate.core.events import (
     Thought,
     ToolAnswered,
     ToolCalled,
+    VerificationFinished,
     Warned,
 )
 from claude_iterate.core.events.reasons import ENDINGS, Reason
@@ -148,8 +150,8 @@ def test_failed_iterations_and_interventions(play: Play, started: MakeStarted) -
         "⚠ disk is low",
         "  free some",
         "Running iteration 2...",
-        "Stopping after this iteration (SIGINT). Press Ctrl-C again to stop now.",
-        "Stopping now (SIGINT).",
+        "Stopping after this iteration: Ctrl-C. Press Ctrl-C again to stop now.",
+        "Stopping now: Ctrl-C.",
         "Ending Claude: nothing was heard for 15m 00s (Bash npm test)",
         "Ended 1 process left behind: sleep 9",
         "✗ Iteration 2 failed: not allowed: Bash(npm:*)",
@@ -161,23 +163,79 @@ def test_failed_iterations_and_interventions(play: Play, started: MakeStarted) -
     ]
 
 
-def test_max_iterations_names_the_options(play: Play, started: MakeStarted) -> None:
-    """Three ways on, as commands that can be typed."""
-    out, _ = play(started(max_iterations=5), RunFinished("max_iterations", "5", iterations=5))
-    lines = out.splitlines()
-    assert lines[0] == "⚠ Reached maximum iterations (5)"
-    assert [line.split(": ")[1] for line in lines if line.startswith("  ")] == [
-        "claude-iterate run my-task",
-        "claude-iterate run my-task -m 10",
-        "claude-iterate show my-task",
+def test_the_closing_lines_are_cause_report_advice_and_next_step(play: Play, started: MakeStarted) -> None:
+    """The cause in the seed's words; each line once."""
+    out, _ = play(
+        started(max_iterations=5),
+        IterationFinished(5, OK, Status(False, 3, 9, summary="Half\nway")),
+        RunFinished("max_iterations", "5", "Or allow more.", iterations=5),
+    )
+    assert out.splitlines()[:5] == [
+        "⚠️ Reached maximum iterations (5)",
+        "  Half way",
+        "  Progress: 3/9",
+        "  Or allow more.",
+        "  Next: claude-iterate run my-task",
     ]
+
+
+def test_a_claim_that_did_not_count_is_not_repeated(play: Play, started: MakeStarted) -> None:
+    """All items may be claimed to be done; the run is not completed."""
+    claim = Status(True, 2, 2, summary="all done")
+    out, _ = play(started(), IterationFinished(1, OK, claim), RunFinished("max_iterations", "1", iterations=1))
+    assert not [words for words in ("2/2", "all done", "Complete!") if words in out]
+
+
+def test_a_failure_that_ends_the_run_is_told_once(play: Play, started: MakeStarted) -> None:
+    """The iteration is named, the cause and the way out follow at the end; a run that goes on tells them at once, as
+    does one that ends for another reason."""
+    failed = IterationFinished(1, Outcome(Kind.AUTH, "Not logged in", "Log in"), denials=(Denial("Bash", "npm"),))
+    _, err = play(started(), failed, RunFinished("agent_failed", "Not logged in", "Log in", iterations=1))
+    assert err.splitlines()[1:-2] == [
+        "✗ Iteration 1 failed",
+        "  ⚠ Denied: Bash: npm",
+        "✗ Claude failed: Not logged in",
+        "  Log in",
+        "  Next: claude-iterate run my-task",
+    ]
+    for after in (IterationStarted(2), RunFinished("max_iterations", "1")):
+        _, err = play(started(), failed, after)
+        assert err.splitlines()[1:3] == ["✗ Iteration 1 failed: Not logged in", "  Log in"]
+
+
+def test_a_proof_that_ends_the_run_is_told_once(play: Play, started: MakeStarted) -> None:
+    """What the check printed is shown when it ended, and not again."""
+    output = "\n".join(f"line {number}" for number in range(1, 31))
+    findings = f"The check `make test` failed with exit code 2. The end of its output:\n{output}"
+    red = (CheckFinished("make test", 2, 1.0, output), VerificationFinished(1, False, findings))
+    _, err = play(started(), *red, RunFinished("verification_failed", findings, "See it."))
+    assert err.splitlines()[1:-2] == [
+        "  ✗ make test: exit code 2 (1.0s)",
+        "    (15 earlier lines in the log)",
+        *(f"    line {number}" for number in range(16, 31)),
+        "✗ Not done: the check `make test` failed with exit code 2",
+        "  See it.",
+        "  Next: claude-iterate run my-task",
+    ]
+    _, err = play(started(), *red, IterationStarted(2))
+    assert err.splitlines()[-2:] == ["✗ Verification failed.", "Running iteration 2..."]
+
+
+@pytest.mark.parametrize("last", ["tick", "close"])
+def test_a_failure_is_not_kept_back(entry: MakeEntry, last: str) -> None:
+    """It is shown within a second, and before the console closes."""
+    err = io.StringIO()
+    console = Fed(Console(io.StringIO(), err, "progress"))
+    console(entry(IterationFinished(1, Outcome(Kind.CRASH, "boom"))))
+    console.tick(1.0) if last == "tick" else console.close()
+    assert err.getvalue() == "✗ Iteration 1 failed: boom\n"
 
 
 @pytest.mark.parametrize(
     ("detail", "line"),
     [
-        ("2", "⚠ Stagnation detected: 2 consecutive iterations with no work"),
-        ("nothing moved", "⚠ Stagnation detected: nothing moved"),
+        ("2", "⚠️ Stagnation detected: 2 consecutive iterations with no work"),
+        ("nothing moved", "⚠️ Stagnation detected: nothing moved"),
     ],
 )
 def test_stagnation(play: Play, detail: str, line: str) -> None:
@@ -188,14 +246,16 @@ def test_stagnation(play: Play, detail: str, line: str) -> None:
 @pytest.mark.parametrize("level", ["quiet", "progress", "verbose"])
 @pytest.mark.parametrize("reason", ENDINGS)
 def test_endings_go_where_they_belong(play: Play, started: MakeStarted, level: str, reason: Reason) -> None:
-    """A good ending is on out and not said when quiet; a failure is on err at every level, with its advice."""
-    out, err = play(started(), RunFinished(reason, "why", "do this"), level=level)
-    if ENDINGS[reason].good:
-        assert bool(out) == (level != "quiet")
-        assert "why" not in err
+    """A good ending is on out, a failure on err; when quiet, all but a completed run is told on err."""
+    ending = RunFinished(reason, "why", "do this", cause="It was so", next="go on")
+    out, err = play(started(), ending, level=level)
+    told, silent = (out, err) if ENDINGS[reason].good and level != "quiet" else (err, out)
+    assert "It was so" not in silent
+    if level == "quiet" and reason == "completed":
+        assert told == ""
     else:
-        assert out == ""
-        assert ": why\n  do this\n" in err
+        assert told.count("It was so\n") == 1
+        assert told.count("  do this\n  Next: go on\n") == 1
 
 
 def test_quiet_is_silent_when_all_is_well(play: Play, started: MakeStarted) -> None:
@@ -213,15 +273,23 @@ def test_quiet_is_silent_when_all_is_well(play: Play, started: MakeStarted) -> N
 
 def test_quiet_tells_errors(play: Play, started: MakeStarted) -> None:
     """Warnings and the failing end, nothing else."""
-    out, err = play(started(), Warned("careful"), RunFinished("agent_failed", "crash\ntrace", "doctor"), level="quiet")
+    out, err = play(started(), Warned("careful"), RunFinished("agent_failed", "crash", "doctor"), level="quiet")
     assert out == ""
     assert err.splitlines() == [
         "⚠ careful",
         "✗ Claude failed: crash",
-        "  trace",
         "  doctor",
+        "  Next: claude-iterate run my-task",
         "Log: /w/iterate-1.log",
     ]
+
+
+def test_evidence_that_is_longer_than_a_cause_is_whole(play: Play, started: MakeStarted) -> None:
+    """What Claude needs may be a page; but not when quiet."""
+    needed = "\n".join(f"{number}. what shall I do about this?" for number in range(20))
+    shown = [play(started(), RunFinished("blocked", needed), level=level)[1] for level in ("progress", "quiet")]
+    assert ["  19. what shall I do about this?" in err.splitlines() for err in shown] == [True, False]
+    assert [err.count("needs you: 0. what shall I do") for err in shown] == [1, 1]
 
 
 def test_verbose_shows_claude(play: Play, started: MakeStarted) -> None:

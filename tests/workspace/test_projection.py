@@ -29,6 +29,7 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.inheritance import inherit
 from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
 from claude_iterate.workspace.running import run_lock
 
 RUN = "20260101-000000-aaaaaa"
@@ -91,7 +92,9 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
         "started": "2026-01-01T00:00:01Z",
         "finished": "2026-01-01T00:00:06Z",
         "reason": reason,
+        "cause": summarise(RunSummary, RUN, fold(played(reason)), running=False).cause,
         "detail": "because",
+        "next": "" if reason == "completed" else "claude-iterate run w",
         "iterations": 2,
         "costUsd": 1.0,
         "dryRun": False,

@@ -32,6 +32,7 @@ Write three short poems, each in a file of its own: `spring.txt`, `summer.txt`, 
 def command(invocation: Invocation) -> int:
     """Show a whole run in a temporary project. Claude is not called and nothing is spent."""
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
+    from claude_iterate.core.rules.next_steps import CommandLine
     from claude_iterate.operations.launch import launch
     from claude_iterate.operations.run_options import Options
 
@@ -42,7 +43,10 @@ def command(invocation: Invocation) -> int:
     where = shlex.quote(str(folder))
     output.note(f"A project for you to look at: {folder}")
     output.note(f"Now: claude-iterate -C {where} run demo --dry-run --no-delay\n")
-    asked = Options(options.layer_from_options({"delay": 0.0}), dry_run=True, color=invocation.color)
+    again = CommandLine(("claude-iterate", "-C", str(folder)), (("--dry-run",), ("--no-delay",)))
+    asked = Options(
+        options.layer_from_options({"delay": 0.0}), dry_run=True, color=invocation.color, command_line=again
+    )
     code = launch(project, layout, asked, TerminalUser()).exit_code
     output.note("\nThat was the real loop with a stand-in for Claude. Look around:")
     output.result(f"claude-iterate -C {where} show demo")

@@ -35,18 +35,18 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
             "A conversation with Claude needs a terminal, and cannot be shown as JSON.",
             f"Say what should change: claude-iterate edit {name} --goal TEXT",
         )
-    asked = Options(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit")
+    line = options.typed_again(invocation)
+    asked = Options(dry_run=dry_run, as_json=as_json, color=invocation.color, purpose="edit", command_line=line)
     composed = compose.compose(invocation.project, layout, asked, goal, TerminalUser())
     if composed.exit_code:
         return composed.exit_code
     if composed.problem:
         raise WorkspaceProblem(f"Claude {composed.problem}.{composed.quote}", "The old instructions were restored.")
     added, removed = _differences(composed.before.data or b"", composed.after.data or b"")
-    figures = f"{counted(added, 'line')} added, {removed} removed"
+    figures, figured = f"{counted(added, 'line')} added, {removed} removed", {"added": added, "removed": removed}
     changed = composed.before.data != composed.after.data
     if as_json:
-        path = str(layout.instructions)
-        output.document({"name": name, "path": path, "changed": changed, "added": added, "removed": removed})
+        output.document({"name": name, "path": str(layout.instructions), "changed": changed} | figured)
     elif not changed:
         output.result("The instructions were left as they were.")
     elif dry_run:

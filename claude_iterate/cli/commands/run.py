@@ -61,6 +61,7 @@ def command(
         dry_run=dry_run,
         as_json=as_json,
         color=invocation.color,
+        command_line=options.typed_again(invocation),
     )
     if as_json:  # before the run: an upgrade of the package must not come between
         from claude_iterate.views import documents

@@ -125,7 +125,13 @@ def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tu
         layout = project.create(given.name, given.mode)
     elif given.mode is not None and not given.dry_run:
         summary.change_mode(layout, given.mode)
-    asked = Options(dry_run=given.dry_run, as_json=given.as_json, color=invocation.color, purpose="setup")
+    asked = Options(
+        dry_run=given.dry_run,
+        as_json=given.as_json,
+        color=invocation.color,
+        purpose="setup",
+        command_line=options.typed_again(invocation),
+    )
     composed = compose.compose(project, layout, asked, given.goal, TerminalUser())
     if composed.exit_code:
         raise click.exceptions.Exit(composed.exit_code)

@@ -8,8 +8,7 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
-from claude_iterate.text.claim_lines import KNOWN_BY
-from claude_iterate.text.verification_lines import CUTS
+from claude_iterate.text.verification_lines import CUTS, SHOWN, tail
 from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.setting_values import as_words, shortened
@@ -107,11 +106,10 @@ def _print_run(run: RunView | None) -> None:
             f" {shortened(tokens.cache_read)} read from the cache, {shortened(tokens.cache_creation)} written to it"
         )
     if run.reason:
-        known = f" It is {KNOWN_BY.get(run.known_by, run.known_by)}." if run.known_by else ""
-        output.result(f"  Ended: {run.reason}. {run.meaning}{known}")
-    # When it is completed, the report above says it already; a bare number is in the figures.
-    detail = "" if run.reason == "completed" or run.detail.isdecimal() else run.detail
-    for line in (detail, *run.advice.splitlines(), run.about_claim, run.last_error):
+        output.result(f"  Ended: {run.reason}. {foreign(run.cause)}")
+    # The last iteration's error is news only if the run did not end with it.
+    error = "" if run.last_error.partition(": ")[2] in run.detail else run.last_error
+    for line in (run.about_claim, *run.advice.splitlines(), error, f"Next: {run.next}" if run.next else ""):
         if line:
             output.result(f"  {foreign(line)}")
 
@@ -139,7 +137,7 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None) -> None:
         sign = output.symbol("good" if check.exit_code == 0 else "bad")
         flaky = ", flaky: it ended in another way before, and no file changed since" if check.flaky else ""
         output.result(f"  {sign} {foreign(check.command)}: {how} ({formats.duration(check.duration)}){flaky}")
-        for line in check.output.strip().splitlines()[-5:] if check.exit_code != 0 else ():
+        for line in tail(check.output, SHOWN, "in the log") if check.exit_code != 0 else ():
             output.result(f"      {foreign(line)}")
     review = proof.review
     if review is not None:

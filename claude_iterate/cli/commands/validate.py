@@ -39,6 +39,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
         dry_run=dry_run,
         as_json=as_json,
         color=invocation.color,
+        command_line=options.typed_again(invocation),
         purpose="validate",
         report=path.name,
     )

@@ -44,6 +44,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         dry_run=given["dry_run"],
         as_json=as_json,
         color=invocation.color,
+        command_line=options.typed_again(invocation),
         purpose="verify",
         report=_report_path(layout, given["report_path"], given["dry_run"]) if given["report_path"] else "",
     )
@@ -51,7 +52,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     proof = evidence_view.of_run(layout, done.run) or evidence_view.EvidenceView(done.run)
     report = _report(proof) if show_report or as_json else None
     if as_json:
-        output.document(documents.ended_verification(name, done.exit_code, proof, report))
+        output.document(documents.ended_verification(name, done.exit_code, done.state, proof, report))
     elif report is not None:
         output.result(output.foreign(report))
     return done.exit_code

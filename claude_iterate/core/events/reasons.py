@@ -47,7 +47,7 @@ ENDINGS: dict[Reason, Ending] = {
     "reserve": Ending(1, 7, "Less of a usage window is left than `limits.reserve` keeps."),
     "stopped": Ending(0, 8, "A stop was asked for.", good=True),
     "interrupted": Ending(130, 130, "Ctrl-C."),
-    "terminated": Ending(143, 143, "SIGTERM or SIGHUP."),
+    "terminated": Ending(143, 143, "SIGTERM, or SIGHUP because the terminal was closed."),
 }
 
 

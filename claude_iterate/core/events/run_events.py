@@ -14,13 +14,16 @@ from claude_iterate.core.reports.status import Change, Status
 
 class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     """How one call of the agent ended. `kind` is a row of `core.outcomes.classes`; `resets_at` the moment (epoch
-    seconds) at which a usage limit ends, if it is known."""
+    seconds) at which a usage limit ends, if it is known. `called` is false when it could not even be started.
+    `allowed_by` are the options of `run` that would have allowed what was denied."""
 
     kind: Kind
     message: str = ""
     advice: str = ""
     resets_at: float | None = None
     window: str = ""
+    called: bool = True
+    allowed_by: tuple[tuple[str, str], ...] = ()
 
 
 class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -253,9 +256,10 @@ class Warned(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defa
 
 
 class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The run is over. `detail` is evidence, `advice` what to do next. `known_by` says how it is known that the task is
-    done: checks, review, checks_and_review, or report for Claude's word alone. `about_claim` is what has to be known of
-    the last claim of completion: that it was not checked, or what the report says beside it."""
+    """The run is over. `cause` says why in one sentence, `detail` is the evidence; `advice` says what to do about it,
+    `next` is the next step as a command for a shell. `known_by` says how it is known that the task is done: checks,
+    review, checks_and_review, or report for Claude's word alone. `about_claim` is what has to be known of the last
+    claim of completion: that it was not checked or did not hold, or what the report says beside it."""
 
     reason: Reason
     detail: str = ""
@@ -265,3 +269,5 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     duration: float = 0.0
     known_by: str = ""
     about_claim: str = ""
+    cause: str = ""
+    next: str = ""

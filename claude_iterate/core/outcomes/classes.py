@@ -115,7 +115,12 @@ _ALLOW = "Allow it, if you want it: the commands are named with the iteration."
 """In general; with the denials in hand the advice is exact."""
 
 CLASSES: tuple[Class, ...] = (
-    Class(Kind.INTERRUPTED, "The run ended it because a stop was asked for.", "", lambda e: _cut_by(e, Cause.STOPPED)),
+    Class(
+        Kind.INTERRUPTED,
+        "The run ended it because a stop was asked for, or because the time of the run was over.",
+        "",
+        lambda e: _cut_by(e, Cause.STOPPED) or _cut_by(e, Cause.DURATION),
+    ),
     Class(Kind.SKIPPED, "The run ended it because the user said `skip`.", "", lambda e: _cut_by(e, Cause.SKIP)),
     Class(Kind.REBOOTED, "The run ended it because the user said `reboot`.", "", lambda e: _cut_by(e, Cause.REBOOT)),
     Class(Kind.DENIED, "A tool was not allowed and no report was written.", _ALLOW, _denied),
@@ -137,7 +142,7 @@ CLASSES: tuple[Class, ...] = (
         Kind.TIMEOUT,
         "The iteration took too long.",
         "Raise `timeouts.iteration` or make the items smaller.",
-        lambda e: _cut_by(e, Cause.DURATION) or (_cut_by(e, Cause.TIMEOUT) and not e.retrying),
+        lambda e: _cut_by(e, Cause.TIMEOUT) and not e.retrying,
     ),
     Class(
         Kind.BILLING,
@@ -172,7 +177,7 @@ CLASSES: tuple[Class, ...] = (
     Class(
         Kind.REFUSED,
         "The API refused the request: too long, or not well made.",
-        "If it was too long, make the items smaller. The next iteration begins with fresh context.",
+        "If it was too long, make the items smaller.",
         _is_refused,
     ),
     Class(
@@ -209,10 +214,12 @@ def classify(evidence: Evidence) -> Outcome:
     """The first class that holds, with Claude's own words."""
     found = next(row for row in CLASSES if row.holds(evidence))
     advice = found.advice
+    allowed_by: tuple[tuple[str, str], ...] = ()
     if found.kind in {Kind.DENIED, Kind.OK, Kind.MAX_TURNS} and evidence.result is not None and evidence.result.denials:
         from claude_iterate.core.outcomes import denials
 
         advice = denials.advice(evidence.result.denials, evidence.granted)
+        allowed_by = denials.options(evidence.result.denials, evidence.granted)
     if found.kind in {Kind.CONFIG, Kind.AUTH} and "cannot be used with root" in evidence.words:
         advice = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
     if found.kind == Kind.BILLING and _admin_words(evidence):
@@ -222,7 +229,7 @@ def classify(evidence: Evidence) -> Outcome:
     if found.kind == Kind.AUTH and "api key" in evidence.words.lower():
         advice = "Check ANTHROPIC_API_KEY in the environment or in `claude.env`, or unset it to use your login."
     resets_at, window = _reset(evidence) if found.kind == Kind.USAGE_LIMIT else (None, "")
-    return Outcome(found.kind, _message(found, evidence), advice, resets_at, window)
+    return Outcome(found.kind, _message(found, evidence), advice, resets_at, window, allowed_by=allowed_by)
 
 
 def _reset(evidence: Evidence) -> tuple[float | None, str]:
@@ -233,7 +240,7 @@ def _reset(evidence: Evidence) -> tuple[float | None, str]:
     return moment, limit.window if limit else ""
 
 
-_TOO_LONG = frozenset({Cause.IDLE, Cause.TIMEOUT, Cause.DURATION})
+_TOO_LONG = frozenset({Cause.IDLE, Cause.TIMEOUT})
 
 
 def _message(found: Class, evidence: Evidence) -> str:

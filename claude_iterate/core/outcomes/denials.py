@@ -55,6 +55,13 @@ def remedy(denials: tuple[Denial, ...], granted: Granted) -> Remedy:
     )
 
 
+def options(denials: tuple[Denial, ...], granted: Granted) -> tuple[tuple[str, str], ...]:
+    """The options of `run` that would have allowed it."""
+    needed = remedy(denials, granted)
+    mode = [("--permission-mode", needed.mode)] if needed.mode else []
+    return (*mode, *(("--allow", rule) for rule in needed.rules))
+
+
 def advice(denials: tuple[Denial, ...], granted: Granted) -> str:
     """What to do, line by line, as commands to paste."""
     needed = remedy(denials, granted)

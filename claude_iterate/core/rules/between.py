@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from claude_iterate.core.events.vocabulary import ONE_OFF, Kind
 from claude_iterate.core.outcomes.classes import FINE
-from claude_iterate.core.rules import breaker, proving, waits
+from claude_iterate.core.rules import breaker, next_steps, proving, waits
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
@@ -20,13 +20,15 @@ Between = Callable[[RunState, Facts], Verdict | None]
 def workspace_is_gone(state: RunState, facts: Facts) -> Verdict | None:
     """The workspace's folder was deleted, renamed or moved, or another workspace was put in its place:
     **agent_failed**."""
-    how = "It was deleted, renamed or moved, perhaps by a command of the run (see `verification.checks`)."
+    how = "It was deleted, renamed or moved while the run was on, perhaps by Claude or by a check."
     if facts.workspace_gone:
-        return Finish("agent_failed", f"the workspace's folder is gone: {facts.workspace_gone}", how)
+        gone = f"the workspace's folder is gone: {facts.workspace_gone}"
+        look = next_steps.command(facts.command_line, "list")
+        return Finish("agent_failed", gone, f"{how} Put it back.", gone[:1].upper() + gone[1:], look)
     if facts.workspace_replaced:
-        detail = f"the workspace's folder was replaced by another one: {facts.workspace_replaced}"
-        name = state.started.workspace if state.started is not None else "NAME"
-        return Finish("agent_failed", detail, f"{how} To work with the new one: claude-iterate run {name}")
+        other = f"the workspace's folder was replaced by another one: {facts.workspace_replaced}"
+        advice = f"{how} The next run works with the new one."
+        return Finish("agent_failed", other, advice, other[:1].upper() + other[1:])
     return None
 
 
@@ -37,20 +39,23 @@ def one_off_call(state: RunState, facts: Facts) -> Verdict | None:
     if state.one_off is None:
         return MakeOneOffCall() if state.stop is None else None
     outcome = state.one_off.outcome
-    if state.stop is not None and outcome.kind == Kind.INTERRUPTED:
+    if outcome.kind == Kind.INTERRUPTED and (state.stop is not None or breaker.time_is_up(state, facts)):
         return None
     if outcome.kind in FINE:
         return Finish("completed")
-    return Finish("agent_failed", outcome.message, outcome.advice)
+    return breaker.failed(outcome, outcome.message, state, facts)
 
 
 def completed(state: RunState, facts: Facts) -> Verdict | None:
     """The agent reported `complete: true` in the iteration that just ended, and the proof (if one is wanted) holds:
-    **completed**. Without a proof, a report that says `blocked` as well completes nothing."""
+    **completed**. An iteration that a stop cut short completes nothing; nor does, without a proof, a report that says
+    `blocked` as well."""
     proven = state.proof is not None and state.proof.passed
     if facts.only_verify:
         return Finish("completed", "verified") if proven else None
     status = state.last_status
+    if state.stop is not None and state.last_outcome is not None and state.last_outcome.kind == Kind.INTERRUPTED:
+        return None  # it was cut before its end, so its report is not its last word
     if status is None or not status.complete or not (proven if facts.proof_wanted else not status.blocked):
         return None
     return Finish("completed", status.summary or "")
@@ -63,7 +68,10 @@ def stop_was_asked(state: RunState, facts: Facts) -> Verdict | None:
     by = state.stop.by
     if by == "SIGINT":
         return Finish("interrupted", by)
-    return Finish("terminated", by) if by.startswith("SIG") else Finish("stopped", f"by {by}")
+    if not by.startswith("SIG"):
+        return Finish("stopped", f"by {by}")
+    outlive = "A run that should outlive its terminal can be started in tmux, or with nohup."
+    return Finish("terminated", by, outlive if by == "SIGHUP" else "")
 
 
 def paused(state: RunState, facts: Facts) -> Verdict | None:
@@ -127,7 +135,8 @@ def nothing_can_be_recorded(state: RunState, facts: Facts) -> Finish | None:
     if not facts.unrecorded:
         return None
     detail = f"what it does could not be recorded: {facts.unrecorded}"
-    return Finish("agent_failed", detail, "Free some space and run again; what is done is done.")
+    cause = f"Nothing more could be recorded: {facts.unrecorded}"
+    return Finish("agent_failed", detail, "Free some space; what is done is done.", cause)
 
 
 STARTING_RULES: tuple[Callable[[RunState, Facts], Finish | None], ...] = (nothing_can_be_recorded,)

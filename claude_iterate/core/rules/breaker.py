@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events import Outcome
+from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.formats import duration, money
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
+from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, Verdict
 from claude_iterate.core.state.requests import claim_is_open
@@ -14,7 +16,7 @@ from claude_iterate.core.state.run_state import RunState
 def agent_is_blocked(state: RunState, facts: Facts) -> Verdict | None:
     """The agent reported `blocked`: **blocked**, with its reason."""
     if state.last_status is not None and state.last_status.blocked:
-        advice = "Give it what it needs, in INSTRUCTIONS.md or in the project, and run again."
+        advice = "Give it what it needs, in INSTRUCTIONS.md or in the project."
         return Finish("blocked", state.last_status.blocked, advice)
     return None
 
@@ -26,8 +28,21 @@ def failure_ends_the_run(state: RunState, facts: Facts) -> Verdict | None:
     if outcome is None:
         return None
     if outcome.kind == Kind.BUDGET and facts.limits.max_cost_per_iteration_usd is None:
-        return Finish("budget", outcome.message, outcome.advice)
-    return Finish("agent_failed", outcome.message, outcome.advice) if outcome.kind in ENDING_FAILURES else None
+        figures = _figures(state, facts) if facts.limits.max_cost_usd is not None else outcome.message
+        return Finish("budget", figures, next=_with_more_money(state, facts))
+    return failed(outcome, outcome.message, state, facts) if outcome.kind in ENDING_FAILURES else None
+
+
+def failed(outcome: Outcome, detail: str, state: RunState, facts: Facts) -> Finish:
+    """A call of Claude failed for good: **agent_failed**, with what helps against this outcome."""
+    line = facts.command_line
+    cause = "" if outcome.called else f"Cannot start: {detail}"
+    step = ""
+    if outcome.kind == Kind.CRASH:
+        step = next_steps.command(line, "doctor")
+    elif outcome.kind == Kind.CONFIG and outcome.called:
+        step = next_steps.command(line, "config", "--list", "--workspace", next_steps.name(state))
+    return Finish("agent_failed", detail, outcome.advice, cause, step)
 
 
 def denied_again(state: RunState, facts: Facts) -> Verdict | None:
@@ -35,8 +50,11 @@ def denied_again(state: RunState, facts: Facts) -> Verdict | None:
     add."""
     if state.streaks.denials < 2:
         return None
-    advice = state.last_outcome.advice if state.last_outcome is not None else ""
-    return Finish("agent_failed", f"not allowed: {', '.join(state.streaks.denied.splitlines())}", advice)
+    rules = ", ".join(state.streaks.denied.splitlines())
+    outcome = state.last_outcome or Outcome(Kind.DENIED)
+    cause = f"Claude got no further, because it is not allowed to use {rules}"
+    allowed = next_steps.again(state, facts.command_line, *outcome.allowed_by)
+    return Finish("agent_failed", f"not allowed: {rules}", outcome.advice, cause, allowed)
 
 
 def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
@@ -45,13 +63,15 @@ def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
     if outcome is None or not 0 < facts.settings.stop.failures <= state.streaks.failures:
         return None
     times = "1 iteration" if state.streaks.failures == 1 else f"{state.streaks.failures} iterations in a row"
-    return Finish("agent_failed", f"{times} failed; the last: {outcome.message}", outcome.advice)
+    return failed(outcome, f"{times} failed; the last: {outcome.message}", state, facts)
 
 
 def stagnated(state: RunState, facts: Facts) -> Verdict | None:
     """Iterative mode, `worked: false` in `stagnation_threshold` iterations in a row: **stagnation**."""
     if facts.stagnates and 0 < facts.settings.stagnation_threshold <= state.streaks.idle_iterations:
-        return Finish("stagnation", str(state.streaks.idle_iterations))
+        advice = "Claude found nothing left to do. See whether that is so, or say in INSTRUCTIONS.md what is missing."
+        look = next_steps.about(state, facts.command_line, "verify")
+        return Finish("stagnation", str(state.streaks.idle_iterations), advice, next=look)
     return None
 
 
@@ -60,9 +80,24 @@ def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
     most = facts.limits.max_cost_usd
     # A millionth more or less is a matter of how computers add.
     if most is not None and state.total_cost_usd + 1e-6 >= most:
-        figures = f"{money(state.total_cost_usd)} of {money(most)} spent"
-        return Finish("budget", figures, "Raise `limits.max_cost_usd` (or --max-cost) and run again.")
+        return Finish("budget", _figures(state, facts), next=_with_more_money(state, facts))
     return None
+
+
+def _figures(state: RunState, facts: Facts) -> str:
+    return f"{money(state.total_cost_usd)} of {money(facts.limits.max_cost_usd or 0.0)} (limits.max_cost_usd)"
+
+
+def _with_more_money(state: RunState, facts: Facts) -> str:
+    """Twice as much may be spent; only `run` has an option for that."""
+    most = facts.limits.max_cost_usd
+    if most is None:
+        return ""
+    amount = f"{2 * max(most, state.total_cost_usd):.2g}"
+    if facts.purpose == Purpose.RUN:
+        return next_steps.again(state, facts.command_line, ("--max-cost", amount))
+    scope = ("--workspace", next_steps.name(state))
+    return next_steps.command(facts.command_line, "config", "limits.max_cost_usd", amount, *scope)
 
 
 def budget(state: RunState, facts: Facts) -> float | None:
@@ -76,7 +111,7 @@ def time_is_up(state: RunState, facts: Facts) -> Verdict | None:
     """The run took `limits.max_duration` or more: **duration**."""
     most = facts.limits.max_duration
     if most is not None and facts.now + state.elapsed_before >= most:
-        return Finish("duration", f"{duration(most)} (limits.max_duration)", "Run again to go on.")
+        return Finish("duration", f"{duration(most)} (limits.max_duration)")
     return None
 
 
@@ -84,5 +119,6 @@ def iterations_are_used_up(state: RunState, facts: Facts) -> Verdict | None:
     """`max_iterations` iterations are done, and no claim waits for its proof: **max_iterations**."""
     unproven = facts.proof_wanted and claim_is_open(state)
     if 0 < facts.max_iterations <= state.iterations and not unproven:
-        return Finish("max_iterations", str(facts.max_iterations))
+        more = next_steps.again(state, facts.command_line, ("--max-iterations", str(2 * facts.max_iterations)))
+        return Finish("max_iterations", str(facts.max_iterations), f"To allow more iterations: {more}")
     return None

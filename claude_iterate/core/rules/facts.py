@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import LimitSettings, Settings
 
 
@@ -12,7 +13,8 @@ class Facts(NamedTuple):
     """`now` and `last_heard` (Claude's last sign of life) are seconds since the run began; `wall` is epoch seconds;
     `chance` is between 0 and 1. `max_iterations` and `stagnates` depend on the mode. `check_began` is the start of the
     check under way; `workspace_gone` is the folder's path if it is gone, `workspace_replaced` if another one stands
-    there; `unrecorded` says why nothing more can be recorded."""
+    there; `unrecorded` says why nothing more can be recorded; `command_line` is how the run was started,
+    `unread_notes` how many notes wait for an iteration."""
 
     now: float
     wall: float
@@ -26,6 +28,8 @@ class Facts(NamedTuple):
     workspace_gone: str = ""
     workspace_replaced: str = ""
     unrecorded: str = ""
+    command_line: CommandLine = CommandLine()
+    unread_notes: int = 0
 
     @property
     def limits(self) -> LimitSettings:

@@ -8,7 +8,7 @@ from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import listed
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
-from claude_iterate.core.rules import breaker, waits
+from claude_iterate.core.rules import breaker, next_steps, waits
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, Verdict, Verify, Wait
 from claude_iterate.core.state.requests import claim_is_open
@@ -16,6 +16,12 @@ from claude_iterate.core.state.run_state import RunState
 
 REPORT, CHECKS, REVIEW, BOTH = "report", "checks", "review", "checks_and_review"
 """How it is known that a task is done. The first one is Claude's word alone."""
+KNOWN_BY = {
+    CHECKS: "proven by checks",
+    REVIEW: "proven by review",
+    BOTH: "proven by checks and review",
+    REPORT: "reported by Claude, not proven",
+}
 
 _CLAUDE_CANNOT = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT}) | ENDING_FAILURES
 """After these Claude cannot be called for a review: other rules say what is next."""
@@ -63,9 +69,16 @@ def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
     allowed = verification.max_attempts if verification.resume_on_fail else 1
     if state.claim.judged < allowed and not facts.only_verify:
         return None
-    name = _name(state)
-    advice = f"See the evidence: claude-iterate show {name}. Then run again: claude-iterate run {name}"
-    return Finish("verification_failed", state.proof.findings, advice)
+    line = facts.command_line
+    advice = f"See the evidence: {next_steps.about(state, line, 'show')}"
+    go_on = next_steps.about(state, line, "run") if facts.only_verify else ""
+    return Finish("verification_failed", state.proof.findings, advice, next=go_on)
+
+
+def first_finding(findings: str) -> str:
+    """The first finding of a proof in a few words, without what a check printed."""
+    first = findings.strip().split("\n")[0].removesuffix(" The end of its output:").rstrip(".")
+    return first[:1].lower() + first[1:]
 
 
 def known_by(state: RunState, facts: Facts, reason: Reason) -> str:
@@ -105,9 +118,11 @@ def about_the_claim(state: RunState, facts: Facts, reason: Reason) -> str:
         return _doubts(state)
     if reason == "blocked":
         return f"Claude reported `complete: true` as well{'; the proof failed' if state.proof is not None else ''}."
-    if state.proof is not None or not facts.proof_wanted:
+    if reason == "verification_failed" or not facts.proof_wanted:
         return ""
-    verify = f"claude-iterate verify {_name(state)}"
+    if state.proof is not None:
+        return f"The last claim of completion does not hold: {first_finding(state.proof.findings)}."
+    verify = next_steps.about(state, facts.command_line, "verify")
     if facts.settings.verification.checks and facts.review_wanted and checks_are_green(state, facts):
         return f"Claude reported completion, and the checks are green; the review was not held: {verify}"
     return f"Claude reported completion; it was not checked: {verify}"
@@ -120,7 +135,3 @@ def _doubts(state: RunState) -> str:
     doubts = [f"{status.completed} of {status.total} items done"] if status.remaining else []
     doubts += [f"blocked: {' '.join(status.blocked.split())}"] if status.blocked else []
     return f"Claude reported `complete: true` together with {' and '.join(doubts)}." if doubts else ""
-
-
-def _name(state: RunState) -> str:
-    return state.started.workspace if state.started is not None else "NAME"

@@ -47,11 +47,13 @@ class Cut(msgspec.Struct, frozen=True):
 
 
 class Finish(msgspec.Struct, frozen=True):
-    """The run is over."""
+    """The run is over. `cause` and `next` where the usual words for the reason do not fit (`core.rules.endings`)."""
 
     reason: Reason
     detail: str = ""
     advice: str = ""
+    cause: str = ""
+    next: str = ""
 
 
 Verdict = Begin | Ask | Wait | WaitStarted | WaitEnded | Verify | MakeOneOffCall | Finish

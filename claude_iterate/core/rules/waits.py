@@ -76,8 +76,8 @@ def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
             if facts.limits.on_reserve == "wait" and resets_at is not None:
                 until = resets_at + facts.limits.reset_margin
                 return _wait(state, facts, WaitStarted(Why.RESERVE, until, figures, window))
-            when = f"after {_moment(resets_at)}" if resets_at is not None else "after the window's reset"
-            return Finish("reserve", figures, f"Run again {when}, or change `limits.reserve`.")
+            when = _moment(resets_at) if resets_at is not None else "the window's reset"
+            return Finish("reserve", figures, f"Wait until {when}, or change `limits.reserve`.")
     return None
 
 
@@ -97,8 +97,8 @@ def pace_is_kept(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def _limit_stops(said: str, until: float | None) -> Finish:
-    when = f"after {_moment(until)}" if until is not None else "after the reset"
-    return Finish("usage_limit", said, f"Run again {when}; nothing is lost.")
+    when = _moment(until) if until is not None else "the reset"
+    return Finish("usage_limit", said, f"Wait until {when}; nothing is lost.")
 
 
 def _moment(at: float) -> str:
@@ -112,7 +112,8 @@ def _wait(state: RunState, facts: Facts, wanted: WaitStarted) -> Verdict:
     if left < _NOTHING:
         reason: Reason = "agent_failed" if wanted.why == Why.TRANSIENT else "usage_limit"
         detail = f"{wanted.detail} (waited {duration(facts.limits.max_wait)})"
-        return Finish(reason, detail, "Run again later, or raise `limits.max_wait`; nothing is lost.")
+        cause = f"The API did not recover: {detail}" if wanted.why == Why.TRANSIENT else ""
+        return Finish(reason, detail, "Try later, or raise `limits.max_wait`; nothing is lost.", cause)
     return replace(wanted, until=min(wanted.until, facts.wall + left))
 
 

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Event
+from claude_iterate.core.events.vocabulary import Word
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.secrets.patterns import MASK, SHAPES, is_secret_name
 from claude_iterate.core.settings.declared import Settings
@@ -26,7 +27,7 @@ _SHORTEST = 8
 
 WORDS = frozenset(
     """
-    birth by cause cut depth digest host id kind known_by log mode model name parent permission_mode project purpose
+    birth by cut depth digest host id kind known_by log mode model name parent permission_mode project purpose
     reason report report_id resumes review run session source status subtype tool tree verb verdict version why
     window windows workspace
     """.split()  # noqa: SIM905 - one name per line would take a page
@@ -94,7 +95,7 @@ class Redactor:
 
     def _clean_value(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self.clean(value)
+            return value if isinstance(value, Word) else self.clean(value)
         if isinstance(value, msgspec.Struct):
             return replace(value, **{name: self._clean_field(value, name) for name in value.__struct_fields__})
         if isinstance(value, dict):

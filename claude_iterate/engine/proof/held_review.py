@@ -47,7 +47,7 @@ class HeldReview(Record, frozen=False):
             call = AgentCall(self._plan, self._recorder, self._supervisor)
             call.make(texts.system, prompt, f"review-{self._claim}-{identity[:4]}")
         except ExpectedError as error:
-            problem = events.Outcome(Kind.CONFIG, error.message, error.hint)
+            problem = events.Outcome(Kind.CONFIG, error.message, error.hint, called=False)
         outcome = problem or outcome_of_call(self._plan, self._recorder, wrote_report=True)
         if outcome.kind in RETRIED | ENDING_FAILURES | {Kind.INTERRUPTED}:
             found = Review(UNHELD, outcome.message or outcome.kind)

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TextIO, get_args
+from typing import TextIO, TypeGuard, get_args
 
 from claude_iterate.core import events
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import counted
+from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.sinks.console.clock import Clock
 from claude_iterate.sinks.console.live_line import LiveLine
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
-from claude_iterate.text import event_lines, run_lines
+from claude_iterate.text import event_lines, run_lines, verification_lines
 from claude_iterate.text.ending_lines import ending, log_place, totals
 from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.transcript import Transcript
 
 STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
+_Held = events.IterationFinished | events.VerificationFinished
 SIGNS = {"✓": GREEN, "✗": RED, "⚠": YELLOW}
 
 
@@ -56,6 +58,7 @@ class Console:
         self._clock = Clock() if clock else None
         self._transcript = Transcript(CONSOLE)
         drawn = live and level == "progress" and self._err.terminal
+        self._held: _Held | None = None
         self._live = LiveLine(self._err, columns, wall, keys) if drawn else None
 
     def __call__(self, batch: Batch) -> None:
@@ -63,6 +66,8 @@ class Console:
         for entry, state in batch:
             before, self._state = self._state, state
             event = entry.event
+            if self._held is not None:
+                self._release(event if isinstance(event, events.RunFinished) else None)
             self._at = entry.at
             if type(event) in STREAM:
                 if self._level == "verbose":
@@ -71,6 +76,8 @@ class Console:
                     continue
             elif isinstance(event, events.RunFinished):
                 self._finish(event)
+            elif self._level != "quiet" and self._holds(event):
+                self._held = event
             elif self._level != "quiet" or isinstance(event, events.Warned):
                 self._show(entry, before)
             if self._live is not None:
@@ -79,22 +86,48 @@ class Console:
         self._err.flush()
 
     def tick(self, now: float) -> None:
-        """Redraw the live line."""
+        """Show what was held, and redraw the live line."""
         self._err.catch_up()
         self._out.catch_up()
+        if self._held is not None:
+            self._release()
+            self._err.flush()
         if self._live is not None:
             self._live.draw(self._state, now)
 
     def flush(self) -> None:
-        """Nothing is held back but what the streams hold."""
+        """What the streams hold. A failure is held until it is known whether it ended the run."""
         self._out.flush()
         self._err.flush()
 
     def close(self) -> None:
         """Leave the terminal clean."""
+        self._release()
         self._end_live_line()
         self._out.close()
         self._err.close()
+
+    @staticmethod
+    def _holds(event: events.Event) -> TypeGuard[_Held]:
+        """A failure may be the end of the run, which says why: then the two together say it once."""
+        if isinstance(event, events.IterationFinished):
+            return event.outcome.kind not in FINE | RETRIED
+        return isinstance(event, events.VerificationFinished) and not event.passed
+
+    def _release(self, ending: events.RunFinished | None = None) -> None:
+        """Show what was held: short, if it is the cause of the ending."""
+        event, self._held = self._held, None
+        if isinstance(event, events.IterationFinished):
+            message = event.outcome.message
+            self._iteration(event, ending is not None and bool(message) and message in ending.detail)
+        elif event is not None and (ending is None or ending.reason != "verification_failed"):
+            self._say(verification_lines.verification_finished(event))
+
+    def _iteration(self, event: events.IterationFinished, told_elsewhere: bool = False) -> None:
+        gap = [""] if self._level == "verbose" else []  # verbose output is long: iterations stand apart
+        started = self._state.started
+        mode, dry_run = (started.mode, started.dry_run) if started is not None else ("", False)
+        self._say([*gap, *run_lines.iteration_finished(event, mode, dry_run, told_elsewhere)])
 
     def _end_live_line(self) -> None:
         if self._live is not None:
@@ -108,9 +141,7 @@ class Console:
             notes = f" (with {counted(event.notes, 'note')})" if event.notes else ""
             self._say([*gap, f"Running iteration {event.number}...{notes}"], BOLD)
         elif isinstance(event, events.IterationFinished):
-            started = self._state.started
-            mode, dry_run = (started.mode, started.dry_run) if started is not None else ("", False)
-            self._say([*gap, *run_lines.iteration_finished(event, mode, dry_run)])
+            self._iteration(event)
         elif isinstance(event, events.RunStarted):
             self._say(run_lines.started(event, entry.at))
         elif (block := event_lines.lines(entry, before, self._state, self._attended)) is not None:
@@ -147,17 +178,17 @@ class Console:
             self._err.say([shown], style or SIGNS.get(line.lstrip()[:1], ""))
 
     def _finish(self, event: events.RunFinished) -> None:
-        good = ENDINGS[event.reason].good
+        good, quiet = ENDINGS[event.reason].good, self._level == "quiet"
         self._end_live_line()
-        if good and self._level == "quiet":
+        if quiet and event.reason == "completed":
             return
-        figures = log_place(self._state) if self._level == "quiet" else totals(event, self._state)
+        figures = totals(event, self._state) if not quiet else [] if good else log_place(self._state)
         if self._state.started is not None and not self._is_there(self._state.started.log):
             figures = [line for line in figures if line not in log_place(self._state)]
-        first, *rest = ending(event, self._state)
+        first, *rest = ending(event, self._state, brief=quiet)
         # The two streams may be one terminal: what was said before must stand above.
         self._err.flush()
-        output = self._out if good else self._err
+        output = self._out if good and not quiet else self._err
         output.say([first], SIGNS.get(first[:1], ""))
         output.say([*rest, *figures])
         output.flush()

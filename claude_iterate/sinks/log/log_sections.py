@@ -6,10 +6,10 @@ import shlex
 
 from claude_iterate.core.events import IterationFinished, RunFinished, RunStarted
 from claude_iterate.core.formats import duration, money, one_line, precise_moment
-from claude_iterate.core.outcomes.classes import FINE
+from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import ending_lines, run_lines
-from claude_iterate.text.claim_lines import KNOWN_BY, remarks
+from claude_iterate.text.claim_lines import remarks
 from claude_iterate.text.line_blocks import first_and_rest, indented
 
 RULE = "=" * 80
@@ -94,22 +94,23 @@ def _error(event: IterationFinished, at: float) -> list[str]:
         f"Message: {first}",
         *indented(rest),
     ]
-    block += [f"Advice: {one_line(line)}" for line in outcome.advice.splitlines()]
+    if outcome.kind not in RETRIED:  # else the run itself knows what to do
+        block += [f"Advice: {one_line(line)}" for line in outcome.advice.splitlines()]
     return block
 
 
 def run_closing(event: RunFinished, at: float, state: RunState) -> list[str]:
     """Why the run ended, and the totals."""
-    block = [*framed("RUN FINISHED"), f"Reason: {event.reason}"]
+    block = [*framed("RUN FINISHED"), f"Reason: {event.reason}", f"Cause: {event.cause}"]
     if event.detail:
         first, rest = first_and_rest(event.detail)
         block += [f"Detail: {first}", *indented(rest)]
     block += [f"Advice: {one_line(line)}" for line in event.advice.splitlines()]
-    if event.known_by:
-        block.append(f"Known: {KNOWN_BY.get(event.known_by, event.known_by)}")
+    block += remarks(event, state)
+    if event.next:
+        block.append(f"Next: {event.next}")
     return [
         *block,
-        *remarks(event, state),
         f"Iterations: {event.iterations}",
         f"Cost: {ending_lines.cost(event, state)}",
         f"Duration: {duration(event.duration)}",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core.events import AgentExited, Entry, IterationFinished, IterationStarted, RunFinished, RunStarted
+from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.sinks.log import log_sections
 from claude_iterate.sinks.log.log_file import LogFile
@@ -55,7 +56,7 @@ class TextLog:
             RunStarted: log_sections.header,
             IterationStarted: self._iteration_started,
             IterationFinished: log_sections.iteration_closing,
-            RunFinished: lambda event, at: log_sections.run_closing(event, at, self._state),
+            RunFinished: lambda event, at: log_sections.run_closing(in_words(event, self._state), at, self._state),
         }
 
     def __call__(self, batch: Batch) -> None:
@@ -99,7 +100,7 @@ class TextLog:
         if frame is not None:
             block = frame(entry.event, entry.at)
         else:
-            found = event_lines.lines(entry, self._state, state, self._attended)
+            found = event_lines.lines(entry, self._state, state, self._attended, whole=True)
             if found is None:
                 found = run_lines.exited(entry.event) if isinstance(entry.event, AgentExited) else []
             block = [OURS + line.strip() for line in found]

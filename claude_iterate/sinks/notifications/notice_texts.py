@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from claude_iterate.core import events
-from claude_iterate.core.events.reasons import ENDINGS
-from claude_iterate.core.formats import counted, precise_moment, shortened
+from claude_iterate.core.formats import precise_moment, shortened
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
+from claude_iterate.core.rules.endings import SIGNS, in_words
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import claim_lines
 
@@ -106,50 +106,50 @@ def _limit_over(event: events.WaitEnded, state: RunState) -> Draft | None:
 
 
 def _ending(event: events.RunFinished, state: RunState) -> Draft:
+    """The words of the end are those of all readers: cause, advice, next step."""
+    event = in_words(event, state)
     draft = _ENDINGS.get(event.reason, _error)(event, state)
-    return draft._replace(lines=[*draft.lines, *map(_quoted, claim_lines.remarks(event, state))])
+    words = [*map(_quoted, claim_lines.remarks(event, state)), *event.advice.splitlines()]
+    return draft._replace(lines=[*draft.lines, *words, *([f"Next: {event.next}"] if event.next else [])])
 
 
 def _completed(event: events.RunFinished, state: RunState) -> Draft:
     left = state.status.remaining if state.status is not None else None
     condition = f"Reported complete, {_remaining(state).lower()}" if left else "All items completed"
     lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Status: {condition}"]
-    lines += [f"Known: {known}"] if (known := claim_lines.known(event)) else []
     lines += [f"Summary: {_quoted(event.detail)}"] if event.detail else []
+    lines += [f"Reason: {event.cause}"]
     return Draft("completion", "Task Complete", "TASK COMPLETE ✅", lines, "high", ("completion",))
 
 
 def _stagnated(event: events.RunFinished, state: RunState) -> Draft:
-    idle = f"{counted(int(event.detail), 'consecutive iteration')} with no work" if event.detail.isdecimal() else ""
-    return _unfinished("Stagnation Detected", f"⚠ Stagnation detected: {idle or event.detail}", event, state)
+    return _unfinished("Stagnation Detected", event, state)
 
 
 def _used_up(event: events.RunFinished, state: RunState) -> Draft:
-    headline = f"⚠ Reached maximum iterations ({event.detail or event.iterations})"
-    return _unfinished("Maximum Iterations Reached", headline, event, state)
+    return _unfinished("Maximum Iterations Reached", event, state)
 
 
-def _unfinished(title: str, headline: str, event: events.RunFinished, state: RunState) -> Draft:
+def _unfinished(title: str, event: events.RunFinished, state: RunState) -> Draft:
     lines = [_workspace(state), f"Total iterations: {event.iterations}"]
     lines += [f"Status: {_quoted(describe(state.status))}"] if state.status is not None else []
-    return Draft("completion", title, headline, lines, "high", ("completion",))
+    return Draft("completion", title, f"{SIGNS[event.reason]} {event.cause}", lines, "high", ("completion",))
 
 
 def _error(event: events.RunFinished, state: RunState) -> Draft:
-    error = f"Error: {_quoted(event.detail) or ENDINGS[event.reason].meaning}"
+    error = f"Error: {event.cause}"
     lines = [_workspace(state), f"Iteration: {iteration_number(state)}", f"Reason: {event.reason}", error]
-    lines += [event.advice] if event.advice else []
     return Draft("error", "Execution Error", "ERROR ENCOUNTERED ⚠", lines, "urgent", ("error",))
 
 
 def _blocked(event: events.RunFinished, state: RunState) -> Draft:
     lines = [_workspace(state), f"Iteration: {iteration_number(state)}", f"Needed: {_quoted(event.detail)}"]
+    lines.append(f"Reason: {event.cause}")
     return Draft("blocked", "Agent Blocked", "A PERSON IS NEEDED ✋", lines, "high", ("blocked",))
 
 
 def _stopped(event: events.RunFinished, state: RunState) -> Draft:
-    why = ENDINGS[event.reason].meaning.rstrip(".")
-    lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Reason: {why}"]
+    lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Reason: {event.cause}"]
     return Draft("stopped", "Run Stopped", "RUN STOPPED", lines, tags=("stopped",))
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from claude_iterate.core.events import Entry, VerificationFinished
 from claude_iterate.core.formats import precise_moment
+from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.notifications.notice_texts import ROWS, Draft, iteration_number
 
@@ -33,12 +34,15 @@ def notices(entry: Entry, state: RunState) -> list[Notice]:
         return []
     if started.purpose != "run" and not (started.purpose == "verify" and isinstance(entry.event, VerificationFinished)):
         return []
+    ending = in_words(state.finished, state) if state.finished is not None else None
     facts = {
         "run": started.run,
         "iteration": iteration_number(state),
         "maxIterations": started.max_iterations or None,
         "costUsd": round(state.cost_usd, 6),
         "reason": state.reason,
+        "cause": ending.cause if ending is not None else None,
+        "next": ending.next if ending is not None else None,
     }
     if state.finished is not None and state.finished.known_by:
         facts["knownBy"] = state.finished.known_by
@@ -78,7 +82,9 @@ def trial(workspace: str | None, at: float) -> Notice:
 
 def _notice(draft: Draft, workspace: str | None, at: float, **known: Any) -> Notice:
     """Facts that are not known are null: programs find the same keys in every notice."""
-    unknown = dict.fromkeys(("id", "run", "iteration", "maxIterations", "progress", "reason", "costUsd"))
+    unknown = dict.fromkeys(
+        ("id", "run", "iteration", "maxIterations", "progress", "reason", "cause", "next", "costUsd")
+    )
     facts = {"workspace": workspace, "at": precise_moment(at), **unknown, **known}
     body = "\n".join([draft.headline, "", *draft.lines])
     return Notice(draft.event, draft.title, body, draft.priority, ("claude-iterate", *draft.tags), facts)

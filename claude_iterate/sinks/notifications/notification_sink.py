@@ -73,7 +73,8 @@ class Notifier:
         """Send a notice if the settings want it. Returns at once."""
         if is_wanted(notice.event, self._settings):
             clean = self._redactor.clean
-            self._put(replace(notice, title=clean(notice.title), body=clean(notice.body)))
+            words = {name: clean(said) for name in ("cause", "next") if (said := notice.facts.get(name))}
+            self._put(replace(notice, title=clean(notice.title), body=clean(notice.body), facts=notice.facts | words))
             self._start()
 
     def close(self) -> None:

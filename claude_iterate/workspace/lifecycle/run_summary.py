@@ -13,6 +13,7 @@ from claude_iterate.core import formats
 from claude_iterate.core.events import RunStarted, Tokens
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.reports.status import Status
+from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.state.handover import handed_on
 from claude_iterate.core.state.requests import claim_is_open
 from claude_iterate.core.state.run_state import RunState
@@ -75,6 +76,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reason: Reason | None
     meaning: str
     """What the reason means, in one sentence."""
+    cause: str
+    """Why it ended, in one sentence."""
     detail: str
     advice: str
     known_by: str | None
@@ -84,6 +87,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What has to be known of the last claim: that it was not checked, or what the report says beside it."""
     flaky: tuple[str, ...]
     """Checks of the last claim that ended in another way before, although nothing changed."""
+    next: str
+    """The next step, as a command for a shell; empty when there is nothing to do."""
     last_error: str
     paused: bool
     waiting: Waiting | None
@@ -123,10 +128,7 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         cost_usd=state.cost_usd + (under_way.cost_usd if under_way else 0.0) if real else 0.0,
         total_cost_usd=handed_on(state).cost_usd if real else started.carried.cost_usd,
         tokens=counts(state.tokens + under_way.tokens if under_way else state.tokens) if real else TokenCounts(),
-        reason=state.reason,
-        meaning=ENDINGS[state.reason].meaning if state.reason else "",
-        detail=finished.detail if finished else "",
-        advice=finished.advice if finished else "",
+        **_ending(state),
         last_error=f"{failed.kind}: {failed.message}" if failed and failed.message else "",
         paused=state.paused and not finished,
         waiting=Waiting(state.wait.why, formats.moment(state.wait.until)) if state.wait and not finished else None,
@@ -136,6 +138,16 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         log=started.log,
         **more,
     )
+
+
+def _ending(state: RunState) -> dict[str, Any]:
+    """Why the run ended, once it has."""
+    ended = in_words(state.finished, state) if state.finished is not None else None
+    return {
+        "reason": state.reason,
+        "meaning": ENDINGS[state.reason].meaning if state.reason else "",
+        **{name: getattr(ended, name, "") for name in ("cause", "detail", "advice", "next")},
+    }
 
 
 def _of_claim(state: RunState, real: bool) -> dict[str, Any]:

@@ -28,10 +28,8 @@ _STATUS = {
     "verification_failed": "error",
 }
 _SETUPS = frozenset({"setup", "edit"})
-_KEPT = (
-    *("id", "state", "started", "finished", "reason", "detail", "knownBy", "iterations", "costUsd", "dryRun", "log"),
-    "progress",
-)
+_ENDING = ("reason", "cause", "detail", "next", "knownBy")
+_KEPT = ("id", "state", "started", "finished", *_ENDING, "iterations", "costUsd", "dryRun", "log", "progress")
 """Keys of a summary that are kept in the file."""
 _OPTIONAL = frozenset({"progress", "knownBy"})
 

@@ -1,0 +1,134 @@
+"""The end of a run in words: its cause in one sentence, what to do about it, and the next step as a command.
+
+They are recorded in `RunFinished`. Every reader prints them, and none makes its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from claude_iterate.core.events import RunFinished
+from claude_iterate.core.events.reasons import ENDINGS, Reason
+from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.formats import counted, one_line, shortened
+from claude_iterate.core.rules import next_steps, proving
+from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.core.rules.verdicts import Finish
+from claude_iterate.core.state.run_state import RunState
+
+_LONGEST = 300
+"""Characters of a cause."""
+SIGNS: dict[str, str] = {"completed": "✓", "stopped": "✓", "max_iterations": "⚠️", "stagnation": "⚠️"}
+"""What a cause begins with where it is shown; all others are errors."""
+STOPPED_BY = {
+    "SIGINT": "Ctrl-C",
+    "SIGHUP": "the terminal was closed (SIGHUP)",
+    "key": "the key s",
+    "command": "the command `stop`",
+    "answer": "your answer",
+}
+"""Who or what asked for the stop."""
+_USUAL = CommandLine()
+
+
+def told(verdict: Finish, state: RunState, facts: Facts) -> RunFinished:
+    """The last event of a run that ends with this verdict now."""
+    ending = RunFinished(
+        verdict.reason,
+        verdict.detail,
+        "\n".join(filter(None, (_notes(facts), verdict.advice))),
+        *(state.iterations, state.cost_usd, facts.now),
+        known_by=proving.known_by(state, facts, verdict.reason),
+        about_claim=proving.about_the_claim(state, facts, verdict.reason),
+        cause=verdict.cause,
+        next=verdict.next,
+    )
+    return in_words(ending, state, facts.command_line)
+
+
+def in_words(ending: RunFinished, state: RunState, line: CommandLine = _USUAL) -> RunFinished:
+    """With a cause and a next step. Only runs of older versions end without them."""
+    cause = ending.cause or _cause(ending, state)
+    return replace(ending, cause=shortened(one_line(cause), _LONGEST), next=ending.next or _next(ending, state, line))
+
+
+def _cause(ending: RunFinished, state: RunState) -> str:
+    make = _CAUSES.get(ending.reason)
+    if make is not None:
+        return make(ending, state)
+    what = _WHAT.get(ending.reason, ENDINGS[ending.reason].meaning.rstrip("."))
+    detail = one_line(ending.detail)
+    return f"{what}: {detail}" if detail else what
+
+
+def _completed(ending: RunFinished, state: RunState) -> str:
+    after = counted(ending.iterations, "iteration")
+    purpose, dry_run = (state.started.purpose, state.started.dry_run) if state.started else (Purpose.RUN, False)
+    if dry_run:  # nobody should take it for the real thing
+        return {
+            Purpose.RUN: f"Completed after {after} (dry run: checks were not run, no work was done)",
+            Purpose.VERIFY: "Dry run finished. It proves nothing: the stand-in did not look at the work.",
+        }.get(purpose, f"{purpose.capitalize()} finished (dry run).")
+    if purpose == Purpose.RUN:
+        known = proving.KNOWN_BY.get(ending.known_by, ending.known_by)
+        return f"Task completed successfully after {after}{': ' + known if known else ''}"
+    return "Verified: the task is done." if purpose == Purpose.VERIFY else f"{purpose.capitalize()} finished."
+
+
+def _maximum(ending: RunFinished, state: RunState) -> str:
+    most = state.started.max_iterations if state.started is not None else 0
+    return f"Reached maximum iterations ({most or ending.iterations})"
+
+
+def _stagnated(ending: RunFinished, _state: RunState) -> str:
+    idle = ending.detail
+    if idle.isdecimal():
+        idle = f"{counted(int(idle), 'consecutive iteration')} with no work"
+    return f"Stagnation detected: {idle}"
+
+
+def _refuted(ending: RunFinished, _state: RunState) -> str:
+    return f"Not done: {proving.first_finding(ending.detail) or 'the proof failed'}"
+
+
+def _stopped(ending: RunFinished, _state: RunState) -> str:
+    by = ending.detail.removeprefix("by ")
+    if ending.reason == "terminated":
+        return f"Terminated: {STOPPED_BY[by]}" if by == "SIGHUP" else f"Terminated by {by or 'a signal'}"
+    what = "Interrupted" if ending.reason == "interrupted" else "Stopped"
+    return f"{what} by {STOPPED_BY.get(by, by)}" if by else what
+
+
+_WHAT: dict[Reason, str] = {
+    "blocked": "Claude is blocked and needs you",
+    "agent_failed": "Claude failed",
+    "budget": "The budget is spent",
+    "duration": "Time limit reached",
+    "usage_limit": "Usage limit reached",
+    "reserve": "The reserve is reached",
+}
+_CAUSES: dict[Reason, Callable[[RunFinished, RunState], str]] = {
+    "completed": _completed,
+    "max_iterations": _maximum,
+    "stagnation": _stagnated,
+    "verification_failed": _refuted,
+    "stopped": _stopped,
+    "interrupted": _stopped,
+    "terminated": _stopped,
+}
+
+
+def _next(ending: RunFinished, state: RunState, line: CommandLine) -> str:
+    """The step that fits most ends: to go on with the same command."""
+    if ending.reason != "completed":
+        return next_steps.again(state, line)
+    tried = state.started is not None and state.started.dry_run and state.started.purpose == Purpose.VERIFY
+    return next_steps.about(state, line, "verify") if tried else ""
+
+
+def _notes(facts: Facts) -> str:
+    """Notes that reached no iteration."""
+    return f"Not read yet: {counted(facts.unread_notes, 'note')}." if facts.unread_notes else ""

@@ -1,0 +1,46 @@
+"""The next step after the end of a run: one command that can be pasted into a shell."""
+
+from __future__ import annotations
+
+import shlex
+from typing import NamedTuple
+
+from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.state.run_state import RunState
+
+Words = tuple[str, ...]
+
+
+class CommandLine(NamedTuple):
+    """How a run was started: the program with what stands before the command, such as `-C DIR`, and the options of the
+    command, each with its value. What concerns the output alone is left out."""
+
+    program: Words = ("claude-iterate",)
+    options: tuple[Words, ...] = ()
+
+
+def command(line: CommandLine, verb: str, *words: str) -> str:
+    """A command of ours for a shell."""
+    return shlex.join((*line.program, verb, *words))
+
+
+def about(state: RunState, line: CommandLine, verb: str, *words: str) -> str:
+    """A command about the workspace of the run."""
+    return command(line, verb, name(state), *words)
+
+
+def again(state: RunState, line: CommandLine, *changed: Words) -> str:
+    """The same command with the same options. Those in `changed` take the place of options of the same name; only
+    `--allow` can be given more than once."""
+    named = {option[0] for option in changed} - {"--allow"}
+    options = [*(option for option in line.options if option[0] not in named), *changed]
+    return about(state, line, _verb(state), *(word for option in options for word in option))
+
+
+def name(state: RunState) -> str:
+    """The workspace of the run."""
+    return state.started.workspace if state.started is not None else "NAME"
+
+
+def _verb(state: RunState) -> str:
+    return state.started.purpose if state.started is not None else Purpose.RUN

@@ -1,0 +1,230 @@
+"""The end of a run in words: one cause, one next step, whatever the rule that ended it."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from claude_iterate.core.events import (
+    Denial,
+    Event,
+    IterationFinished,
+    Outcome,
+    RunFinished,
+    RunStarted,
+    StopRequested,
+    VerificationFinished,
+)
+from claude_iterate.core.events.reasons import ENDINGS, Reason
+from claude_iterate.core.events.vocabulary import Kind, Purpose
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.rules.between import decide
+from claude_iterate.core.rules.endings import in_words, told
+from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.core.rules.verdicts import Finish
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold
+from tests.core.building import entries, facts
+
+DONE = Status(True, 2, 2, summary="all done")
+RED = "The check `make test` failed with exit code 2. The end of its output:\nboom\n\nThe check `lint` failed"
+OK = Outcome(Kind.OK)
+NPM = (("--permission-mode", "acceptEdits"), ("--allow", "Bash(npm test:*)"))
+LINE = CommandLine(("claude-iterate", "-C", "/my projects"), (("--verify",), ("--max-cost", "1")))
+
+
+def ended(known: Facts, *events: Event, purpose: str = "run") -> RunFinished:
+    """How a run with these events ends."""
+    started = RunStarted("r", "t", "loop", known.max_iterations, 1, "h", "0", ("c",), purpose=Purpose(purpose))
+    state = fold(entries(started, *events))
+    verdict = decide(state, known)
+    assert isinstance(verdict, Finish), verdict
+    return told(verdict, state, known)
+
+
+def words(known: Facts, *events: Event, purpose: str = "run") -> tuple[str, str]:
+    found = ended(known, *events, purpose=purpose)
+    return found.cause, found.next
+
+
+def failure(kind: Kind, message: str, called: bool = True) -> IterationFinished:
+    return IterationFinished(1, Outcome(kind, message, "Do this.", called=called))
+
+
+CASES: list[tuple[str, Facts, tuple[Event, ...], str, str]] = [
+    (
+        "done",
+        facts(0),
+        (IterationFinished(1, OK, DONE),),
+        "Task completed successfully after 1 iteration: reported by Claude, not proven",
+        "",
+    ),
+    (
+        "limit",
+        facts(0, max_iterations=1),
+        (IterationFinished(1, OK),),
+        "Reached maximum iterations (1)",
+        "claude-iterate run t",
+    ),
+    (
+        "idle",
+        facts(0, stagnates=True, stagnation_threshold=1),
+        (IterationFinished(1, OK, Status(False, worked=False)),),
+        "Stagnation detected: 1 consecutive iteration with no work",
+        "claude-iterate verify t",
+    ),
+    (
+        "blocked",
+        facts(0),
+        (IterationFinished(1, OK, Status(False, blocked="Which\ncolour?")),),
+        "Claude is blocked and needs you: Which colour?",
+        "claude-iterate run t",
+    ),
+    (
+        "refuted",
+        facts(0, checks=("x",), resume_on_fail=False),
+        (IterationFinished(1, OK, DONE), VerificationFinished(1, False, RED)),
+        "Not done: the check `make test` failed with exit code 2",
+        "claude-iterate run t",
+    ),
+    ("login", facts(0), (failure(Kind.AUTH, "No login"),), "Claude failed: No login", "claude-iterate run t"),
+    (
+        "settings",
+        facts(0),
+        (failure(Kind.CONFIG, "No model"),),
+        "Claude failed: No model",
+        "claude-iterate config --list --workspace t",
+    ),
+    (
+        "not called",
+        facts(0),
+        (failure(Kind.CONFIG, "The prompt is odd", called=False),),
+        "Cannot start: The prompt is odd",
+        "claude-iterate run t",
+    ),
+    (
+        "crash",
+        facts(0, failures=1),
+        (failure(Kind.CRASH, "exit 1"),),
+        "Claude failed: 1 iteration failed; the last: exit 1",
+        "claude-iterate doctor",
+    ),
+    (
+        "denied",
+        facts(0),
+        2 * (IterationFinished(1, Outcome(Kind.DENIED, allowed_by=NPM), denials=(Denial("Bash", "npm test"),)),),
+        "Claude got no further, because it is not allowed to use Bash(npm test:*)",
+        "claude-iterate run t --permission-mode acceptEdits --allow 'Bash(npm test:*)'",
+    ),
+    (
+        "folder",
+        facts(0, workspace_gone="/w/t"),
+        (),
+        "The workspace's folder is gone: /w/t",
+        "claude-iterate list",
+    ),
+    (
+        "money",
+        facts(0, max_cost_usd=0.5),
+        (IterationFinished(1, OK, cost_usd=0.6),),
+        "The budget is spent: $0.60 of $0.50 (limits.max_cost_usd)",
+        "claude-iterate run t --max-cost 1.2",
+    ),
+    (
+        "time",
+        facts(5, max_duration=4.0),
+        (IterationFinished(1, Outcome(Kind.INTERRUPTED)),),
+        "Time limit reached: 4.0s (limits.max_duration)",
+        "claude-iterate run t",
+    ),
+    (
+        "usage",
+        facts(0, on_usage_limit="stop"),
+        (failure(Kind.USAGE_LIMIT, "You've hit your limit"),),
+        "Usage limit reached: You've hit your limit",
+        "claude-iterate run t",
+    ),
+    ("key", facts(0), (StopRequested("key"),), "Stopped by the key s", "claude-iterate run t"),
+    ("stop", facts(0), (StopRequested("command"),), "Stopped by the command `stop`", "claude-iterate run t"),
+    ("Ctrl-C", facts(0), (StopRequested("SIGINT"),), "Interrupted by Ctrl-C", "claude-iterate run t"),
+    ("kill", facts(0), (StopRequested("SIGTERM"),), "Terminated by SIGTERM", "claude-iterate run t"),
+    (
+        "hang up",
+        facts(0),
+        (StopRequested("SIGHUP"),),
+        "Terminated: the terminal was closed (SIGHUP)",
+        "claude-iterate run t",
+    ),
+]
+
+
+@pytest.mark.parametrize(("known", "events", "cause", "step"), [pytest.param(*row[1:], id=row[0]) for row in CASES])
+def test_each_end_has_its_cause_and_its_next_step(
+    known: Facts, events: tuple[Event, ...], cause: str, step: str
+) -> None:
+    """The true cause in one line, and one command with the workspace's name."""
+    assert words(known, *events) == (cause, step)
+
+
+def test_the_next_step_repeats_the_command() -> None:
+    """Its options are kept, for a proof that was wanted is wanted again; one that has to change is changed; and the
+    project is named where it must be."""
+    known = facts(0, max_iterations=1)._replace(command_line=LINE)
+    assert words(known, IterationFinished(1, OK))[1] == "claude-iterate -C '/my projects' run t --verify --max-cost 1"
+    spent = facts(0, max_cost_usd=1.0)._replace(command_line=LINE)
+    assert shlex.split(words(spent, IterationFinished(1, OK, cost_usd=1.0))[1])[-2:] == ["--max-cost", "2"]
+
+
+def test_verify_has_no_option_for_money() -> None:
+    """So the next step sets it for the workspace."""
+    spent = facts(0, max_cost_usd=1.0, purpose="verify")
+    step = words(spent, IterationFinished(1, OK, cost_usd=1.0), purpose="verify")[1]
+    assert step == "claude-iterate config limits.max_cost_usd 2 --workspace t"
+
+
+def test_a_failed_verification_is_worked_on_by_a_run() -> None:
+    """To verify the same again would find the same."""
+    known = facts(0, purpose="verify")
+    assert words(known, VerificationFinished(1, False, RED), purpose="verify")[1] == "claude-iterate run t"
+
+
+def test_a_claim_that_the_run_leaves_behind_is_mentioned() -> None:
+    """One that nobody looked at, and one that did not hold."""
+    known = facts(0, checks=("x",))
+    left = ended(known, IterationFinished(1, OK, DONE), StopRequested("SIGINT"))
+    assert left.about_claim == "Claude reported completion; it was not checked: claude-iterate verify t"
+    claim = (IterationFinished(1, OK, DONE), VerificationFinished(1, False, RED))
+    refuted = ended(facts(0, checks=("x",), max_attempts=3, max_iterations=1), *claim)
+    assert refuted.reason == "max_iterations"
+    assert "does not hold: the check `make test` failed with exit code 2." in refuted.about_claim
+
+
+def test_notes_that_no_iteration_read_are_mentioned() -> None:
+    """They reach the next run."""
+    known = facts(0, max_iterations=1)._replace(unread_notes=2)
+    assert "Not read yet: 2 notes." in ended(known, IterationFinished(1, OK)).advice
+
+
+def test_a_stop_that_cuts_an_iteration_leaves_nothing_completed() -> None:
+    """What it claimed before it was cut is not its last word; a claim from before the stop counts."""
+    cut = IterationFinished(1, Outcome(Kind.INTERRUPTED), DONE)
+    stop = StopRequested("SIGTERM", now=True)
+    assert ended(facts(0), stop, cut).reason == "terminated"
+    assert ended(facts(0), IterationFinished(1, OK, DONE), stop).reason == "completed"
+
+
+def test_a_cause_is_one_line_of_some_length() -> None:
+    """Whatever Claude said."""
+    status = Status(False, blocked="\x1bx " * 1000)
+    assert len(ended(facts(0), IterationFinished(1, OK, status)).cause) <= 300
+
+
+@pytest.mark.parametrize("reason", ENDINGS)
+def test_an_end_from_an_older_version_has_words(reason: Reason) -> None:
+    """Its journal has neither cause nor next step."""
+    started = RunStarted("r", "t", "loop", 9, 1, "h", "0", ("c",))
+    found = in_words(RunFinished(reason, "2"), RunState(started=started))
+    assert found.cause
+    assert bool(found.next) == (reason != "completed")
