@@ -20,9 +20,14 @@ ANSWER = r"""printf '%s\n' \
 """
 
 
+WRITTEN = """echo '{"complete": false}' > "${CLAUDE_ITERATE_WORKSPACE:-$TMPDIR}/.status.json\""""
+"""Without a report the runner would look for changes, and end the run when there are none."""
+
+
 def fake(answer: str, read: str = "cat >/dev/null") -> str:
-    """The text of a Claude that reads its prompt and answers."""
-    return f"#!/bin/sh\n[ \"$1\" = --version ] && {{ echo '9.9.9 (Fake)'; exit; }}\n{read}\n{answer}\n"
+    """The text of a Claude that reads its prompt, reports and answers."""
+    version = "[ \"$1\" = --version ] && { echo '9.9.9 (Fake)'; exit; }"
+    return f"#!/bin/sh\n{version}\n{read}\n{WRITTEN}\n{answer}\n"
 
 
 FAKE = fake(ANSWER)

@@ -24,6 +24,7 @@ class IterationRun(Record, frozen=False):
     _supervisor: Supervisor
     _reports: StatusReports
     _number: int
+    _since: int = 0
 
     def run(self) -> None:
         """Everything from the prompt to `IterationFinished`."""
@@ -37,6 +38,7 @@ class IterationRun(Record, frozen=False):
             settings = self._plan.settings
             session, reboot = continuation(self._recorder.state, settings.session, settings.context_redline)
             self._record_start(texts, len(prompt), session or "", identity)
+            self._since = self._moment()
             if reboot:
                 self._recorder.record(AgentNoted("reboot", reboot))
             call = AgentCall(self._plan, self._recorder, self._supervisor)
@@ -55,6 +57,24 @@ class IterationRun(Record, frozen=False):
         heard = state.last_outcome is not None and state.last_outcome.kind in WELL
         if shown and heard and state.iterations >= self._number:
             notes.delivered(self._plan.layout, shown)
+
+    def _moment(self) -> int:
+        """Now, by the clock of the file system that the journal is on."""
+        try:
+            return self._plan.layout.journal(self._plan.run).stat().st_mtime_ns
+        except OSError:
+            return int(self._recorder.wall() * 1e9)
+
+    def _changed(self) -> bool:
+        """Something changed in this iteration, though Claude reported nothing. Looked at only if a rule asks for it."""
+        if not self._plan.settings.stagnation_threshold:
+            return True
+        from claude_iterate.progress import project_state, recent_changes
+
+        layout = self._plan.layout
+        counts = project_state.counting(layout.root, layout.own_folders())
+        own = (layout.todo, layout.working)
+        return self._supervisor.meanwhile(lambda: recent_changes.changed_since(layout.root, self._since, counts, own))
 
     def _record_start(self, texts: Texts, prompt_bytes: int, resumes: str, identity: str) -> None:
         self._recorder.record(
@@ -75,10 +95,11 @@ class IterationRun(Record, frozen=False):
         reading = self._reports.iteration_ends(result.text)
         status = reading.status if reading else None
         reported = status is not None and status.source != "boxes"
+        outcome = failure or outcome_of_call(self._plan, self._recorder, wrote_report=reported)
         self._recorder.record(
             IterationFinished(
                 number=self._number,
-                outcome=failure or outcome_of_call(self._plan, self._recorder, wrote_report=reported),
+                outcome=outcome,
                 status=status,
                 problems=reading.problems if reading else (),
                 denials=result.denials,
@@ -89,6 +110,7 @@ class IterationRun(Record, frozen=False):
                 tools=call.tools if call else 0,
                 session=call.session if call else "",
                 context=result.context,
+                changed=reported or outcome.kind not in WELL | {Kind.DENIED} or self._changed(),
             )
         )
         if result.untold and not result.cost_usd and self._plan.settings.limits.max_cost_usd:

@@ -23,7 +23,7 @@ def scan(root: Path, counts: Callable[[str], bool]) -> dict[str, str] | None:
     found: dict[str, str] = {}
     ends = time.monotonic() + _PATIENCE
     budget = _MOST_BYTES
-    for entry, name in _walk(root, counts):
+    for entry, name in walk(root, counts):
         try:
             about = entry.stat(follow_symlinks=False)
             readable = stat.S_ISREG(about.st_mode) and about.st_size <= min(_LARGEST, budget)
@@ -52,8 +52,9 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _walk(root: Path, counts: Callable[[str], bool]) -> Iterator[tuple[os.DirEntry[str], str]]:
-    """All that is not a folder, in any order. A folder that cannot be listed has nothing in it."""
+def walk(root: Path, counts: Callable[[str], bool], folders: bool = False) -> Iterator[tuple[os.DirEntry[str], str]]:
+    """All that is not a folder, in any order; with `folders` these, too. A folder that cannot be listed has nothing in
+    it."""
     waiting = [("", str(root))]
     while waiting:
         prefix, folder = waiting.pop()
@@ -67,5 +68,5 @@ def _walk(root: Path, counts: Callable[[str], bool]) -> Iterator[tuple[os.DirEnt
                 continue
             if entry.is_dir(follow_symlinks=False):
                 waiting.append((f"{name}/", entry.path))
-            else:
+            if folders or not entry.is_dir(follow_symlinks=False):
                 yield entry, name

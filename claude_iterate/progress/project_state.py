@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from claude_iterate.core.expressions import expression
@@ -56,14 +56,20 @@ class ProjectState(Record):
         return tuple(sorted(name for name in names if self.files.get(name) != before.files.get(name)))
 
 
-def look(root: Path, left_out: Sequence[Path], watched: Sequence[Path], scratch: Path) -> ProjectState:
-    """The state now, without what is `left_out`: files, or folders with all that is in them. The files `watched` count
-    in any case. `scratch` is a folder for temporary files; it is removed."""
+def counting(root: Path, left_out: Sequence[Path]) -> Callable[[str], bool]:
+    """Says of a path in the project whether it counts: it is neither left out nor a cache."""
     ours = tuple(str(path.relative_to(root)) for path in left_out if path.is_relative_to(root))
 
     def counts(name: str) -> bool:
         return not (any(name == one or name.startswith(f"{one}/") for one in ours) or _CACHES.search(name))
 
+    return counts
+
+
+def look(root: Path, left_out: Sequence[Path], watched: Sequence[Path], scratch: Path) -> ProjectState:
+    """The state now, without what is `left_out`: files, or folders with all that is in them. The files `watched` count
+    in any case. `scratch` is a folder for temporary files; it is removed."""
+    counts = counting(root, left_out)
     tree = git_tree.tree_of(root, counts, scratch)
     files = tree.files if tree is not None else file_scan.scan(root, counts)
     if files is None:

@@ -57,7 +57,9 @@ def iteration_finished(
         block = [f"✗ Iteration {event.number} failed: {first}", *indented(rest, "  ")]
         block += [f"  {one_line(line)}" for line in outcome.advice.splitlines()]
     else:
-        block = [f"✓ Iteration {event.number} complete{_figures(event, mode, dry_run)}"]
+        none = f"⚠ Iteration {event.number}: Claude wrote no report{' that counts' if event.problems else ''}"
+        first = f"✓ Iteration {event.number} complete" if event.reported else none
+        block = [first + _figures(event, mode, dry_run)]
         if outcome.kind == "max_turns":
             block[0] += " (stopped at the turn limit)"
         if mode == "iterative" and event.status is not None and event.status.summary:

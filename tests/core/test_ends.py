@@ -181,5 +181,5 @@ def test_an_iteration_ends_waits_and_keeps_the_last_report() -> None:
     assert (state.findings, state.last_ended) == ("m", 5.0)
     after = reduce(waited, entry)
     assert (after.waiting.waits, after.waiting.waited, after.status) == (0, 0.0, MORE)
-    fine = reduce(waited, Entry(1, 5.0, 5.0, IterationFinished(1, Outcome(Kind.OK, "words"))))
+    fine = reduce(waited, Entry(1, 5.0, 5.0, IterationFinished(1, Outcome(Kind.OK, "words"), MORE)))
     assert fine.findings == ""

@@ -138,7 +138,7 @@ FULL = RunState(
     findings="tests fail",
     cost_usd=0.5,
     tokens=Tokens(1, 2, 3, 4),
-    streaks=Streaks(idle_iterations=1, failures=2, denied="Bash(npm:*)", denials=1, retries=4),
+    streaks=Streaks(idle_iterations=1, failures=2, denied="Bash(npm:*)", denials=1, retries=4, silent_iterations=8),
     waiting=Waiting(
         wait=WaitStarted(Why.USAGE_LIMIT, 1060.0),
         waits=5,

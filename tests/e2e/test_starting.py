@@ -42,6 +42,7 @@ UNUSED = {
 CLAUDE = """#!/bin/sh
 [ "$1" = --version ] && { echo 9.9.9; exit; }
 cat > /dev/null
+echo '{"complete": false}' > "$CLAUDE_ITERATE_WORKSPACE/.status.json"
 echo '{"type":"result","subtype":"success","is_error":false,"result":"One step.","num_turns":1,"session_id":"s"}'
 """
 CODE = """

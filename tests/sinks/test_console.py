@@ -144,7 +144,7 @@ def test_failed_iterations_and_interventions(play: Play, started: MakeStarted) -
             2, Outcome(Kind.DENIED, "not allowed: Bash(npm:*)", "Allow it"), denials=(Denial("Bash", "npm"),)
         ),
         IterationFinished(3, Outcome(Kind.INTERRUPTED)),
-        IterationFinished(4, OK, problems=("`worked` must be a boolean",)),
+        IterationFinished(4, OK, Status(False), problems=("`worked` must be a boolean",)),
     )
     assert err.splitlines() == [
         "⚠ disk is low",
@@ -265,7 +265,7 @@ def test_quiet_is_silent_when_all_is_well(play: Play, started: MakeStarted) -> N
         IterationStarted(1),
         Said("x"),
         StatusChanged(Status(True), Change()),
-        IterationFinished(1, OK),
+        IterationFinished(1, OK, Status(False)),
         RunFinished("completed", iterations=1),
         level="quiet",
     ) == ("", "")
@@ -300,7 +300,7 @@ def test_verbose_shows_claude(play: Play, started: MakeStarted) -> None:
         ToolCalled("1", "Bash", {"command": "ls"}),
         ToolAnswered("1", "Bash", "a"),
         AgentExited(1),
-        IterationFinished(1, OK),
+        IterationFinished(1, OK, Status(False)),
         level="verbose",
     )
     assert err.splitlines() == [
@@ -344,7 +344,7 @@ def test_without_a_terminal_lines_have_a_clock(
         (started(), 0),
         (IterationStarted(1), 1),
         (Said("words"), 2),
-        (IterationFinished(1, OK), 86400),
+        (IterationFinished(1, OK, Status(False)), 86400),
         (RunFinished("completed", iterations=1), 86401),
     ):
         console(entry(event, elapsed))

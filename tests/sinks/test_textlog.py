@@ -293,7 +293,7 @@ def test_a_log_that_was_deleted_is_put_back_at_the_end_of_an_iteration(
     log(entry(Said("after")))
     log.flush()
     assert not path.exists()
-    log(entry(IterationFinished(1, Outcome(Kind.OK))))
+    log(entry(IterationFinished(1, Outcome(Kind.OK), Status(False))))
     log.close()
     assert (path.exists(), put_back) == (ours, ["log"] if ours else [])
     assert not ours or [

@@ -49,11 +49,23 @@ def played(
         )
     ]
     for number in range(1, iterations + 1):
-        done = Status(complete=False, completed=number, total=5)
+        done = Status(False, number, 5, worked=False if reason == "stagnation" else None)
         events += [IterationStarted(number), IterationFinished(number, Outcome(Kind.OK), done, cost_usd=0.5)]
     if reason:
         events.append(RunFinished(reason, "because"))
     return [Entry(seq, 1_767_225_600.0 + seq, float(seq), event) for seq, event in enumerate(events, 1)]
+
+
+def test_standing_still_without_a_word_is_not_completed(project: Project) -> None:
+    """Only an agent that says that nothing is left has come to an end."""
+    layout = project.create("w")
+    silent = played(None)
+    for number in (3, 4):
+        finished = IterationFinished(number, Outcome(Kind.OK), changed=False)
+        silent.append(Entry(len(silent) + 1, 1_767_225_600.0, 9.0, finished))
+    silent.append(Entry(len(silent) + 1, 1_767_225_600.0, 9.0, RunFinished("stagnation", "because")))
+    summary.record_run(layout, fold(silent), RUN, running=False)
+    assert json.loads(layout.metadata.read_text())["status"] == "in_progress"
 
 
 def write_journal(layout: Layout, entries: list[Entry], run: str = RUN) -> RunState:

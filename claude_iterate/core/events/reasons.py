@@ -35,7 +35,7 @@ class Ending(Record):
 ENDINGS: dict[Reason, Ending] = {
     "completed": Ending(0, 0, "The agent reported completion.", good=True),
     "max_iterations": Ending(0, 3, "The allowed number of iterations is used up.", good=True),
-    "stagnation": Ending(0, 4, "Iterative mode: several iterations in a row did no work.", good=True),
+    "stagnation": Ending(0, 4, "Several iterations in a row did no work.", good=True),
     "blocked": Ending(1, 5, "The agent says that it needs help."),
     "verification_failed": Ending(1, 5, "The agent claimed completion, and the proof failed."),
     "agent_failed": Ending(

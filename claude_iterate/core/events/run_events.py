@@ -75,7 +75,8 @@ class StatusChanged(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 
 
 class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """One iteration is over. `status` is the report if the agent wrote one in this iteration."""
+    """One iteration is over. `status` is the report if the agent wrote one in this iteration. `changed` is False if it
+    wrote none, and neither the project nor TODO.md changed; with a report it is not measured."""
 
     number: int
     outcome: Outcome
@@ -89,6 +90,12 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     tools: int = 0
     session: str = ""
     context: float | None = None
+    changed: bool = True
+
+    @property
+    def reported(self) -> bool:
+        """The agent wrote a report. Boxes that are counted for it are none."""
+        return self.status is not None and self.status.source != "boxes"
 
 
 class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -192,6 +199,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     run: str
     iterations: int = 0
     idle_iterations: int = 0
+    silent_iterations: int = 0
     failures: int = 0
     retries: int = 0
     claims: int = 0

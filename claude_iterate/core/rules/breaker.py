@@ -67,11 +67,18 @@ def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def stagnated(state: RunState, facts: Facts) -> Verdict | None:
-    """Iterative mode, `worked: false` in `stagnation_threshold` iterations in a row: **stagnation**."""
-    if facts.stagnates and 0 < facts.settings.stagnation_threshold <= state.streaks.idle_iterations:
+    """`stagnation_threshold` iterations in a row without a report and without a change, or in iterative mode with
+    `worked: false`: **stagnation**."""
+    most, streaks = facts.settings.stagnation_threshold, state.streaks
+    if 0 < most <= streaks.silent_iterations:
+        times = "1 iteration" if streaks.silent_iterations == 1 else f"{streaks.silent_iterations} iterations in a row"
+        advice = "See what Claude said, and whether it may do what it needs to."
+        look = next_steps.about(state, facts.command_line, "logs")
+        return Finish("stagnation", f"{times} without a report and without a change", advice, next=look)
+    if facts.stagnates and 0 < most <= streaks.idle_iterations:
         advice = "Claude found nothing left to do. See whether that is so, or say in INSTRUCTIONS.md what is missing."
         look = next_steps.about(state, facts.command_line, "verify")
-        return Finish("stagnation", str(state.streaks.idle_iterations), advice, next=look)
+        return Finish("stagnation", str(streaks.idle_iterations), advice, next=look)
     return None
 
 

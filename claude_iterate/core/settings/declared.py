@@ -171,7 +171,8 @@ class Settings(Group):
     stagnation_threshold: int = _set(
         whole(0),
         2,
-        "Iterative mode: end after this many iterations in a row without work; 0 = never.",
+        "End after this many iterations in a row without a report and without a change, in iterative mode also without "
+        "work; 0 = never.",
         "defaultStagnationThreshold",
     )
     output: str = _set(choice("quiet", "progress", "verbose"), "progress", "How much `run` shows.", "outputLevel")

@@ -29,6 +29,7 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         run=run,
         iterations=state.iterations,
         idle_iterations=state.streaks.idle_iterations,
+        silent_iterations=state.streaks.silent_iterations,
         failures=state.streaks.failures,
         retries=state.streaks.retries,
         claims=state.claim.judged,

@@ -22,13 +22,15 @@ _NO_WINDOWS: Mapping[str, events.LimitReported] = MappingProxyType({})
 
 class Streaks(NamedTuple):
     """What happened several times in a row. `denied` are the permission rules that the last iteration lacked,
-    `denials` how many iterations lacked the same; `retries` counts tries of the same iteration."""
+    `denials` how many iterations lacked the same; `retries` counts tries of the same iteration; `silent_iterations` are
+    those that wrote no report and changed nothing."""
 
     idle_iterations: int = 0
     failures: int = 0
     denied: str = ""
     denials: int = 0
     retries: int = 0
+    silent_iterations: int = 0
 
 
 class Waiting(NamedTuple):

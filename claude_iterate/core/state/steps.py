@@ -7,7 +7,7 @@ from typing import get_args
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Cause, Kind, Why
-from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, RETRIED
+from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, RETRIED, WELL
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import call_state as calls
 from claude_iterate.core.state import requests
@@ -103,7 +103,14 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         findings=before.findings,
         cost_usd=before.cost_usd,
         tokens=before.tokens,
-        streaks=Streaks(before.idle_iterations, before.failures, before.denied, before.denials, before.retries),
+        streaks=Streaks(
+            before.idle_iterations,
+            before.failures,
+            before.denied,
+            before.denials,
+            before.retries,
+            before.silent_iterations,
+        ),
         waiting=Waiting(before.wait, began, ends, before.waits, before.waited, before.windows, before.calls),
         claim=Claim(before.claims, before.proof, before.checked, before.results, before.flaky),
         session=Session(before.session, before.context),
@@ -188,21 +195,27 @@ def _findings_after(state: RunState, event: events.IterationFinished, again: boo
     """An iteration that is done again gets the same findings as before, as does the one after a skipped iteration."""
     if again or event.outcome.kind == Kind.SKIPPED:
         return state.findings
-    return "" if event.outcome.kind in FINE else event.outcome.message
+    if event.outcome.kind not in FINE:
+        return event.outcome.message
+    if event.reported:
+        return ""
+    why = f" that counts: {'; '.join(event.problems)}" if event.problems else ""
+    return f"You wrote no report{why}. Write it before you end, as described below."
 
 
 def _streaks_after(state: RunState, event: events.IterationFinished, again: bool) -> Streaks:
     now = state.streaks
     if again:
         return now._replace(retries=now.retries + 1)
-    # Only a fresh "worked: false" is idleness; silence is not a report.
-    idle = event.status is not None and event.status.worked is False
+    silent = event.outcome.kind in WELL | {Kind.DENIED} and not event.reported and not event.changed
+    idle = silent or (event.status is not None and event.status.worked is False)
     denied = _missing(event) if event.denials else ""
     return Streaks(
         idle_iterations=now.idle_iterations + 1 if idle else 0,
         failures=now.failures + 1 if event.outcome.kind in COUNTED_FAILURES else 0,
         denied=denied,
         denials=_denials(state, event, denied),
+        silent_iterations=now.silent_iterations + 1 if silent else 0,
     )
 
 

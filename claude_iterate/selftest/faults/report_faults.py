@@ -33,9 +33,10 @@ def _linked_to_nowhere(project: FaultProject) -> None:
 def _unclaimed(
     what: str, danger: str, *between: Step, prepare: Callable[[FaultProject], None] = lambda _project: None
 ) -> Fault:
-    """Good calls in which Claude claims nothing: the run uses up its iterations."""
-    used_up = Expected("max_iterations", 0, ("ok", "ok"))
-    return Fault(what, danger, (silent(*between),), used_up, flags=("-m", "2"), prepare=prepare)
+    """Good calls in which Claude reports nothing and changes nothing: the second one ends the run."""
+    idle = Expected("stagnation", 0, ("ok", "ok"))
+    words = ("Iteration 1: Claude wrote no report", "2 iterations in a row without a report and without a change")
+    return Fault(what, danger, (silent(*between),), idle, prepare=prepare, checks=(expectations.says(*words),))
 
 
 FAULTS = {

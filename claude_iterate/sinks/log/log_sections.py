@@ -6,7 +6,7 @@ import shlex
 
 from claude_iterate.core.events import IterationFinished, RunFinished, RunStarted
 from claude_iterate.core.formats import duration, money, one_line, precise_moment
-from claude_iterate.core.outcomes.classes import FINE, RETRIED
+from claude_iterate.core.outcomes.classes import FINE, RETRIED, WELL
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import ending_lines, run_lines
 from claude_iterate.text.claim_lines import remarks
@@ -77,10 +77,9 @@ def iteration_closing(event: IterationFinished, at: float) -> list[str]:
 
 def _verdict(event: IterationFinished) -> str:
     kind = event.outcome.kind
-    if kind == "ok":
-        return "success"
-    if kind == "max_turns":
-        return "success (stopped at the turn limit)"
+    if kind in WELL:
+        told = "success" if event.reported else "no report"
+        return f"{told} (stopped at the turn limit)" if kind == "max_turns" else told
     first, _ = first_and_rest(event.outcome.message)
     return f"{kind}: {first}" if first else kind
 

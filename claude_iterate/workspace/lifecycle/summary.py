@@ -50,7 +50,7 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
         about.document["status"] = "completed" if short.proven else "in_progress"
         _note_proof(about.document, short)
     else:
-        _update(about, short)
+        _update(about, short, state)
     metadata.write(layout.metadata, about, derived=not verified)
 
 
@@ -68,7 +68,7 @@ def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:
     if state.started is None:
         return None
     short = summarise(RunSummary, run, state, running=state.finished is None)
-    _update(about, short)
+    _update(about, short, state)
     return short
 
 
@@ -98,7 +98,7 @@ def without_dry_run(layout: Layout, about: Metadata) -> bool:
     found = reader.last_run(layout, ("run",))
     if found is not None:
         run, state = found
-        _tell(about, summarise(RunSummary, run, state, running=state.finished is None))
+        _tell(about, summarise(RunSummary, run, state, running=state.finished is None), state)
         return True
     newest = reader.last_run(layout)
     done = newest[1].carried.iterations if newest is not None else 0
@@ -108,20 +108,28 @@ def without_dry_run(layout: Layout, about: Metadata) -> bool:
     return True
 
 
-def _update(about: Metadata, short: RunSummary) -> None:
-    _tell(about, short)
+def _update(about: Metadata, short: RunSummary, state: RunState) -> None:
+    _tell(about, short, state)
     if short.proven is not None and short.state != "running":
         _note_proof(about.document, short)
 
 
-def _tell(about: Metadata, short: RunSummary) -> None:
+def _tell(about: Metadata, short: RunSummary, state: RunState) -> None:
     document = about.document
     running = short.state == "running"
     document["run"] = _kept(short)
-    document["status"] = "in_progress" if running else _STATUS.get(short.reason or "", "in_progress")
+    document["status"] = "in_progress" if running else _status(short, state)
     document["lastRun"] = short.updated or creation.now()
     document["executionIterations"] = short.total_iterations
     document["totalIterations"] = about.count("setupIterations") + short.total_iterations
+
+
+def _status(short: RunSummary, state: RunState) -> str:
+    """The original's word. Iterations without work mean that all is done only if Claude said so."""
+    said = state.last_status is not None and state.last_status.worked is False
+    if short.reason == "stagnation" and not said:
+        return "in_progress"
+    return _STATUS.get(short.reason or "", "in_progress")
 
 
 def _kept(short: RunSummary) -> dict[str, Any]:
