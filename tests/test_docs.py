@@ -123,6 +123,7 @@ def same_shape(text: str, project: Path) -> str:
     text = text.replace(str(project), SHOWN_PROJECT).replace(str(project.parent / "tmp"), "/tmp")
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "MOMENT", text)
     text = re.sub(r"\b\d{8}-\d{6}(-[0-9a-f]{6})?", "RUN", text)
+    text = re.sub(r"just now|\d+ min ago|today \d\d:\d\d", "RECENTLY", text)
     text = re.sub(r"\$\d+\.\d+", "COST", text)
     text = re.sub(r"(?m)^(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d ", "", text)  # without a terminal lines have a clock
     return re.sub(r"\b(\d+m )?\d+(\.\d)?s\b", "TIME", text)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from claude_iterate.cli import output
 from claude_iterate.views import run_view
-from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
 
@@ -38,7 +37,7 @@ def _begun(layout: Layout) -> str | None:
         running = str(holder.get("run", "")) if holder else ""
         if running and layout.journal(running).is_file():
             return running
-        newest = next(reader.newest(layout), None)
+        newest = run_view.last(layout)
         if holder is None and (newest is not None or layout.logs()):
             return newest
         if not noted:

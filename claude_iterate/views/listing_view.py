@@ -132,7 +132,7 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         found.state,
         _text(document.get("mode", "loop")),
         found.about.count("executionIterations"),
-        _progress(run.get("progress")),
+        _progress(run.get("progress")) or (_reported(folder) if found.state != "new" and not run else None),
         _text(run.get("reason")),
         _known_by(found.status, document, run),
         _text(run.get("cause")),
@@ -143,6 +143,15 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _text(document.get("created")),
         _text(document.get("lastRun")),
     )
+
+
+def _reported(folder: str) -> Progress | None:
+    """What the report says: the original kept no progress of its runs."""
+    from claude_iterate.workspace.lifecycle.run_summary import progress
+    from claude_iterate.workspace.running import status_file
+
+    reading = status_file.look(Path(folder, ".status.json")).reading
+    return progress(reading.status) if reading is not None else None
 
 
 def _known_by(status: str, document: dict[str, Any], run: dict[str, Any]) -> str | None:

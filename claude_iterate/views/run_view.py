@@ -112,8 +112,24 @@ def journal(layout: Layout, run: str, most: int | None = None) -> JournalView:
     return JournalView(layout.name, run, str(log) if log else None, tuple(deque(rows, maxlen=most)))
 
 
+def last(layout: Layout) -> str | None:
+    """The newest run of `claude-iterate run`, a dry run included; where there is none, the newest of any purpose."""
+    found = list(reader.newest(layout))
+    return next((run for run in found if _purpose(layout, run) == "run"), found[0] if found else None)
+
+
+def _purpose(layout: Layout, run: str) -> str:
+    started = reader.beginning(layout.journal(run))
+    return started.purpose if started is not None else ""
+
+
 def log_of(layout: Layout, run: str | None = None) -> Path | None:
-    """The log of a run, whether it is written yet or not; without a run the newest log, the original's included."""
+    """The log of a run, whether it is written yet or not; without a run that of the last one, or the newest log, which
+    may be the original's."""
+    if run is None and (newest := last(layout)) is not None:
+        path = log_of(layout, newest)
+        if path is not None and path.is_file():
+            return path
     if run is None:
         logs = layout.logs()
         return logs[-1] if logs else None

@@ -15,6 +15,7 @@ from claude_iterate.core.formats import plain
 from claude_iterate.core.reports import status as reports
 from claude_iterate.core.settings.declared import Settings, catalogue
 from claude_iterate.core.settings.layers import Resolved
+from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, run_view
 from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.listing_view import condition
@@ -88,6 +89,10 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     proof: EvidenceView | None
     counters: CountersView
     created: str | None
+    last_run_at: str | None
+    """When it last ran, also where there is no journal: the original kept none."""
+    next_run: str
+    """What the next run would be: mode and bounds, in words."""
     settings: tuple[SettingView, ...]
     files: dict[str, bool]
     log: str | None
@@ -100,7 +105,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
     holder = run_lock.holder(layout.lock)
     newest = _newest(layout, holder, at)
     last = _last(layout, newest)
-    created = about.document.get("created")
+    resolved = project.settings_for(layout)
     return WorkspaceView(
         name=layout.name,
         path=str(layout.folder),
@@ -120,14 +125,20 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
             about.count("executionIterations"),
             newest.view.total_cost_usd if newest is not None else 0.0,
         ),
-        created=created if isinstance(created, str) else None,
-        settings=changed_settings(project.settings_for(layout)),
+        created=_text(about.document.get("created")),
+        last_run_at=_text(about.document.get("lastRun")),
+        next_run=next_run(about.mode, resolved.settings),
+        settings=changed_settings(resolved),
         files={
             path.name: path.exists()
             for path in (layout.instructions, layout.todo, layout.status, layout.metadata, layout.working)
         },
         log=_log(layout, last),
     )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def changed_settings(resolved: Resolved) -> tuple[SettingView, ...]:

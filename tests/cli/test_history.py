@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from freezegun import freeze_time
 
 from claude_iterate.core.events import (
     Carried,
@@ -70,16 +72,35 @@ def test_every_iteration_has_its_row(typed: Type, layout: Layout) -> None:
         done(2, completed=4),
     ]
     write(layout, FIRST, *events, RunFinished("completed"))
-    answer = typed("history", "w")
+    answer = typed("history", "w", "--wide")
     head, first, second, total = answer.out.splitlines()
     words = "RUN # BEGAN TOOK COST IN OUT CACHE READ CACHE WRITE TURNS TOOLS PROGRESS OUTCOME"
     assert " ".join(head.split()) == words
-    assert " ".join(first.split()) == "1 1 2026-01-01T00:00:02Z 2.0s $0.50 10 20 30.0k 4.0M 3 2 2/4 ok"
+    began = datetime.fromtimestamp(BEGAN + 2, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    assert " ".join(first.split()) == f"1 1 {began} 2.0s $0.50 10 20 30.0k 4.0M 3 2 2/4 ok"
     assert second.endswith("4/4       ok, complete")
     assert " ".join(total.split()) == "total 4.0s $1.00 20 40 60.0k 8.0M 6 4 2 iterations"
     document = typed("history", "w", "--json").document
     assert document["total"]["tokens"] == {"input": 20, "output": 40, "cacheRead": 60_000, "cacheCreation": 8_000_000}
     assert document["runs"][0]["iterations"][1]["progress"] == {"completed": 4, "total": 4}
+
+
+@freeze_time("2026-11-17 12:00:00")
+def test_the_table_fits_a_terminal(typed: Type, layout: Layout) -> None:
+    """80 columns, whatever the figures; --wide has all that there is."""
+    run = "000999-20260101-000000-aaaaaa"
+    events: list[Event] = [started(run, dry_run=False)]
+    for number in (1, 2, 99):
+        limited = IterationFinished(
+            number, Outcome(Kind.USAGE_LIMIT), Status(False, 100, 123), duration=3599.0, cost_usd=999.99, tools=9999
+        )
+        events += [IterationStarted(number), limited, IterationStarted(number), limited]
+    write(layout, run, *events)
+    lines = typed("history", "w").out.splitlines()
+    assert lines[0].split() == ["RUN", "#", "BEGAN", "TOOK", "COST", "PROGRESS", "OUTCOME"]
+    assert "usage limit, done again" in lines[1]
+    assert max(map(len, lines)) <= 80
+    assert "CACHE WRITE" in typed("history", "w", "--wide").out
 
 
 def test_what_was_done_again_is_shown_as_such(typed: Type, layout: Layout) -> None:
@@ -88,7 +109,7 @@ def test_what_was_done_again_is_shown_as_such(typed: Type, layout: Layout) -> No
     write(layout, FIRST, started(FIRST), IterationStarted(1), limited, IterationStarted(1), again)
     lines = typed("history", "w").out.splitlines()
     assert lines[1].endswith("usage limit, done again")
-    assert " 1 again " in lines[2]
+    assert " 1.2 " in lines[2]
     assert lines[3].endswith("1 iteration, 1 done again")
     assert typed("history", "w", "--json").document["total"]["costUsd"] == 0.75
 
@@ -120,7 +141,7 @@ def test_a_cost_that_is_not_known_is_not_called_nothing(typed: Type, layout: Lay
     first = (IterationStarted(1), opened, cut)
     write(layout, FIRST, started(FIRST), *first, IterationStarted(2), opened, told, done(2), IterationStarted(3), never)
     answer = typed("history", "w")
-    assert [line.split()[4] for line in answer.out.splitlines()[1:4]] == ["?", "$0.50", "$0.00"]
+    assert [line.split("2.0s")[1].split()[0] for line in answer.out.splitlines()[1:4]] == ["?", "$0.50", "$0.00"]
     assert "the sums lack the cost of 1 call" in answer.err
     document = typed("history", "w", "--json").document
     assert [row["costUsd"] for row in document["runs"][0]["iterations"]] == [None, 0.5, 0.0]

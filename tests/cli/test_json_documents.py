@@ -66,6 +66,9 @@ LOOKS = {
     "history": ["history", "w"],
     "logs --list": ["logs", "w", "--list"],
     "logs": ["logs", "w"],
+    "config": ["config"],
+    "config KEY": ["config", "delay"],
+    "config --keys": ["config", "--keys"],
 }
 
 

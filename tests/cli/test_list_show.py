@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from claude_iterate.cli.command_rows import COMMANDS
 from claude_iterate.core.events import (
     Carried,
     Event,
@@ -24,6 +27,8 @@ from claude_iterate.core.events import (
     WaitStarted,
 )
 from claude_iterate.core.events.vocabulary import Kind, Verb, Why
+from claude_iterate.core.reports.status import Status
+from claude_iterate.text.next_actions import next_actions
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
@@ -154,8 +159,9 @@ def test_a_workspace_that_is_held_up_says_so(typed: Type, project: Project) -> N
     assert states(answer) == {"pausing": "paused", "limited": "waiting"}
     assert set(statuses(answer).values()) == {"running"}
     clock = datetime.fromtimestamp(until, UTC).astimezone().strftime("%H:%M")
-    assert f"waiting until {clock}" in text
-    assert "Now: waiting until 2026-01-01T01:00:00Z (usage limit)" in shown
+    assert re.search(rf"waiting until .*{clock}", text)
+    assert "Now: waiting until " in shown
+    assert f" {clock} (usage limit)" in shown
 
 
 def test_empty_project_is_an_empty_list(typed: Type) -> None:
@@ -197,7 +203,45 @@ def test_missing_files_are_marked(typed: Type, project: Project) -> None:
     answer = typed("show", "w")
     assert "✗ INSTRUCTIONS.md" in answer.out
     assert "- .status.json (not yet)" in answer.out
-    assert "claude-iterate setup w" in answer.err
+    assert "You can:\n  claude-iterate setup w  write the instructions\n" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("ending", "first"),
+    [(None, "run w"), ("max_iterations", "run w"), ("agent_failed", "run w"), ("completed", "history w")],
+)
+def test_show_names_what_can_be_done(typed: Type, project: Project, ending: Any, first: str) -> None:
+    """As commands that work, the likeliest first; and what the next run would be."""
+    layout = project.create("w", instructions=b"do it", settings={"max_iterations": 7})
+    if ending is not None:
+        journal(layout, RunFinished(ending), running=False)
+    shown = typed("show", "w").out
+    actions = shown.partition("You can:\n")[2].splitlines()
+    assert actions[0].split("  ")[1] == f"claude-iterate {first}"
+    known = {row.name for row in COMMANDS}
+    assert all(line.split()[1] in known and line.split()[-1] != "w" for line in actions)
+    assert "Next run: loop mode, at most 7 iterations, 2s between them\n" in shown
+
+
+@pytest.mark.parametrize("state", ["running", "paused", "waiting", "interrupted", "unfinished", "new", "completed"])
+def test_every_action_is_a_command(state: str) -> None:
+    """Of the table of commands, with the workspace's name in it."""
+    known = {row.name for row in COMMANDS}
+    for command, what in next_actions("w", state, True):
+        words = shlex.split(command)
+        assert (words[0], words[1] in known, "w" in words, bool(what)) == ("claude-iterate", True, True, True)
+
+
+def test_progress_without_a_report_is_that_of_the_last_run(typed: Type, project: Project) -> None:
+    """`show` says what `list` says; with a report, how many items remain."""
+    layout = project.create("w")
+    status = Status(False, 3, 5)
+    events = (IterationStarted(1), IterationFinished(1, Outcome(Kind.OK), status), RunFinished("stopped"))
+    journal(layout, *events, running=False)
+    assert "3/5" in typed("list").out
+    assert "Progress: 3/5 items, as the last run counted them\n" in typed("show", "w").out
+    layout.status.write_text('{"complete": false, "progress": {"completed": 4, "total": 5}}')
+    assert "Progress: 4/5 items\n  1 item remaining\n" in typed("show", "w").out
 
 
 def test_settings_are_shown_with_origin_and_without_secrets(typed: Type, project: Project, folder: Path) -> None:
@@ -231,11 +275,14 @@ def test_originals_workspace_is_read_as_it_is(typed: Type, project: Project, fol
     (place / "INSTRUCTIONS.md").write_text("old task")
     (place / "iterate-2025-10-29T12-00-00.log").write_text("old log\n")
     (place / ".status.json").write_text(
-        '{"complete": true, "worked": true, "lastUpdated": "2025-10-29T12:00:00+02:00"}'
+        '{"complete": true, "worked": true, "progress": {"completed": 2, "total": 2},'
+        ' "lastUpdated": "2025-10-29T12:00:00+02:00"}'
     )
     (folder / ".claude-iterate.json").write_text('{"defaultMaxIterations": 30, "outputLevel": "quiet"}')
     (row,) = typed("list", "--json").document["workspaces"]
     assert (row["status"], row["mode"], row["iterations"]) == ("completed", "iterative", 12)
+    assert row["progress"] == {"completed": 2, "total": 2}
+    assert "2/2" in typed("list").out
     view = typed("show", "old", "--json").document
     assert {item["key"]: item["value"] for item in view["settings"]} == {
         "max_iterations": 30,
@@ -248,7 +295,9 @@ def test_originals_workspace_is_read_as_it_is(typed: Type, project: Project, fol
     assert typed("logs", "old").out == "old log\n"
     assert typed("logs", "old", "-f").out == "old log\n"
     assert typed("logs", "old", "--list", "--json").document["runs"] == []
-    assert typed("show", "old").code == 0
+    text_shown = typed("show", "old").out
+    assert re.search(r"\nLast run: .*2025.*, without a journal\n", text_shown) or "29 Oct" in text_shown
+    assert view["lastRunAt"] == "2025-10-29T12:00:00.000Z"
     assert (place / ".metadata.json").read_text() == text
 
 

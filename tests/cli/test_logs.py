@@ -11,6 +11,7 @@ from typing import IO
 import pytest
 
 from claude_iterate.core.events import Entry, Event, RunFinished, RunStarted, Said
+from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
@@ -61,6 +62,31 @@ def test_last_runs_log_is_printed(typed: Type, layout: Layout) -> None:
     assert typed("logs", "w", "--run", FIRST).out == "one\n"
     assert typed("logs", "w", "-f").out == "two\nthree\u2028x\nfour"
     assert typed("logs", "w", "-f", "-n", "1").out == "four"
+
+
+def test_one_off_calls_are_no_runs(typed: Type, layout: Layout) -> None:
+    """`--list` says what each was; `logs` prints the last run, and a verification only when it is asked for."""
+    finished(layout, FIRST, "the run\n")
+    verified = Run(layout, SECOND)
+    verified.add(
+        RunStarted(SECOND, "w", "loop", 5, 1, "h", "0", ("claude",), str(verified.log), purpose=Purpose.VERIFY)
+    )
+    verified.add(RunFinished("completed"))
+    verified.log.write_text("the verification\n")
+    rows = [line.split() for line in typed("logs", "w", "--list").out.splitlines()]
+    assert [row[:2] for row in rows] == [["RUN", "WHAT"], [FIRST, "run"], [SECOND, "verify"]]
+    assert rows[2][-2:] != ["0", "completed"]
+    assert typed("logs", "w").out == typed("logs", "w", "-f").out == "the run\n"
+    assert typed("logs", "w", "--json").document["run"] == FIRST
+    assert typed("logs", "w", "--run", SECOND).out == "the verification\n"
+
+
+def test_a_one_off_call_alone_is_shown(typed: Type, layout: Layout) -> None:
+    """There is nothing else to show."""
+    made = Run(layout, FIRST)
+    made.add(RunStarted(FIRST, "w", "loop", 5, 1, "h", "0", ("claude",), str(made.log), purpose=Purpose.SETUP))
+    made.log.write_text("the setup\n")
+    assert typed("logs", "w").out == "the setup\n"
 
 
 def test_journal_is_one_document(typed: Type, layout: Layout) -> None:

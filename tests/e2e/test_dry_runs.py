@@ -79,7 +79,7 @@ def test_a_dry_run_is_a_line_of_its_own(loop: Loop) -> None:
     shown = loop.call("show", "my-task").out
     assert f"Last dry run: {run}, began " in shown
     assert ("Status: new\n" in shown, "Last run: never\n" in shown) == (True, True)
-    assert "completed (dry run)" in loop.call("logs", "my-task", "--list").out
+    assert "run, dry run" in loop.call("logs", "my-task", "--list").out
     assert "dry run" in loop.call("history", "my-task").out
     assert loop.run().code == 0
     assert "Last dry run" not in loop.call("show", "my-task").out

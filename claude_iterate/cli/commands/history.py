@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 
 from claude_iterate.cli import options, output
@@ -9,6 +11,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import counted, duration, money
 from claude_iterate.errors import UsageProblem
+from claude_iterate.text import local_times
 from claude_iterate.views import history_view
 from claude_iterate.views.history_view import HistoryView, Row, RunHistory, Total
 from claude_iterate.views.setting_values import shortened
@@ -17,6 +20,8 @@ from claude_iterate.workspace.lifecycle.run_summary import TokenCounts
 
 _HEAD = ("RUN", "#", "BEGAN", "TOOK", "COST", "IN", "OUT", "CACHE READ", "CACHE WRITE", "TURNS", "TOOLS")
 _ENDS = ("PROGRESS", "OUTCOME")
+_WIDE = frozenset({"IN", "OUT", "CACHE READ", "CACHE WRITE", "TURNS", "TOOLS"})
+"""Columns for which 80 have no room."""
 _DRY_RUN = 0
 """Stands for the number of the iteration in the row of a dry run."""
 
@@ -24,7 +29,8 @@ _DRY_RUN = 0
 @options.command("history")
 @click.option("--run", "run", metavar="ID", help="A certain run, by its id or its number. Default: the last one.")
 @options.flag("--all", "every", help="All runs.")
-def command(invocation: Invocation, name: str, run: str | None, every: bool, as_json: bool) -> None:
+@options.flag("--wide", help="All columns: also tokens, turns, tools, and whole moments.")
+def command(invocation: Invocation, name: str, run: str | None, every: bool, wide: bool, as_json: bool) -> None:
     """Show what each iteration of the workspace NAME took and what came of it.
 
     A last run that went on with a killed one is shown together with that one. A dry run is one row, and counts nowhere.
@@ -37,7 +43,7 @@ def command(invocation: Invocation, name: str, run: str | None, every: bool, as_
     if as_json:
         output.view(view)
     elif any(told.iterations for told in view.runs) or view.total.other_cost_usd:
-        _print(view, whole=run is not None)
+        _print(view, run is not None, wide)
     elif run:
         output.note(f"The run {run} has no iterations.")
     else:
@@ -58,14 +64,16 @@ def _short(identity: str) -> str:
     return str(int(number)) if rest and number.isdecimal() and len(number) == 6 else identity
 
 
-def _print(view: HistoryView, whole: bool) -> None:
-    """The table. A dry run is one row, unless the `whole` of it was asked for."""
+def _print(view: HistoryView, whole: bool, wide: bool) -> None:
+    """The table. A dry run is one row, unless the `whole` of it was asked for. It fits 80 columns, unless `wide`."""
     total = view.total
+    now = None if wide else time.time()
     rows = [row for told in view.runs for row in (told.iterations if whole or not told.dry_run else _dry_run(told))]
     sums = ("", "", "total", duration(total.duration), money(total.cost_usd - total.other_cost_usd))
-    figures = [_HEAD, *map(_figures, rows), (*sums, *_counts(total.tokens, total.turns, total.tools))]
+    figures = [_HEAD, *(_figures(row, now) for row in rows), (*sums, *_counts(total.tokens, total.turns, total.tools))]
     widths = [max(len(row[column]) for row in figures) for column in range(len(_HEAD))]
-    aligned = [tuple(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in figures]
+    shown_columns = [column for column, title in enumerate(_HEAD) if wide or title not in _WIDE]
+    aligned = [tuple(row[column].rjust(widths[column]) for column in shown_columns) for row in figures]
     ends = [*((_progress(row), _outcome(row)) for row in rows), ("", _sum(total))]
     shown = [(*cells, *end) for cells, end in zip(aligned[1:], ends, strict=True)]
     real = any(not told.dry_run for told in view.runs)  # else there is nothing to sum up
@@ -90,13 +98,15 @@ def _dry_run(told: RunHistory) -> list[Row]:
     return [Row(told.id, _DRY_RUN, 1, rows[0].began, outcome=outcome, **known)]
 
 
-def _figures(row: Row) -> tuple[str, ...]:
-    number = str(row.number) if row.attempt == 1 else f"{row.number} again"
+def _figures(row: Row, now: float | None) -> tuple[str, ...]:
+    """One row of figures; `now` for a short form of its moment."""
+    number = str(row.number) if row.attempt == 1 else f"{row.number}.{row.attempt}"
     if row.number == _DRY_RUN:
         number = "dry run"
     cost = "?" if row.cost_usd is None else money(row.cost_usd)
+    began = local_times.whole(row.began) if now is None else local_times.narrow(row.began, now)
     return (
-        *(_short(row.run), number, row.began, duration(row.duration), cost),
+        *(_short(row.run), number, began, duration(row.duration), cost),
         *_counts(row.tokens, row.turns, row.tools),
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import time
 
 import click
 from msgspec.structs import replace
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.text import local_times
 from claude_iterate.views import listing_view
 from claude_iterate.views.listing_view import WorkspaceRow
 
@@ -25,7 +26,10 @@ def command(invocation: Invocation, status: str | None, as_json: bool) -> None:
     if as_json:
         output.view(replace(view, workspaces=chosen))
     elif chosen:
-        output.table([_line(row) for row in chosen], ("NAME", "STATUS", "MODE", "ITERATIONS", "PROGRESS", "LAST RUN"))
+        now = time.time()
+        output.table(
+            [_line(row, now) for row in chosen], ("NAME", "STATUS", "MODE", "ITERATIONS", "PROGRESS", "LAST RUN")
+        )
         if any(row.status == "damaged" for row in chosen):
             output.warn("Repair a damaged workspace with: claude-iterate init NAME --force")
     elif view.workspaces:
@@ -34,27 +38,22 @@ def command(invocation: Invocation, status: str | None, as_json: bool) -> None:
         output.note(f"No workspaces in {project.root}. Make one: claude-iterate init NAME")
 
 
-def _line(row: WorkspaceRow) -> tuple[str, ...]:
+def _line(row: WorkspaceRow, now: float) -> tuple[str, ...]:
     if row.status == "damaged":
         return row.name, "damaged", "", "", "", ""
     return (
         row.name,
-        _state(row),
+        _state(row, now),
         row.mode or "",
         str(row.iterations),
         f"{row.progress.completed}/{row.progress.total}" if row.progress else "",
-        row.last_run or "never",
+        local_times.when(row.last_run, now) if row.last_run and row.state != "new" else "never",
     )
 
 
-def _state(row: WorkspaceRow) -> str:
+def _state(row: WorkspaceRow, now: float) -> str:
     """The state in words: `waiting until 19:42`, in local time."""
-    state = f"waiting until {_clock(row.waiting.until)}" if row.waiting is not None else row.state
+    state = (
+        f"waiting until {local_times.day_and_time(row.waiting.until, now)}" if row.waiting is not None else row.state
+    )
     return f"{state} (not proven)" if row.known_by == "report" else state
-
-
-def _clock(moment: str) -> str:
-    try:
-        return datetime.fromisoformat(moment).astimezone().strftime("%H:%M")
-    except (ValueError, OverflowError):  # a moment beyond the calendar
-        return moment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from pathlib import Path
 
@@ -11,9 +12,9 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.follow import follow_run
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.text import local_times
 from claude_iterate.views import run_view
 from claude_iterate.views.run_view import RunView
-from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
 
@@ -25,7 +26,7 @@ from claude_iterate.workspace.layout import Layout
 def command(
     invocation: Invocation, name: str, follow: bool, run: str | None, listing: bool, lines: int | None, as_json: bool
 ) -> None:
-    """Print the log of the workspace NAME's last run.
+    """Print the log of the workspace NAME's last run; --run prints that of a setup or a verification.
 
     With --json: its journal as one document; with -f --json: one entry per line (NDJSON).
     """
@@ -57,7 +58,7 @@ def _print_text(path: Path, lines: int | None) -> None:
 
 
 def _print_journal(layout: Layout, run: str | None, lines: int | None) -> None:
-    wanted = run or next(reader.newest(layout), None)
+    wanted = run or run_view.last(layout)
     if wanted is None:
         raise WorkspaceProblem(f"{layout.name} has never run.", f"Run it: claude-iterate run {layout.name}")
     output.view(run_view.journal(layout, wanted, lines))
@@ -71,15 +72,14 @@ def _print_runs(layout: Layout, as_json: bool) -> None:
     if not view.runs:
         output.note(f"{layout.name} has no recorded runs.")
     else:
-        output.table(
-            [(run.id, run.started or "", str(run.iterations), _ended(run)) for run in view.runs],
-            ("RUN", "STARTED", "ITERATIONS", "ENDED"),
-        )
+        output.table([_line(run, time.time()) for run in view.runs], ("RUN", "WHAT", "STARTED", "ITERATIONS", "ENDED"))
     known = {run.log for run in view.runs}
     for path in view.logs:
         if path not in known:
             output.result(path)
 
 
-def _ended(run: RunView) -> str:
-    return f"{run.reason or run.state}{' (dry run)' if run.dry_run else ''}"
+def _line(run: RunView, now: float) -> tuple[str, ...]:
+    what = f"{run.purpose}, dry run" if run.dry_run else run.purpose
+    iterations = str(run.iterations) if run.purpose == "run" else ""
+    return run.id, what, local_times.when(run.started or "", now), iterations, run.reason or run.state

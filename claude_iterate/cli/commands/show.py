@@ -8,11 +8,14 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
+from claude_iterate.text import local_times
+from claude_iterate.text.next_actions import next_actions
 from claude_iterate.text.verification_lines import CUTS, SHOWN, tail
 from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.setting_values import as_words, shortened
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
+from claude_iterate.workspace.lifecycle.run_summary import Waiting
 
 _TOOL = 80
 """Characters of what Claude is doing."""
@@ -22,43 +25,64 @@ _TOOL = 80
 def command(invocation: Invocation, name: str, as_json: bool) -> None:
     """Show the workspace NAME."""
     project = invocation.project
-    view = workspace_view(project, project.layout(name), time.time())
+    now = time.time()
+    view = workspace_view(project, project.layout(name), now)
     if as_json:
         output.view(view)
         return
     output.result(output.heading(f"{view.name}  ({view.mode} mode)"))
     output.result(f"  {view.path}")
-    output.result(f"Status: {_status(view)}")
+    output.result(f"Status: {_status(view, now)}")
     if view.running_run is not None:
         dry_run = " (dry run)" if view.running_run.dry_run else ""
-        output.result(f"Now{dry_run}: {foreign(_now(view.running_run))}")
-    if view.report.text is not None:
-        output.result(f"Progress: {foreign(view.report.text)}")
-    for problem in view.report.problems:
-        output.result(f"  {output.symbol('warning')} .status.json: {foreign(problem)}")
-    _print_run(view.last_run)
-    _print_dry_run(view.last_dry_run)
+        output.result(f"Now{dry_run}: {foreign(_now(view.running_run, now))}")
+    _print_progress(view)
+    _print_run(view, now)
+    _print_dry_run(view.last_dry_run, now)
     _print_proof(view.proof, view.running_run)
     counters = view.counters
     spent = f"; ${counters.cost_usd:.2f} in all" if counters.cost_usd else ""
     output.result(f"Iterations: {counters.execution} in runs, {counters.setup} in setup{spent}")
+    output.result(f"Created: {local_times.when(foreign(view.created), now) if view.created else 'unknown'}")
+    output.result(f"Next run: {view.next_run}")
     output.result("Settings:" if view.settings else "Settings: all defaults")
     for item in view.settings:
         output.result(f"  {item.key} = {foreign(as_words(item.key, item.value))}  ({item.origin})")
     _print_files(view)
     output.result(f"Log: {view.log or 'none yet'}")
-    if not view.files["INSTRUCTIONS.md"]:
-        output.note(f"Next: claude-iterate setup {name}")
+    _print_actions(view)
 
 
-def _status(view: WorkspaceView) -> str:
+def _print_progress(view: WorkspaceView) -> None:
+    """As the report has it; without a report, as the last run counted it."""
+    report, run = view.report, view.last_run
+    if report.text is not None:
+        output.result(f"Progress: {foreign(report.text)}")
+        left = (report.total or 0) - (report.completed or 0)
+        if report.total and left > 0:
+            output.result(f"  {formats.counted(left, 'item')} remaining")
+    elif run is not None and run.progress is not None:
+        output.result(f"Progress: {run.progress.completed}/{run.progress.total} items, as the last run counted them")
+    for problem in report.problems:
+        output.result(f"  {output.symbol('warning')} .status.json: {foreign(problem)}")
+
+
+def _print_actions(view: WorkspaceView) -> None:
+    found = next_actions(view.name, view.state, view.files["INSTRUCTIONS.md"])
+    width = max(len(command) for command, _ in found)
+    output.result("You can:")
+    for command, what in found:
+        output.result(f"  {command.ljust(width)}  {what}")
+
+
+def _status(view: WorkspaceView, now: float) -> str:
     run = view.last_run
     if view.status == "running":
         who = view.running_now or {}
-        since = who.get("started", "a moment ago")
-        wait = f", waiting until {run.waiting.until} ({_words(run.waiting.why)})" if run and run.waiting else ""
+        since = f"began {local_times.when(str(who['started']), now)}" if "started" in who else "began a moment ago"
+        wait = f", {_waiting(run.waiting, now)}" if run and run.waiting else ""
         paused = ", paused" if run and run.paused else ""
-        return f"running now (pid {who.get('pid', 'unknown')}, since {since}){wait}{paused}"
+        return f"running now (pid {who.get('pid', 'unknown')}, {since}){wait}{paused}"
     if view.copy_of is not None:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
     if view.status == "interrupted":
@@ -66,12 +90,16 @@ def _status(view: WorkspaceView) -> str:
     return view.state
 
 
-def _now(run: RunView) -> str:
+def _waiting(wait: Waiting, now: float) -> str:
+    return f"waiting until {local_times.day_and_time(wait.until, now)} ({_words(wait.why)})"
+
+
+def _now(run: RunView, at: float) -> str:
     """`iteration 3, Bash pytest for 12s, last sign of life 2s ago`."""
     now = run.now
     assert now is not None
     if run.waiting is not None:
-        return f"waiting until {run.waiting.until} ({_words(run.waiting.why)})"
+        return _waiting(run.waiting, at)
     what = {"iteration": f"iteration {now.iteration}", "between": "between two iterations"}
     parts = [what.get(now.activity, now.activity)]
     if now.tool is not None and now.tool_duration is not None:
@@ -89,12 +117,16 @@ def _words(why: str) -> str:
     return why.replace("_", " ")
 
 
-def _print_run(run: RunView | None) -> None:
+def _print_run(view: WorkspaceView, now: float) -> None:
+    run = view.last_run
     if run is None:
-        output.result("Last run: never")
+        ran = view.last_run_at if view.state != "new" else None  # the original kept no journal
+        output.result(
+            f"Last run: {local_times.when(foreign(ran), now)}, without a journal" if ran else "Last run: never"
+        )
         return
     title = "This run" if run.now is not None else "Last run"
-    output.result(f"{title}: {run.id}, began {run.started}")
+    output.result(f"{title}: {run.id}, began {local_times.when(run.started or '', now)}")
     cost = f", ${run.cost_usd:.2f}" if run.cost_usd else ""
     most = f" of at most {run.max_iterations}" if run.max_iterations else ""
     so_far = " so far" if run.now is not None else ""
@@ -114,14 +146,15 @@ def _print_run(run: RunView | None) -> None:
             output.result(f"  {foreign(line)}")
 
 
-def _print_dry_run(run: RunView | None) -> None:
+def _print_dry_run(run: RunView | None, now: float) -> None:
     """One line: a dry run changed nothing."""
     if run is None:
         return
     what = f"{run.purpose}, " if run.purpose != "run" else ""
     ended = run.reason or ("under way" if run.now is not None else "cut off")
     count = f"{formats.counted(run.iterations, 'iteration')}, " if run.purpose == "run" else ""
-    output.result(f"Last dry run: {run.id}, {what}began {run.started}, {count}{ended}; it changed nothing here")
+    began = local_times.when(run.started or "", now)
+    output.result(f"Last dry run: {run.id}, {what}began {began}, {count}{ended}; it changed nothing here")
 
 
 def _print_proof(proof: EvidenceView | None, live: RunView | None) -> None:

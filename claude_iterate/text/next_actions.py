@@ -1,0 +1,28 @@
+"""What can be done with a workspace now, as commands to paste. Pure functions."""
+
+from __future__ import annotations
+
+_RUNNING = (
+    ("logs {name} --follow", "watch it"),
+    ('note {name} "..."', "tell the next iteration something"),
+)
+_AFTER = (
+    ("history {name}", "time and cost of each iteration"),
+    ("logs {name}", "everything that Claude did"),
+)
+_ACTIONS = {
+    "new": (("run {name}", "begin"), ("validate {name}", "let Claude grade the instructions")),
+    "running": (*_RUNNING, ("pause {name}", "hold after this iteration"), ("stop {name}", "end after this iteration")),
+    "paused": (("resume {name}", "go on"), ("stop {name}", "end the run"), *_RUNNING),
+    "waiting": (("retry {name}", "try now"), ("stop {name}", "end the run"), *_RUNNING),
+    "completed": (*_AFTER, ("verify {name}", "prove it"), ("archive save {name}", "put it away")),
+}
+_GO_ON = (("run {name}", "go on"), *_AFTER, ("edit {name}", "improve the instructions"))
+
+
+def next_actions(name: str, state: str, has_instructions: bool) -> list[tuple[str, str]]:
+    """Commands and what they are for, the likeliest first."""
+    found = _ACTIONS.get(state, _GO_ON)
+    if not has_instructions:
+        found = (("setup {name}", "write the instructions"),)
+    return [(f"claude-iterate {command.format(name=name)}", what) for command, what in found]
