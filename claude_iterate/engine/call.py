@@ -18,6 +18,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence, Granted
+from claude_iterate.core.rules.absence import patiently
 from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import decide_running
 from claude_iterate.core.rules.verdicts import Cut, Wait
@@ -26,7 +27,7 @@ from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Orders, Supervisor
 from claude_iterate.engine.time_zones import zone
-from claude_iterate.errors import ExpectedError
+from claude_iterate.errors import AgentProblem, ExpectedError
 
 _LONGEST_ERROR_LINE = 20_000
 _SUSPENDED = 2.5
@@ -122,12 +123,20 @@ def evidence(
     )
 
 
+def outcome_of_problem(recorder: Recorder, problem: ExpectedError) -> events.Outcome:
+    """The class of a call that could not be made: Claude or the instructions went away in mid-run, or a prompt was
+    edited into nonsense."""
+    outcome = events.Outcome(Kind.CONFIG, problem.message, problem.hint, called=False)
+    return patiently(outcome, recorder.state) if isinstance(problem, AgentProblem) else outcome
+
+
 def outcome_of_call(plan: Plan, recorder: Recorder, *, wrote_report: bool) -> events.Outcome:
     """The class of the call that just ended."""
     call, patterns = recorder.state.call, plan.settings.limits.patterns
-    return classify(
+    outcome = classify(
         evidence(call, wrote_report=wrote_report, now=recorder.wall(), patterns=patterns, granted=_granted(plan))
     )
+    return patiently(outcome, recorder.state) if outcome.kind == Kind.AUTH else outcome
 
 
 def _granted(plan: Plan) -> Granted:

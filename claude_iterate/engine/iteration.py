@@ -7,7 +7,7 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.records import Record
 from claude_iterate.core.state.sessions import continuation
-from claude_iterate.engine.call import AgentCall, outcome_of_call
+from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
@@ -45,8 +45,7 @@ class IterationRun(Record, frozen=False):
             again = self._recorder.state.streaks.retries
             call.make(texts.system, prompt, f"{self._number:04d}" + (f".retry-{again}" if again else ""), session)
         except ExpectedError as problem:
-            # Claude or the instructions went away in mid-run, or a prompt was edited into nonsense.
-            failure = Outcome(Kind.CONFIG, problem.message, problem.hint, called=False)
+            failure = outcome_of_problem(self._recorder, problem)
         self._finish(began, failure)
         self._put_away(shown)
 

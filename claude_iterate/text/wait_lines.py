@@ -12,6 +12,7 @@ REASONS = {
     "usage_limit": "Usage limit reached",
     "reserve": "The reserve is reached",
     "transient": "The API is overloaded or down",
+    "away": "Claude worked before and cannot be called now",
     "pace": "Keeping the pace",
 }
 _LONG = 60.0

@@ -55,6 +55,7 @@ NOT_HANDED_ON = {
     "requests.stop": "a user who says `run` wants it to run",
     "one_off": "a run with iterations has none",
     "finished": "then nothing is handed on",
+    "worked": "it has to be seen again",
 }
 """What a killed run does not hand on, and why."""
 
@@ -138,7 +139,15 @@ FULL = RunState(
     findings="tests fail",
     cost_usd=0.5,
     tokens=Tokens(1, 2, 3, 4),
-    streaks=Streaks(idle_iterations=1, failures=2, denied="Bash(npm:*)", denials=1, retries=4, silent_iterations=8),
+    streaks=Streaks(
+        idle_iterations=1,
+        failures=2,
+        denied="Bash(npm:*)",
+        denials=1,
+        retries=4,
+        silent_iterations=8,
+        absences=2,
+    ),
     waiting=Waiting(
         wait=WaitStarted(Why.USAGE_LIMIT, 1060.0),
         waits=5,

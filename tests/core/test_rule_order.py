@@ -17,7 +17,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules import between, breaker, proving, waits
+from claude_iterate.core.rules import absence, between, breaker, proving, waits
 from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import Claim, Requests, RunState, Streaks, Waiting
@@ -73,8 +73,8 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(last_outcome=LIMIT, waiting=Waiting(WAIT, ends=1000.0)),
         facts(0),
     ),
-    (waits.api_is_in_trouble, waits.reserve_is_reached): (
-        RunState(last_outcome=OVERLOAD, waiting=Waiting(windows=LITTLE)),
+    (absence.claude_is_away, waits.reserve_is_reached): (
+        RunState(last_outcome=Outcome(Kind.AWAY), waiting=Waiting(windows=LITTLE)),
         facts(0, wall=1000, reserve=KEPT),
     ),
     (waits.reserve_is_reached, waits.pace_is_kept): (
@@ -96,6 +96,7 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
 NEVER_BOTH = {
     (proving.claim_must_be_proven, proving.proof_failed): "one needs a claim without a proof, the other the proof",
     (waits.limit_is_reached, waits.api_is_in_trouble): "the last outcome is one or the other",
+    (waits.api_is_in_trouble, absence.claude_is_away): "the last outcome is one or the other",
 }
 
 

@@ -33,7 +33,7 @@ class Loop(ScriptedProject):
         options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "program": self.program}
         return super().start(*arguments, **options | more)
 
-    def patch(self, module: str, **constants: float) -> None:
+    def patch(self, module: str, **constants: float | tuple[float, ...]) -> None:
         """From now on the program has other constants: how long it waits must not decide how a test ends."""
         changes = [(module, name, value) for name, value in constants.items()]
         self.program = (sys.executable, "-c", _PATCHED.format(changes=changes))

@@ -222,6 +222,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     session: str = ""
     context: float | None = None
     tokens: Tokens = Tokens()
+    absences: int = 0
 
 
 class StopRequested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

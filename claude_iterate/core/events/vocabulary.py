@@ -36,6 +36,7 @@ class Kind(Word):
     USAGE_LIMIT = "usage_limit"
     BILLING = "billing"
     AUTH = "auth"
+    AWAY = "away"
     SESSION = "session"
     CONFIG = "config"
     REFUSED = "refused"
@@ -73,6 +74,7 @@ class Why(Word):
 
     USAGE_LIMIT = "usage_limit"
     TRANSIENT = "transient"
+    AWAY = "away"
     RESERVE = "reserve"
     PACE = "pace"
 

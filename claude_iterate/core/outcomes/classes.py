@@ -163,6 +163,12 @@ CLASSES: tuple[Class, ...] = (
         lambda e: e.failed and (e.status in {401, 403} or _auth_words(e)),
     ),
     Class(
+        Kind.AWAY,
+        "Claude worked before in this run and cannot be called now: it is not there, or not logged in.",
+        "It is tried again for a minute.",
+        lambda _: False,  # `core.rules.absence` says when; it depends on the run, not on the call
+    ),
+    Class(
         Kind.SESSION,
         "The session cannot go on: unknown, poisoned or too full.",
         "The same iteration is done again with a fresh session.",
@@ -200,7 +206,7 @@ FINE = frozenset({Kind.OK, Kind.MAX_TURNS, Kind.SKIPPED})
 WELL = FINE - {Kind.SKIPPED}
 """Claude came to its own end, so it had the whole prompt before it: notes count as delivered."""
 
-RETRIED = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.SESSION, Kind.REBOOTED})
+RETRIED = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AWAY, Kind.SESSION, Kind.REBOOTED})
 """Not failures either: the same iteration is done again, after a wait if the provider was to blame."""
 
 COUNTED_FAILURES = frozenset({Kind.CRASH, Kind.TIMEOUT, Kind.IDLE, Kind.REFUSED, Kind.BUDGET})

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from claude_iterate.core.events.vocabulary import ONE_OFF, Kind
 from claude_iterate.core.outcomes.classes import FINE
-from claude_iterate.core.rules import breaker, next_steps, proving, waits
+from claude_iterate.core.rules import absence, breaker, next_steps, proving, waits
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
@@ -115,6 +115,7 @@ BETWEEN_RULES: tuple[Between, ...] = (
     waits.wait_is_on,
     waits.limit_is_reached,
     waits.api_is_in_trouble,
+    absence.claude_is_away,
     waits.reserve_is_reached,
     waits.pace_is_kept,
     paused,

@@ -23,7 +23,7 @@ KNOWN_BY = {
     REPORT: "reported by Claude, not proven",
 }
 
-_CLAUDE_CANNOT = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT}) | ENDING_FAILURES
+_CLAUDE_CANNOT = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AWAY}) | ENDING_FAILURES
 """After these Claude cannot be called for a review: other rules say what is next."""
 
 

@@ -48,7 +48,7 @@ def limit_is_reached(state: RunState, facts: Facts) -> Verdict | None:
         until = outcome.resets_at + facts.limits.reset_margin
     else:  # It lags behind, and asking again at once would only ask too often.
         until = facts.wall + max(facts.limits.reset_margin, backoff(attempt, facts.chance))
-    return _wait(state, facts, WaitStarted(Why.USAGE_LIMIT, until, outcome.message, outcome.window, attempt))
+    return at_most(state, facts, WaitStarted(Why.USAGE_LIMIT, until, outcome.message, outcome.window, attempt))
 
 
 def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
@@ -59,7 +59,7 @@ def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
         return None
     attempt = state.waiting.waits + 1
     until = facts.wall + backoff(attempt, facts.chance)
-    return _wait(state, facts, WaitStarted(Why.TRANSIENT, until, outcome.message, "", attempt))
+    return at_most(state, facts, WaitStarted(Why.TRANSIENT, until, outcome.message, "", attempt))
 
 
 def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
@@ -75,7 +75,7 @@ def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
             resets_at = reset_times.plausible(seen.resets_at, facts.wall)
             if facts.limits.on_reserve == "wait" and resets_at is not None:
                 until = resets_at + facts.limits.reset_margin
-                return _wait(state, facts, WaitStarted(Why.RESERVE, until, figures, window))
+                return at_most(state, facts, WaitStarted(Why.RESERVE, until, figures, window))
             when = _moment(resets_at) if resets_at is not None else "the window's reset"
             return Finish("reserve", figures, f"Wait until {when}, or change `limits.reserve`.")
     return None
@@ -106,11 +106,11 @@ def _moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%a %d %b %H:%M UTC")
 
 
-def _wait(state: RunState, facts: Facts, wanted: WaitStarted) -> Verdict:
+def at_most(state: RunState, facts: Facts, wanted: WaitStarted) -> Verdict:
     """This wait, cut to what is left of `limits.max_wait`; the end of the run when nothing is."""
     left = facts.limits.max_wait - state.waiting.waited
     if left < _NOTHING:
-        reason: Reason = "agent_failed" if wanted.why == Why.TRANSIENT else "usage_limit"
+        reason: Reason = "agent_failed" if wanted.why in {Why.TRANSIENT, Why.AWAY} else "usage_limit"
         detail = f"{wanted.detail} (waited {duration(facts.limits.max_wait)})"
         cause = f"The API did not recover: {detail}" if wanted.why == Why.TRANSIENT else ""
         return Finish(reason, detail, "Try later, or raise `limits.max_wait`; nothing is lost.", cause)

@@ -54,6 +54,7 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         session=state.session.id,
         context=state.session.context,
         tokens=state.tokens + state.result.tokens,
+        absences=state.streaks.absences,
     )
 
 

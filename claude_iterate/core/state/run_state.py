@@ -23,7 +23,8 @@ _NO_WINDOWS: Mapping[str, events.LimitReported] = MappingProxyType({})
 class Streaks(NamedTuple):
     """What happened several times in a row. `denied` are the permission rules that the last iteration lacked,
     `denials` how many iterations lacked the same; `retries` counts tries of the same iteration; `silent_iterations` are
-    those that wrote no report and changed nothing."""
+    those that wrote no report and changed nothing; `absences` counts how often Claude could not be called since it
+    worked."""
 
     idle_iterations: int = 0
     failures: int = 0
@@ -31,6 +32,7 @@ class Streaks(NamedTuple):
     denials: int = 0
     retries: int = 0
     silent_iterations: int = 0
+    absences: int = 0
 
 
 class Waiting(NamedTuple):
@@ -101,6 +103,8 @@ class RunState(NamedTuple):
     requests: Requests = Requests()
     one_off: events.ErrandFinished | None = None
     finished: events.RunFinished | None = None
+    worked: bool = False
+    """Claude was called in this run, and that went well."""
 
     def with_call(self, call: Call) -> RunState:
         """As `_replace(call=call)`, in less time: this is done for every tool that Claude uses."""

@@ -110,6 +110,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
             before.denials,
             before.retries,
             before.silent_iterations,
+            before.absences,
         ),
         waiting=Waiting(before.wait, began, ends, before.waits, before.waited, before.windows, before.calls),
         claim=Claim(before.claims, before.proof, before.checked, before.results, before.flaky),
@@ -136,10 +137,15 @@ def _review_finished(state: RunState, event: events.ReviewFinished) -> RunState:
     state = _call_finished(state, event)
     if event.outcome is None:
         waiting = state.waiting._replace(waits=0, waited=0.0)
-        return state._replace(streaks=state.streaks._replace(retries=0), waiting=waiting)
+        return state._replace(streaks=state.streaks._replace(retries=0, absences=0), waiting=waiting)
     # It could not be held: the rules for limits, overloads and failures say what is next, then it is tried again.
-    streaks = state.streaks._replace(retries=state.streaks.retries + 1)
+    streaks = _tried_again(state.streaks, event.outcome)
     return state._replace(last_outcome=event.outcome, streaks=streaks)
+
+
+def _tried_again(streaks: Streaks, outcome: events.Outcome) -> Streaks:
+    away = outcome.kind == Kind.AWAY
+    return streaks._replace(retries=streaks.retries + 1, absences=streaks.absences + away)
 
 
 def _iteration_finished(state: RunState, event: events.IterationFinished, entry: events.Entry) -> RunState:
@@ -159,6 +165,7 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
         waiting=state.waiting if again else state.waiting._replace(waits=0, waited=0.0),
         session=_session_after(state, event, again),
         requests=state.requests._replace(cut=None),
+        worked=state.worked or kind in WELL,
     )
 
 
@@ -206,7 +213,7 @@ def _findings_after(state: RunState, event: events.IterationFinished, again: boo
 def _streaks_after(state: RunState, event: events.IterationFinished, again: bool) -> Streaks:
     now = state.streaks
     if again:
-        return now._replace(retries=now.retries + 1)
+        return _tried_again(now, event.outcome)
     silent = event.outcome.kind in WELL | {Kind.DENIED} and not event.reported and not event.changed
     idle = silent or (event.status is not None and event.status.worked is False)
     denied = _missing(event) if event.denials else ""

@@ -13,7 +13,7 @@ from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.records import Record
 from claude_iterate.core.reports import review
 from claude_iterate.core.reports.review import INVALID, VERIFIED, Review
-from claude_iterate.engine.call import AgentCall, outcome_of_call
+from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
@@ -47,7 +47,7 @@ class HeldReview(Record, frozen=False):
             call = AgentCall(self._plan, self._recorder, self._supervisor)
             call.make(texts.system, prompt, f"review-{self._claim}-{identity[:4]}")
         except ExpectedError as error:
-            problem = events.Outcome(Kind.CONFIG, error.message, error.hint, called=False)
+            problem = outcome_of_problem(self._recorder, error)
         outcome = problem or outcome_of_call(self._plan, self._recorder, wrote_report=True)
         if outcome.kind in RETRIED | ENDING_FAILURES | {Kind.INTERRUPTED}:
             found = Review(UNHELD, outcome.message or outcome.kind)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from claude_iterate.selftest.harness import expectations
+from claude_iterate.selftest.harness import expectations, interventions
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.script_steps import COMPLETE, HANG, INIT, RESULT, Step, done, more, said, tool_use
 
 IDLE = {"timeouts.idle": "6s"}
 """A hundred times what a call needs that does not hang: a busy computer must not make it one that does."""
 AGAIN = Expected(outcomes=("idle", "ok"))
-_VANISHING = """#!/bin/sh
-[ "$1" = --version ] && { echo 1; exit; }
-rm "$0"
-echo '{"type":"result","subtype":"success","is_error":false}'
+_VANISHING = f"""#!/bin/sh
+if [ "$1" != --version ] && [ ! -e "$0.seen" ]; then touch "$0.seen"; mv "$0" "$0.aside"; fi
+exec "{sys.executable}" -P -m claude_iterate.fake_claude "$@"
 """
 
 
@@ -23,6 +22,10 @@ def _vanishing_claude(project: FaultProject) -> None:
     program.write_text(_VANISHING)
     program.chmod(0o755)
     project.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = str(program)
+
+
+def _claude_again(project: FaultProject) -> None:
+    (project.folder / "claude.aside").rename(project.folder / "claude")
 
 
 def _no_claude(project: FaultProject) -> None:
@@ -138,12 +141,13 @@ FAULTS = {
         ([*done(), {"exit": 1}],),
     ),
     "claude-gone": Fault(
-        "the program is deleted during the run",
-        "An update of Claude Code during the night would crash the runner.",
-        (more(),),
-        Expected("agent_failed", 1, ("ok", "config")),
+        "the program is gone for some seconds during the run",
+        "An update of Claude Code would end the work of a night.",
+        (more(), done()),
+        Expected(outcomes=("ok", "away", "ok")),
         prepare=_vanishing_claude,
-        checks=(expectations.says("Claude CLI not found"),),
+        intervention=interventions.once("WaitStarted", _claude_again),
+        checks=(expectations.says("Claude CLI not found"), expectations.numbers(1, 2, 2)),
     ),
     "claude-missing": Fault(
         "Claude is not installed",

@@ -33,6 +33,13 @@ def _failed(subtype: str) -> list[Step]:
 
 
 FAULTS = {
+    "login-refused-once": Fault(
+        "one 401 after an iteration that went well",
+        "A single bad answer would end the work of a night.",
+        (more(), api_error("API Error: 401 Unauthorized", 401, "authentication_failed"), done()),
+        Expected(outcomes=("ok", "away", "ok")),
+        checks=(expectations.numbers(1, 2, 2), expectations.has("WaitStarted", 1, why="away")),
+    ),
     "http-401": Fault(
         "the API key is not valid",
         "The run would retry without end, or give no useful message.",

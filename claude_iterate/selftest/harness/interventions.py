@@ -126,6 +126,11 @@ def requested(verb: str, *words: str, once: str = "") -> Intervention:
     return _during(lambda project, _process: project.request(verb, *words), once)
 
 
+def once(event: str, act: Callable[[FaultProject], None]) -> Intervention:
+    """Do this as soon as the event is in the journal; then Claude continues."""
+    return _during(lambda project, _process: act(project), event)
+
+
 def awaited(event: str) -> Intervention:
     """Claude continues once this event is in the journal."""
     return _during(lambda _project, _process: None, event)

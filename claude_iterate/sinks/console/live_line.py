@@ -17,6 +17,7 @@ CELLS = 8
 WAITS = {
     "usage_limit": "waiting for the usage limit",
     "transient": "waiting for the API",
+    "away": "waiting for Claude",
     "reserve": "waiting for the window's reset",
     "pace": "keeping the pace",
 }
