@@ -12,8 +12,9 @@ from typing import Any
 import click
 
 from claude_iterate import __version__
+from claude_iterate.core.harmless import harmless
 from claude_iterate.errors import ExpectedError, advice
-from claude_iterate.sinks.console.safe_stream import discard, harmless
+from claude_iterate.sinks.console.safe_stream import discard
 
 BUG = 70
 INTERRUPTED = 130
@@ -190,8 +191,7 @@ def _crashed(bug: Exception, arguments: list[str]) -> int:
 def _print(text: str) -> None:
     # When stderr is closed, the exit code is still right.
     with contextlib.suppress(OSError, ValueError):
-        if sys.stderr.isatty():  # a message may quote Claude, or a file from outside
-            text = harmless(text)
+        text = harmless(text)  # a message may quote Claude, or a file from outside
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - click may be what failed
 
 

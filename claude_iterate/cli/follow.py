@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from claude_iterate.cli import output
+from claude_iterate.core.harmless import harmless_json
 from claude_iterate.views import run_view
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
@@ -93,12 +94,19 @@ def _print_text(path: Path, offset: int, final: bool) -> int:
     return offset + len(data)
 
 
+class _Harmless:
+    """Standard output for lines of JSON."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(harmless_json(text))
+
+
 def _entry_printer() -> Callable[[Path, int, bool], int]:
     import ndjson
 
     from claude_iterate.workspace.journal.tail import tail
 
-    rows = ndjson.writer(sys.stdout, ensure_ascii=False)
+    rows = ndjson.writer(_Harmless(), ensure_ascii=False)
 
     def print_new(path: Path, cursor: int, _final: bool) -> int:
         """Print the entries since `cursor`; where to go on."""

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from claude_iterate.sinks.console.safe_stream import harmless
+from claude_iterate.core.harmless import harmless, harmless_json
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -47,17 +47,17 @@ def passing(text: str) -> None:
 
 def warn(text: str) -> None:
     """A note that should be noticed."""
-    note(f"{symbol('warning', sys.stderr)} {text}")
+    note(f"{symbol('warning', sys.stderr)} {foreign(text)}")
 
 
 def done(text: str) -> None:
     """A line that says that something worked."""
-    click.echo(f"{symbol('good')} {text}")
+    click.echo(f"{symbol('good')} {foreign(text)}")
 
 
 def document(value: Any) -> None:
     """The whole answer as one JSON document."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    click.echo(harmless_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def answer(as_json: bool, value: Any, text: str, then: str = "") -> None:
@@ -94,8 +94,8 @@ def printable(text: object) -> str:
 
 
 def foreign(text: str) -> str:
-    """Text from outside, for a result: unchanged in a pipe or file, on a terminal without what would control it."""
-    return harmless(text) if is_terminal(sys.stdout) else text
+    """Text from outside, for a result: without what would control a terminal, now or when a file is read later."""
+    return harmless(text)
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
@@ -110,6 +110,7 @@ def heading(text: str) -> str:
 
 def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> None:
     """Columns as wide as they need to be; the last one is left ragged."""
+    rows = [tuple(map(foreign, row)) for row in rows]
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
     for row in (head, *rows):
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]

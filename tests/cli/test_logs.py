@@ -53,14 +53,14 @@ def finished(layout: Layout, run: str, text: str) -> None:
 
 
 def test_last_runs_log_is_printed(typed: Type, layout: Layout) -> None:
-    """Text as it is; -n cuts; --run chooses."""
+    """Line by line, whatever else looks like a line end; -n cuts; --run chooses."""
     finished(layout, FIRST, "one\n")
     finished(layout, SECOND, "two\nthree\u2028x\nfour")
-    assert typed("logs", "w").out == "two\nthree\u2028x\nfour"
-    assert typed("logs", "w", "-n", "2").out == "three\u2028x\nfour"
+    assert typed("logs", "w").out == "two\nthree\ufffdx\nfour"
+    assert typed("logs", "w", "-n", "2").out == "three\ufffdx\nfour"
     assert typed("logs", "w", "-n", "0").out == ""
     assert typed("logs", "w", "--run", FIRST).out == "one\n"
-    assert typed("logs", "w", "-f").out == "two\nthree\u2028x\nfour"
+    assert typed("logs", "w", "-f").out == "two\nthree\ufffdx\nfour"
     assert typed("logs", "w", "-f", "-n", "1").out == "four"
 
 

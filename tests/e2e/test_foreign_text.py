@@ -1,4 +1,5 @@
-"""What Claude or a check wrote cannot control the terminal of a later reader; a pipe gets it unchanged."""
+"""What Claude or a check wrote cannot control a terminal: neither the one that it is printed to nor that of a later
+reader of a pipe, a file or a message. Journal and raw output keep it."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def test_the_report_of_a_review(loop: Loop) -> None:
     reviewing(loop, "VERIFIED", body=f"report.write_text(text.replace('Looked.', {EVIL!r}))")
     shown = seen(loop, "verify", "my-task", "--quiet", "--show-report")
     assert (EVIL in shown, MASKED in shown) == (False, True)
-    assert EVIL in loop.call("verify", "my-task", "--show-report").out
+    piped = loop.call("verify", "my-task", "--show-report").out
+    assert (EVIL in piped, MASKED in piped) == (False, True)
 
 
 def test_the_report_on_instructions(loop: Loop) -> None:
@@ -39,7 +41,8 @@ def test_the_report_on_instructions(loop: Loop) -> None:
     loop.script([{"init": {}}, {"write": {"path": path, "text": f"# {EVIL}\n\nVERDICT: READY\n"}}, {"result": {}}])
     shown = seen(loop, "validate", "my-task")
     assert (EVIL in shown, MASKED in shown) == (False, True)
-    assert EVIL in loop.call("validate", "my-task").out
+    piped = loop.call("validate", "my-task").out
+    assert (EVIL in piped, MASKED in piped) == (False, True)
 
 
 @pytest.mark.parametrize("command", ["show", "logs"])
@@ -48,10 +51,28 @@ def test_a_workspace(loop: Loop, command: str) -> None:
     loop.make()
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([r"printf '\033]0;owned\007'; false"])
     loop.script([{"init": {}}, {"status": {"complete": True, "summary": f"{EVIL} did it"}}, {"result": {}}])
-    assert loop.run().code == 1
-    assert EVIL in loop.call(command, "my-task").out
+    done = loop.run("--verbose")
+    assert done.code == 1
+    for printed in (done.err, loop.log(), loop.call(command, "my-task").out):
+        assert (EVIL in printed, MASKED in printed) == (False, True)
+    assert any(EVIL in event["output"] for event in loop.events("CheckFinished"))
     shown = seen(loop, command, "my-task")
     assert (EVIL in shown, MASKED in shown) == (False, True)
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_a_document_holds_the_same_and_controls_nothing(loop: Loop, quiet: bool) -> None:
+    """With --json: escaped, so that a program reads what was said, and a terminal that shows it is safe."""
+    words = f"{EVIL}\x9b2J\x7f\u202e needs a key"
+    loop.make()
+    loop.script([{"init": {}}, {"status": {"complete": False, "blocked": words}}, {"result": {}}])
+    done = loop.run("--json", *(["--quiet"] if quiet else []))
+    for document in (done.out, loop.call("show", "my-task", "--json").out, loop.call("logs", "my-task", "--json").out):
+        assert not set(document) & set("\x1b\x07\x9b\x7f\u202e")
+        assert words.rsplit(maxsplit=1)[-1] in document
+    assert json.loads(done.out)["detail"] == words
+    assert "✗ Claude is blocked and needs you: ␛]0;owned␇" in done.err
+    assert not set(done.err) & set("\x1b\x07\x9b\x7f\u202e")
 
 
 def test_words_of_claude_in_an_error(loop: Loop) -> None:

@@ -26,9 +26,9 @@ def command(invocation: Invocation, fix: bool, as_json: bool) -> int:
         output.document({"ok": problems == 0, **done, "checks": [finding._asdict() for finding in findings]})
         return 1 if problems else 0
     for finding in (*fixed, *findings):
-        output.result(f"{output.symbol(_SYMBOL[finding.state])} {finding.check}: {finding.message}")
+        output.result(f"{output.symbol(_SYMBOL[finding.state])} {finding.check}: {output.foreign(finding.message)}")
         if finding.fix:
-            output.result(f"    {finding.fix}")
+            output.result(f"    {output.foreign(finding.fix)}")
     warnings = sum(finding.state == "warning" for finding in findings)
     output.note(f"\n{_summary(problems, warnings)}")
     return 1 if problems else 0

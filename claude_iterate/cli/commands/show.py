@@ -31,8 +31,8 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
         output.view(view)
         return
     output.result(output.heading(f"{view.name}  ({view.mode} mode)"))
-    output.result(f"  {view.path}")
-    output.result(f"Status: {_status(view, now)}")
+    output.result(f"  {foreign(view.path)}")
+    output.result(f"Status: {foreign(_status(view, now))}")
     if view.running_run is not None:
         dry_run = " (dry run)" if view.running_run.dry_run else ""
         output.result(f"Now{dry_run}: {foreign(_now(view.running_run, now))}")
@@ -49,7 +49,7 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     for item in view.settings:
         output.result(f"  {item.key} = {foreign(as_words(item.key, item.value))}  ({item.origin})")
     _print_files(view)
-    output.result(f"Log: {view.log or 'none yet'}")
+    output.result(f"Log: {foreign(view.log or 'none yet')}")
     _print_actions(view)
 
 

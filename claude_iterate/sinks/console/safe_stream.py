@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
+from claude_iterate.core.harmless import harmless
+
 if TYPE_CHECKING:
     from claude_iterate.sinks.console.terminal_writer import TerminalWriter
 
@@ -42,17 +44,6 @@ _STAND_INS = str.maketrans(
 )
 
 
-_DISGUISES = (*range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_HARMLESS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
-_HARMLESS |= {ord("\r"): "", 0x7F: "␡", **dict.fromkeys(_DISGUISES, "\ufffd")}
-"""Control characters become their pictures; direction marks, which can disguise a text, a question mark."""
-
-
-def harmless(text: str) -> str:
-    """Text that is not ours, without what would steer a terminal."""
-    return text if text.isprintable() else text.translate(_HARMLESS)
-
-
 def forces_color(environ: Mapping[str, str]) -> bool:
     """True when colour is wanted where there is no terminal, for example in CI logs."""
     return environ.get("FORCE_COLOR", "") not in {"", "0"}
@@ -78,7 +69,6 @@ class Output:
         self._held: list[str] = []
         self.terminal = _is_terminal(stream)
         self.color = color and (self.terminal or forced)
-        self._shows_all = self._emoji and not self.terminal
         self._device = _device(stream) if self.terminal else None
         self._writer: TerminalWriter | None = None
         if self._device is not None:
@@ -94,10 +84,9 @@ class Output:
 
     def shown(self, text: str) -> str:
         """The text as this stream can show it."""
-        if self._shows_all or (text.isascii() and text.isprintable()):
+        if text.isprintable() and (self._emoji or text.isascii()):
             return text
-        if self.terminal:
-            text = harmless(text)
+        text = harmless(text)
         return text if self._emoji else text.translate(_STAND_INS)
 
     def say(self, lines: Sequence[str], style: str = "") -> None:
@@ -105,7 +94,7 @@ class Output:
         if style and self.color:
             self._held += [f"\x1b[{style}m{self.shown(line)}\x1b[0m\n" if line else "\n" for line in lines]
         elif lines:
-            self._held += ("\n".join(lines if self._shows_all else map(self.shown, lines)), "\n")
+            self._held += ("\n".join(map(self.shown, lines)), "\n")
 
     def control(self, text: str, now_or_never: bool = False) -> bool:
         """Text of our own making that may move the cursor; it is seen at once. With `now_or_never` it is left out when

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, RunFinished
 from claude_iterate.core.formats import one_line
+from claude_iterate.core.harmless import harmless
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import Batch, RunState
@@ -72,10 +73,14 @@ class Notifier:
     def post(self, notice: Notice) -> None:
         """Send a notice if the settings want it. Returns at once."""
         if is_wanted(notice.event, self._settings):
-            clean = self._redactor.clean
+            clean = self._clean
             words = {name: clean(said) for name in ("cause", "next") if (said := notice.facts.get(name))}
             self._put(replace(notice, title=clean(notice.title), body=clean(notice.body), facts=notice.facts | words))
             self._start()
+
+    def _clean(self, text: str) -> str:
+        """Without secrets, and without what would control the receiver's terminal."""
+        return harmless(self._redactor.clean(text))
 
     def close(self) -> None:
         """Send what is left, in order. If that takes too long, only the last notice, then give up."""
@@ -147,7 +152,7 @@ class Notifier:
     def _warn_once(self, text: str) -> None:
         warn, self._warn = self._warn, None
         if warn is not None:
-            warn(self._redactor.clean(text))
+            warn(self._clean(text))
 
 
 def is_wanted(event: str, settings: Settings) -> bool:

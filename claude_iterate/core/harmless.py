@@ -1,0 +1,31 @@
+"""Text that is not ours, made harmless: it cannot steer a terminal, and cannot look like something else.
+
+Claude and the programs that it runs print what they like. Journal and raw output keep it; everything that is printed or
+sent goes through here.
+"""
+
+from __future__ import annotations
+
+from claude_iterate.core.expressions import expression
+
+_DISGUISES = (*range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_PICTURES = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
+_PICTURES |= {ord("\r"): "", 0x7F: "␡", **dict.fromkeys(_DISGUISES, "\ufffd")}
+"""Control characters become their pictures; direction marks, which can disguise a text, a question mark."""
+_RANGES = "\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+_DANGEROUS = expression(f"[\x00-\x08\x0b-\x1f{_RANGES}]")
+_COLOUR = expression(r"\x1b\[[0-9;:]*[mK]")
+"""What programs print most: colours, and `erase the rest of the line`. They only get in the way of reading."""
+_BEYOND_JSON = expression(f"[{_RANGES}]")
+
+
+def harmless(text: str) -> str:
+    """The text without colours, its other control characters as pictures; line ends and tabs stay."""
+    if text.isprintable() or _DANGEROUS.search(text) is None:
+        return text
+    return _COLOUR.sub("", text).translate(_PICTURES)
+
+
+def harmless_json(document: str) -> str:
+    """A JSON document that means the same, with the characters escaped that JSON would let through."""
+    return _BEYOND_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
