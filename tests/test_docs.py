@@ -146,6 +146,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "PYTHONPATH": str(PACKAGES),
         "PYTHONUTF8": "1",
         "CLAUDE_ITERATE_MOCK_LOG": str(tmp_path / "mock.log"),
+        "CLAUDE_ITERATE_FAKE_PACE": "0",
     }
 
 

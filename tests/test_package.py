@@ -97,6 +97,7 @@ def test_wheel_works_alone(wheel: Path, tmp_path: Path) -> None:
         "PYTHONPATH": str(tmp_path / "installed"),
         "TMPDIR": str(tmp_path),
         "CLAUDE_ITERATE_MOCK_LOG": str(tmp_path / "mock.log"),
+        "CLAUDE_ITERATE_FAKE_PACE": "0",
     }
     answer = subprocess.run(
         [sys.executable, "-P", "-m", "claude_iterate", "demo"],
@@ -107,7 +108,7 @@ def test_wheel_works_alone(wheel: Path, tmp_path: Path) -> None:
         check=False,
     )
     assert answer.returncode == 0, answer.stderr.decode()
-    assert "Completed after 3 iterations (dry run" in answer.stdout.decode("utf-8", "replace")
+    assert "Task completed successfully after 4 iterations" in answer.stdout.decode("utf-8", "replace")
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -59,6 +59,20 @@ class Invocation(Record):
         return ("claude-iterate", *elsewhere, *(("--workspaces-dir", place) if place is not None else ()))
 
 
+def own_program() -> tuple[str, ...]:
+    """How this program can be called in a shell: by its name where that finds it, else by its path."""
+    from claude_iterate.system import programs
+
+    script = Path(sys.argv[0])
+    if script.name != "claude-iterate":  # python -m claude_iterate
+        return (sys.executable, "-m", "claude_iterate")
+    found = programs.which(script.name, None)
+    with contextlib.suppress(OSError):
+        if found is not None and script.samefile(found):
+            return (script.name,)
+    return (str(script.absolute()),)
+
+
 def on_terminal() -> bool:
     """True when the user can be asked: both the question and the answer need a terminal."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))

@@ -20,9 +20,11 @@ _ACTIONS = {
 _GO_ON = (("run {name}", "go on"), *_AFTER, ("edit {name}", "improve the instructions"))
 
 
-def next_actions(name: str, state: str, has_instructions: bool) -> list[tuple[str, str]]:
-    """Commands and what they are for, the likeliest first."""
+def next_actions(
+    name: str, state: str, has_instructions: bool, program: str = "claude-iterate"
+) -> list[tuple[str, str]]:
+    """Commands and what they are for, the likeliest first. `program` is what stands before a command here."""
     found = _ACTIONS.get(state, _GO_ON)
     if not has_instructions:
         found = (("setup {name}", "write the instructions"),)
-    return [(f"claude-iterate {command.format(name=name)}", what) for command, what in found]
+    return [(f"{program} {command.format(name=name)}", what) for command, what in found]

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from claude_iterate.cli.invocation import own_program
+from claude_iterate.operations import demo_project
 from claude_iterate.workspace.lifecycle.project import Project
 from tests.cli.conftest import Type
 from tests.package_path import PACKAGES
@@ -32,15 +34,62 @@ def test_first_steps(called: Type, folder: Path) -> None:
     assert called("list", "--json").document["workspaces"] == []
 
 
-def test_demo_runs_to_completion(called: Type, environ: dict[str, str]) -> None:
-    """One command, no login: a real run, and the commands it names work."""
-    answer = called("demo", CLAUDE_ITERATE_MAX_ITERATIONS="1", CLAUDE_ITERATE_PATHS__WORKSPACES_DIR="/nowhere")
+def test_demo_runs_to_completion(called: Type, environ: dict[str, str], tmp_path: Path) -> None:
+    """One command, no login: a claim, a failing check, its repair. The commands it prints work as they stand, blanks in
+    paths included. No setting of the user reaches it, nothing is spent, and all that it writes is in one folder."""
+    place = tmp_path / "a place"
+    place.mkdir()
+    more = {"CLAUDE_ITERATE_FAKE_PACE": "0", "TMPDIR": str(place), "CLAUDE_ITERATE_PATHS__WORKSPACES_DIR": "/nowhere"}
+    answer = called("demo", CLAUDE_ITERATE_MAX_ITERATIONS="1", **more)
     assert answer.code == 0, answer.err
-    assert "Completed after" in answer.out
-    words = next(line for line in answer.out.splitlines() if line.endswith("show demo")).split()
-    shown = called(*words[1:], "--json")
-    assert shown.document["lastDryRun"]["reason"] == "completed"
-    assert Path(words[2]).parent == Path(environ["TMPDIR"])
+    assert "autumn.txt has 3 lines, not 4" in answer.err
+    assert "Task completed successfully after 4 iterations" in answer.out
+    (folder,) = place.iterdir()
+    printed = answer.out.splitlines()
+    commands = [line for line in printed if line.endswith((" show demo", " history demo", " logs demo"))]
+    assert len(commands) == 3
+    environment = environ | {"PYTHONPATH": str(PACKAGES)}
+    shown = [
+        subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, timeout=120, check=True)
+        for command in (f"{commands[0]} --json", *commands[1:])
+    ]
+    view = json.loads(shown[0].stdout)
+    assert (view["status"], view["counters"]["costUsd"], view["proof"]["passed"]) == ("completed", 0.0, True)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *(".stand-in", "autumn.txt", "check.sh", "claude-iterate", "spring.txt", "summer.txt")
+    ]
+    delete = next(line for line in printed if line.startswith("rm "))
+    subprocess.run(["sh", "-c", delete], timeout=120, check=True)
+    assert list(place.iterdir()) == []
+    assert not Path(environ["CLAUDE_ITERATE_MOCK_LOG"]).exists()
+
+
+def test_the_demo_can_be_watched(project: Project, environ: dict[str, str]) -> None:
+    """Unless a test hurries it, the stand-in pauses before each event, about ten seconds in all."""
+    folder = project.root / "demo"
+    folder.mkdir()
+    made, layout = demo_project.make(environ, folder)
+    settings = made.settings_for(layout).settings
+    calls = json.loads((folder / ".stand-in" / "script.json").read_text())["calls"]
+    printed = {"init": 1, "tool": 2, "say": 1, "result": 1}
+    events = sum(printed.get(verb, 0) for steps in calls for step in steps for verb in step)
+    pace = float(settings.claude.env["CLAUDE_ITERATE_FAKE_PACE"])
+    assert 7 <= events * pace + 3 * settings.delay <= 12
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_printed_commands_name_the_program_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: bool
+) -> None:
+    """By its name if a shell finds it, else by its path; called as a module, the same way again."""
+    program = tmp_path / "claude-iterate"
+    program.write_text("")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path) if found else "/usr/bin")
+    monkeypatch.setattr(sys, "argv", [str(program), "demo"])
+    assert own_program() == (("claude-iterate",) if found else (str(program),))
+    monkeypatch.setattr(sys, "argv", ["/x/claude_iterate/__main__.py", "demo"])
+    assert own_program() == (sys.executable, "-m", "claude_iterate")
 
 
 def on_terminal(folder: Path, environ: dict[str, str], typed: str, *words: str) -> tuple[int, str]:

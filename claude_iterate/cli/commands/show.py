@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 
 from claude_iterate.cli import options, output
@@ -50,7 +51,7 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
         output.result(f"  {item.key} = {foreign(as_words(item.key, item.value))}  ({item.origin})")
     _print_files(view)
     output.result(f"Log: {foreign(view.log or 'none yet')}")
-    _print_actions(view)
+    _print_actions(view, shlex.join(invocation.program))
 
 
 def _print_progress(view: WorkspaceView) -> None:
@@ -67,8 +68,8 @@ def _print_progress(view: WorkspaceView) -> None:
         output.result(f"  {output.symbol('warning')} .status.json: {foreign(problem)}")
 
 
-def _print_actions(view: WorkspaceView) -> None:
-    found = next_actions(view.name, view.state, view.files["INSTRUCTIONS.md"])
+def _print_actions(view: WorkspaceView, program: str) -> None:
+    found = next_actions(view.name, view.state, view.files["INSTRUCTIONS.md"], program)
     width = max(len(command) for command, _ in found)
     output.result("You can:")
     for command, what in found:
