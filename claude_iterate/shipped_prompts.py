@@ -143,6 +143,16 @@ def _status_instructions(text: str, values: Values) -> Pieces:
     yield text[830:1293]
 
 
+def _validate_answer(text: str, values: Values) -> Pieces:
+    if values["by_schema"]:
+        yield text[19:522]
+    else:
+        yield text[533:561]
+    yield text[573:590]
+    yield str(values["workspace_name"])
+    yield text[610:1606]
+
+
 def _validate(text: str, values: Values) -> Pieces:
     yield text[0:35]
     yield str(values["workspace_name"])
@@ -150,11 +160,11 @@ def _validate(text: str, values: Values) -> Pieces:
     yield str(values["workspace_path"])
     yield text[98:128]
     yield str(values["report_path"])
-    yield text[145:378]
+    yield text[145:370]
     yield str(values["validation_criteria"])
-    yield text[403:748]
-    yield str(values["workspace_name"])
-    yield text[768:1703]
+    yield text[395:583]
+    yield str(values["answer_form"])
+    yield text[600:601]
 
 
 def _validation_criteria(text: str, values: Values) -> Pieces:
@@ -171,6 +181,21 @@ def _validation_criteria(text: str, values: Values) -> Pieces:
     yield text[1555:1772]
 
 
+def _verify_answer(text: str, values: Values) -> Pieces:
+    yield text[0:112]
+    yield str(values["requirements"])
+    yield text[130:132]
+    if values["by_schema"]:
+        yield text[151:1000]
+    else:
+        yield text[1011:1039]
+    yield text[1051:1070]
+    yield str(values["workspace_name"])
+    yield text[1090:1523]
+    yield str(values["nonce"])
+    yield text[1534:1798]
+
+
 def _verify_completion(text: str, values: Values) -> Pieces:
     yield text[0:38]
     yield str(values["workspace_name"])
@@ -182,22 +207,20 @@ def _verify_completion(text: str, values: Values) -> Pieces:
     yield str(values["depth"])
     yield text[167:372]
     yield str(values["project_root"])
-    yield text[390:509]
+    yield text[390:476]
     yield str(values["workspace_path"])
-    yield text[529:549]
+    yield text[496:516]
     yield str(values["workspace_path"])
-    yield text[569:721]
+    yield text[536:688]
     if values["mode"] == "iterative":
-        yield text[750:881]
+        yield text[717:848]
     else:
-        yield text[892:974]
-    yield text[986:1202]
+        yield text[859:941]
+    yield text[953:1233]
     yield str(values["depth_note"])
-    yield text[1218:1304]
-    yield str(values["workspace_name"])
-    yield text[1324:1758]
-    yield str(values["nonce"])
-    yield text[1769:1992]
+    yield text[1249:1251]
+    yield str(values["answer_form"])
+    yield text[1268:1269]
 
 
 def _workspace_system(text: str, values: Values) -> Pieces:
@@ -222,9 +245,11 @@ SHIPPED: dict[str, tuple[int, Callable[[str, Values], Pieces]]] = {
     "iteration.md": (0xBA4463FC, _iteration),
     "setup.md": (0xB5EAFC30, _setup),
     "status-instructions.md": (0xE1138ECC, _status_instructions),
-    "validate.md": (0x690A492B, _validate),
+    "validate-answer.md": (0x06C5E5FD, _validate_answer),
+    "validate.md": (0x2E8662EB, _validate),
     "validation-criteria.md": (0x153DD1DC, _validation_criteria),
-    "verify-completion.md": (0x7ABDDAFD, _verify_completion),
+    "verify-answer.md": (0xC8892138, _verify_answer),
+    "verify-completion.md": (0x383536DA, _verify_completion),
     "workspace-system.md": (0xF9B83D35, _workspace_system),
 }
 """By file name: the checksum of the template that the function was made from, and the function."""

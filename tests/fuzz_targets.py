@@ -28,7 +28,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.outcomes import reset_times, usage_limits
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence, Granted
-from claude_iterate.core.reports import fallbacks, review, status, validation
+from claude_iterate.core.reports import fallbacks, prose_review, requirements, status, validation
 from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.core.settings.layers import layer_from_document, layer_from_environment, resolve
@@ -221,7 +221,8 @@ def limit_words(chance: Random, _folder: Path) -> None:
 def reports(chance: Random, _folder: Path) -> None:
     """What reviews, validations and agents without a status file write."""
     text = fuzz_inputs.text(chance, REPORT, 8)
-    review.read(text, "abc")
+    prose_review.read(text, "abc")
+    requirements.listing(requirements.requirements_in(text))
     validation.read(text)
     fallbacks.from_block(text)
     fallbacks.from_boxes(text)

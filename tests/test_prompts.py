@@ -208,11 +208,13 @@ OTHERS = {
     "workspace-system": ["project_root", "workspace_path"],
     "setup": ["workspace_name", "workspace_path", "validation_criteria", "goal"],
     "edit": ["workspace_name", "workspace_path", "validation_criteria", "goal"],
-    "validate": ["workspace_name", "workspace_path", "report_path", "validation_criteria"],
+    "validate": ["workspace_name", "workspace_path", "report_path", "validation_criteria", "answer_form"],
+    "validate-answer": ["workspace_name", "by_schema"],
     "validation-criteria": [],
     "verify-completion": [
-        *["project_root", "workspace_name", "workspace_path", "report_path", "depth", "depth_note", "nonce"],
+        *["project_root", "workspace_name", "workspace_path", "report_path", "depth", "depth_note", "answer_form"],
     ],
+    "verify-answer": ["workspace_name", "requirements", "nonce", "by_schema"],
 }
 
 
@@ -223,7 +225,7 @@ def test_the_other_prompts_use_just_their_variables(mode: str, name: str) -> Non
     text = Prompts([], mode).render(name, {variable: f"<{variable}>" for variable in OTHERS[name]})
     assert text[0].isalpha()
     for variable in OTHERS[name]:
-        assert f"<{variable}>" in text
+        assert f"<{variable}>" in text or variable == "by_schema"
     if name == "setup":
         assert "Find out what the user wants" not in text
 
@@ -242,14 +244,18 @@ def test_the_verdicts_are_spelled_as_they_are_parsed(mode: str) -> None:
     prompts = Prompts([], mode)
     criteria = prompts.render("validation-criteria", {})
     assert (criteria.count("(required)"), criteria.count("(recommended)")) == (7, 3)
-    validate = prompts.render("validate", dict.fromkeys(OTHERS["validate"], "x"))
+    validate = prompts.render("validate-answer", dict.fromkeys(OTHERS["validate-answer"], "x"))
     for verdict in ["READY", "NEEDS_REVISION", "MAJOR_ISSUES"]:
         assert f"`VERDICT: {verdict}`" in validate
-    verify = prompts.render("verify-completion", dict.fromkeys(OTHERS["verify-completion"], "n-1"))
+    verify = prompts.render("verify-answer", dict.fromkeys(OTHERS["verify-answer"], "n-1"))
     assert "\nVERIFICATION-ID: n-1\nVERDICT: VERIFIED\n" in verify
     assert "VERDICT: INCOMPLETE" in verify
     assert "## Findings" in verify
     assert "## Summary" in verify
+    for form in ("verify-answer", "validate-answer"):
+        for by_schema in (True, False):
+            known = {**dict.fromkeys(OTHERS[form], "x"), "by_schema": by_schema}
+            assert ("StructuredOutput" in prompts.render(form, known)) == by_schema
 
 
 def test_importing_prompts_does_not_import_jinja() -> None:

@@ -21,7 +21,7 @@ from claude_iterate.shipped_prompts import SHIPPED
 ROOT = Path(__file__).parents[1]
 TEXTS = ["workspace_name", "workspace_path", "project_root", "todo_file", "status_file", "report_path", "now"]
 TEXTS += ["instructions", "previous_status", "failures", "agents_text", "status_instructions", "goal"]
-TEXTS += ["validation_criteria", "depth", "depth_note", "nonce", "report_id"]
+TEXTS += ["validation_criteria", "depth", "depth_note", "nonce", "report_id", "answer_form", "requirements"]
 VALUES = st.fixed_dictionaries(
     {name: st.text(max_size=20) for name in TEXTS}
     | {
@@ -30,6 +30,7 @@ VALUES = st.fixed_dictionaries(
         "notes": st.text(max_size=5) | st.lists(st.text(max_size=5), max_size=3),
         "commands": st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=3),
         "mode": st.sampled_from(["loop", "iterative"]),
+        "by_schema": st.booleans(),
     }
 )
 

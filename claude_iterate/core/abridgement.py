@@ -35,6 +35,8 @@ def _shorter(event: events.Event) -> events.Event:
         text = event.text[:TEXT]
         cut = len(event.text) - len(text)
         return events.ToolAnswered(event.id, event.name, text, event.is_error, {}, event.parent, cut)
+    if isinstance(event, events.ResultReported | events.ErrandFinished) and event.structured is not None:
+        event = replace(event, structured=None)
     if isinstance(event, _TEXTS):
         over = len(event.text) - TEXT
         return replace(event, text=event.text[:TEXT], cut=over) if over > 0 else event

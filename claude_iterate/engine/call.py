@@ -9,7 +9,7 @@ from typing import BinaryIO
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import command_line, discovery
-from claude_iterate.agent.command.command_line import file_if_long
+from claude_iterate.agent.command.command_line import Looking, file_if_long
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.agent.processes.recording import Recording
@@ -44,14 +44,16 @@ class AgentCall:
         self._translator = Translator()
         self._last_heard = self._last_look = 0.0
 
-    def make(self, system: str, prompt: bytes, raw_name: str, session: str | None = None) -> None:
+    def make(
+        self, system: str, prompt: bytes, raw_name: str, session: str | None = None, looking: Looking | None = None
+    ) -> None:
         """From the start of the process to its end. An AgentProblem when it cannot even be started.
 
-        `session` as in `command.arguments`; reviews and one-off calls always have fresh context.
+        `session` and `looking` as in `command_line.arguments`; reviews and one-off calls always have fresh context.
         """
         path = self._plan.layout.raw(self._plan.run, raw_name)
         with _raw(path) as raw, file_if_long(system, f"{path}.system.md") as file:
-            argv, environment = self._command(system, file, session)
+            argv, environment = self._command(system, file, session, looking)
             root = self._plan.layout.root
             process = ChildProcess(argv, environment, root, prompt, raw, self._supervisor.post)
             self._last_heard = self._last_look = self._recorder.elapsed()
@@ -59,12 +61,14 @@ class AgentCall:
             code = self._supervisor.attend(process, Orders(self._hear, self._verdict, self._cutting))
             self._recorder.record(events.AgentExited(code))
 
-    def _command(self, system: str, file: Path | None, session: str | None) -> discovery.Command:
+    def _command(
+        self, system: str, file: Path | None, session: str | None, looking: Looking | None
+    ) -> discovery.Command:
         plan = self._plan
         claude = plan.settings.claude
         facts = plan.facts(self._recorder.elapsed(), self._recorder.wall())
         spendable = budget(self._recorder.state, facts)
-        argv = command_line.arguments(claude, system, file, plan.skip_permissions, spendable, session)
+        argv = command_line.arguments(claude, system, file, plan.skip_permissions, spendable, session, looking)
         environment = run_environment(plan.environ, claude, plan.run, plan.layout.agent_folder)
         return discovery.prepare(argv, environment, plan.layout.root)
 
@@ -155,29 +159,3 @@ def _raw(path: str) -> contextlib.AbstractContextManager[BinaryIO | None]:
             Path(path).parent.mkdir()
             return Recording(path)
     return contextlib.nullcontext()
-
-
-def make_one_off_call(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> None:
-    """A call that is not an iteration, such as writing or grading the instructions: from `ErrandStarted` to
-    `ErrandFinished`. The command that asked for it judges the result."""
-    began = recorder.elapsed()
-    failure: events.Outcome | None = None
-    try:
-        texts = plan.texts(0, "", "")
-        prompt = texts.user.encode("utf-8", "replace")
-        recorder.record(events.ErrandStarted(plan.purpose, len(prompt)))
-        AgentCall(plan, recorder, supervisor).make(texts.system, prompt, plan.purpose)
-    except ExpectedError as problem:
-        failure = events.Outcome(Kind.CONFIG, problem.message, problem.hint, called=False)
-    result = recorder.state.result
-    recorder.record(
-        events.ErrandFinished(
-            plan.purpose,
-            # A tool that was denied on the way is not a failure if the result is there: the command looks.
-            failure or outcome_of_call(plan, recorder, wrote_report=True),
-            result.text,
-            recorder.elapsed() - began,
-            result.cost_usd,
-            tokens=result.tokens,
-        )
-    )

@@ -18,7 +18,6 @@ from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verify, Wait
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.engine.call import make_one_off_call
 from claude_iterate.engine.dispatch import Audience, Dispatcher
 from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched
 from claude_iterate.engine.iteration import IterationRun
@@ -175,6 +174,8 @@ class Engine:
                 Proof(self._plan, self._recorder, supervisor, claim, review).run()
                 self._audience.flush()
             case MakeOneOffCall():
+                from claude_iterate.engine.one_off import make_one_off_call
+
                 make_one_off_call(self._plan, self._recorder, supervisor)
             case Wait(until):
                 dispatcher.receive(until)

@@ -33,8 +33,9 @@ class Texts(Record):
 
 
 class Plan(Record):
-    """One run. `ask` tells what the user answered so far to the question whether an iteration may begin, `listen` which
-    keys were pressed; neither waits. `load` loads a little more of the code that a run that lasts may need."""
+    """One run. `review_texts` takes the depth, its description, the review's id and whether the answer is by schema.
+    `ask` tells what the user answered so far to the question whether an iteration may begin, `listen` which keys were
+    pressed; neither waits. `load` loads a little more of the code that a run that lasts may need."""
 
     run: str
     layout: Layout
@@ -43,9 +44,10 @@ class Plan(Record):
     max_iterations: int
     environ: Mapping[str, str]
     texts: Callable[[int, str, str], Texts]
-    review_texts: Callable[[str, str, str, Path], Texts]
+    review_texts: Callable[[str, str, str, bool], Texts]
     report: Path
     log: Path
+    grading_texts: Callable[[bool], Texts] = lambda _by_schema: Texts("", "", "", "")
     agent_version: str = ""
     dry_run: bool = False
     purpose: Purpose = Purpose.RUN

@@ -5,6 +5,7 @@ Every event is written at once and whole; nothing is buffered, and a reader that
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from claude_iterate.fake_claude.shapes import Document
 
 VERSION = "0.0.0"
 MODEL = "claude-fake-0"
+SCHEMA_TOOL = "StructuredOutput"
 
 
 def put(data: bytes, descriptor: int = 1) -> None:
@@ -58,6 +60,7 @@ class Stream:
         self.model = arguments.values.get("--model") or MODEL
         self.last_text = ""
         self.failed = False
+        self.structured: object = None
         self._pace = pace
         self._turns = 0
         self._began = time.monotonic()
@@ -83,7 +86,21 @@ class Stream:
         mode = self.arguments.values.get("--permission-mode", "default")
         if "--dangerously-skip-permissions" in self.arguments.flags:
             mode = "bypassPermissions"
-        self.send({**shapes.init(str(Path.cwd()), self.model, mode, VERSION), **overrides})
+        without = self.arguments.lists.get("--disallowedTools", [])
+        tools = [tool for tool in shapes.SESSION["tools"] if tool not in without]
+        tools += [SCHEMA_TOOL] if self.by_schema else []
+        self.send({**shapes.init(str(Path.cwd()), self.model, mode, VERSION), "tools": tools, **overrides})
+
+    @property
+    def by_schema(self) -> bool:
+        """True when the answer is to have a schema."""
+        return "--json-schema" in self.arguments.values
+
+    def answer_by_schema(self, document: object) -> None:
+        """The model gives its answer in the schema; any structure will do here."""
+        given = document if isinstance(document, dict) else {"answer": document}
+        self.answer(self.call(SCHEMA_TOOL, given), "Structured output provided successfully", {})
+        self.structured = document
 
     def say(self, text: str) -> None:
         """Text by the model."""
@@ -107,7 +124,10 @@ class Stream:
     def result(self, **overrides: object) -> None:
         """The result event. In text and json format it is all that is printed."""
         elapsed = int((time.monotonic() - self._began) * 1000)
-        event = {**shapes.result(self.last_text, self.model, self._turns, elapsed), **overrides}
+        event = shapes.result(self.last_text, self.model, self._turns, elapsed)
+        if self.structured is not None:
+            event |= {"result": json.dumps(self.structured), "structured_output": self.structured}
+        event |= overrides
         self.failed = bool(event.get("is_error"))
         self.send(event)
         if self.format == "text":

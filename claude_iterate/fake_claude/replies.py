@@ -69,6 +69,10 @@ def _validate(stream: Stream, workspace: Path, prompt: str) -> None:
     verdict = "READY" if text.strip() else "MAJOR_ISSUES"
     grade = "pass" if text.strip() else "fail"
     weights = ["required"] * 7 + ["recommended"] * 3
+    if stream.by_schema:
+        criteria = [{"number": n, "grade": grade, "evidence": "The built-in fake looked."} for n in range(1, 11)]
+        stream.answer_by_schema({"summary": "The built-in fake looked.", "criteria": criteria, "changes": []})
+        return
     grades = "\n".join(f"### {n}. Criterion {n} ({weight}): {grade}" for n, weight in enumerate(weights, 1))
     report = f"# Validation\n\n## Summary\nThe built-in fake looked.\n\n## Criteria\n{grades}\n\nVERDICT: {verdict}\n"
     _report(stream, prompt, report, f"VERDICT: {verdict}")
@@ -76,6 +80,9 @@ def _validate(stream: Stream, workspace: Path, prompt: str) -> None:
 
 def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
     open_steps = Todo(tools.read(stream, workspace / "TODO.md") or "").open
+    if stream.by_schema:
+        stream.answer_by_schema(_judgement(prompt, open_steps))
+        return
     verdict = "INCOMPLETE" if open_steps else "VERIFIED"
     findings = "\n".join(f"{number}. Not done: {step}" for number, step in enumerate(open_steps, 1)) or "None."
     identity = re.search(r"^VERIFICATION-ID: (\S+)", prompt, re.MULTILINE)
@@ -84,6 +91,17 @@ def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
         f"VERIFICATION-ID: {identity[1] if identity else ''}\nVERDICT: {verdict}\n"
     )
     _report(stream, prompt, report, f"VERDICT: {verdict}")
+
+
+def _judgement(prompt: str, open_steps: list[str]) -> dict[str, object]:
+    """An entry for each number in the prompt's list of requirements; a finding for each step that is open."""
+    _, _, listed = prompt.partition("numbered the requirements")
+    entries = [
+        {"number": int(number), "status": "met", "evidence": "Its steps in TODO.md are ticked."}
+        for number in re.findall(r"^(\d+)\. ", listed.partition("Give your answer")[0], re.MULTILINE)
+    ]
+    findings = [{"missing": True, "text": f"Not done: {step}"} for step in open_steps]
+    return {"summary": f"{len(open_steps)} steps are open.", "requirements": entries, "findings": findings}
 
 
 def _report(stream: Stream, prompt: str, report: str, verdict: str) -> None:

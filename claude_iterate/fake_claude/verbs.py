@@ -178,6 +178,7 @@ def _close_stdout(_call: Call, _value: Any) -> None:
 
 
 VERBS: dict[str, Callable[[Call, Any], int | None]] = {
+    "structured": lambda call, value: call.stream.answer_by_schema(value),
     "say": lambda call, value: call.stream.say(str(value)),
     "event": lambda call, value: call.stream.line(value),
     "raw": lambda _call, value: put(value.encode("utf-8", "surrogatepass")),

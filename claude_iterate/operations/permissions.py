@@ -16,6 +16,11 @@ UNDECIDED = (
     "Allow some: --permission-mode acceptEdits, --allow 'Bash(npm test:*)', or --dangerously-skip-permissions.",
 )
 
+UNDECIDED_REVIEW = (
+    "Nothing says what Claude may do, so the review can read files but run no command.",
+    """Allow some: claude-iterate config -w {name} claude.allowed_tools '["Bash(npm test:*)"]'""",
+)
+
 
 class Permissions(Record):
     """A permission mode, and the tools that are allowed beyond it."""

@@ -66,17 +66,36 @@ class TextSource:
         names = tuple(note.name for note in waiting)
         return Texts(rendered.system, rendered.user, instructions, rendered.status_instructions, names)
 
-    def review(self, depth: str, depth_note: str, identity: str, report: Path) -> Texts:
-        """The texts of a review."""
+    def review(self, report: Path, depth: str, depth_note: str, identity: str, by_schema: bool) -> Texts:
+        """The texts of a review, and the instructions that it judges by."""
+        from claude_iterate.core.reports.requirements import listing, requirements_in
+
+        instructions = read_instructions(self._layout)
         more = {"report_path": str(report), "depth": depth, "depth_note": depth_note, "nonce": identity}
-        return self._about_workspace("verify-completion", more)
+        form = {"by_schema": by_schema, "requirements": listing(requirements_in(instructions))}
+        texts = self._with_form("verify-completion", "verify-answer", {**more, **form})
+        return texts.changed(instructions=instructions)
+
+    def grading(self, more: Mapping[str, str], by_schema: bool) -> Texts:
+        """The texts of a validation."""
+        criteria = self._prompts.render("validation-criteria", {})
+        values = {"validation_criteria": criteria, **more, "by_schema": by_schema}
+        return self._with_form("validate", "validate-answer", values)
+
+    def _with_form(self, prompt: str, form: str, more: Mapping[str, object]) -> Texts:
+        """A prompt with the form of its answer. A prompt of the user that does not name the form has it at its end."""
+        asked = self._prompts.render(form, {**self._place(), **more})
+        texts = self._about_workspace(prompt, {**more, "answer_form": asked})
+        if asked.strip() in texts.user:
+            return texts
+        return texts.changed(user=f"{texts.user.rstrip()}\n\n{asked}")
 
     def one_off(self, purpose: str, more: Mapping[str, str]) -> Texts:
-        """The texts of a one-off call: setup, edit or validate."""
+        """The texts of a one-off call: setup or edit."""
         criteria = self._prompts.render("validation-criteria", {})
         return self._about_workspace(purpose, {"validation_criteria": criteria, "goal": "", **more})
 
-    def _about_workspace(self, prompt: str, more: Mapping[str, str]) -> Texts:
+    def _about_workspace(self, prompt: str, more: Mapping[str, object]) -> Texts:
         values = {**self._place(), **more}
         return Texts(self._prompts.render("workspace-system", values), self._prompts.render(prompt, values), "", "")
 

@@ -35,13 +35,14 @@ def missing_permissions(
 ) -> Permissions | None:
     """Permissions where no setting decides them. None: they are decided, not needed, or there is no user to ask.
 
-    A one-off call may edit files, because it has to write a text. Otherwise the user is asked. The lock is not held
-    meanwhile: an open question must not block other commands.
+    A one-off call that has to write a text may edit files. Otherwise the user is asked. The lock is not held meanwhile:
+    an open question must not block other commands.
     """
     if permissions.are_decided(settings, project):
         return None
     if options.purpose in ONE_OFF:
-        return Permissions("acceptEdits")
+        # A call that grades only looks; the others have to write a text.
+        return Permissions("default" if options.purpose == "validate" else "acceptEdits")
     if options.dry_run or options.skip_permissions or not user.can_answer:
         return None
     run_lock.refuse_if_held(layout.lock, layout.name)
@@ -55,7 +56,8 @@ def warnings(project: Project, layout: Layout, settings: Settings, options: Opti
         text = "Permission checks are off: Claude can run any command."
         found.append(Warned(text, "Use this only in a disposable sandbox."))
     elif not options.dry_run and not permissions.are_decided(settings, project):
-        found.append(Warned(*permissions.UNDECIDED))
+        undecided = permissions.UNDECIDED if options.purpose == "run" else permissions.UNDECIDED_REVIEW
+        found.append(Warned(undecided[0], undecided[1].format(name=layout.name)))
     if settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration):
         hint = "Set a limit: --max-iterations, --max-cost or --max-duration."
         found.append(Warned("This run has no limit.", hint))

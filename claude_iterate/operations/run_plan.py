@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
@@ -41,7 +42,8 @@ def plan_run(
         texts=texts
         if options.purpose not in ONE_OFF
         else lambda _number, _failure, _identity: texts.one_off(options.purpose, one_off_values),
-        review_texts=texts.review,
+        review_texts=functools.partial(texts.review, report),
+        grading_texts=functools.partial(texts.grading, one_off_values),
         report=report,
         log=run_folders.log_path(layout),
         agent_version=agent_version,

@@ -24,7 +24,10 @@ CAUSES = {
 def started(event: events.RunStarted, at: float) -> list[str]:
     """The opening line, and what a run that goes on has to wait for."""
     if event.purpose != "run":
-        return [f"{event.purpose.capitalize()}: {event.workspace}{' (dry run)' if event.dry_run else ''}"]
+        dry = " (dry run)" if event.dry_run else ""
+        if event.purpose == "validate":
+            return [f"Grading the instructions of {event.workspace}{dry}..."]
+        return [f"{event.purpose.capitalize()}: {event.workspace}{dry}"]
     most = f"at most {counted(event.max_iterations, 'iteration')}" if event.max_iterations else "no iteration limit"
     dry = ", dry run" if event.dry_run else ""
     first = f"Starting {event.workspace} ({event.mode} mode, {most}{dry})"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from claude_iterate.core import events
 from claude_iterate.core.formats import counted, duration, listed, one_line
 from claude_iterate.text.line_blocks import indented
@@ -55,9 +58,16 @@ def review_finished(event: events.ReviewFinished, dry_run: bool = False) -> list
     if dry_run:
         return [f"  Review: {event.verdict} (dry run: the stand-in did not look at the work)"]
     sign = "✓" if event.verdict == "verified" else "✗"
-    lines = [f"  {sign} Review: {event.verdict}{' - ' + one_line(event.summary) if event.summary else ''}"]
+    said = f" - {one_line(event.summary)}" if event.summary else ""
+    lines = [f"  {sign} Review: {event.verdict}{requirements_met(event.requirements)}{said}"]
     lines += [f"    {number}. {one_line(item)}" for number, item in enumerate(event.findings, 1)]
     return [*lines, f"    Report: {event.report}"] if event.report and event.verdict != "invalid" else lines
+
+
+def requirements_met(requirements: Sequence[Any]) -> str:
+    """How many of the requirements are met; empty for a review that does not list them."""
+    met = sum(one.status == "met" for one in requirements)
+    return f", {met} of {counted(len(requirements), 'requirement')} met" if requirements else ""
 
 
 def verification_finished(event: events.VerificationFinished, dry_run: bool = False) -> list[str]:

@@ -29,6 +29,15 @@ class CheckView(msgspec.Struct, frozen=True, rename="camel"):
     flaky: bool = False
 
 
+class RequirementView(msgspec.Struct, frozen=True, rename="camel"):
+    """A requirement of the instructions; `status` is met, not_met, not_checked, or empty: not clear."""
+
+    number: int
+    text: str
+    status: str
+    evidence: str
+
+
 class ReviewView(msgspec.Struct, frozen=True, rename="camel"):
     """The verdict of Claude's review; `report` is the path of its report."""
 
@@ -37,6 +46,8 @@ class ReviewView(msgspec.Struct, frozen=True, rename="camel"):
     findings: tuple[str, ...]
     report: str
     cost_usd: float
+    requirements: tuple[RequirementView, ...] = ()
+    """Empty for a review in prose, by an agent that does not know our schema."""
 
 
 class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
@@ -51,6 +62,8 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
     checks: tuple[CheckView, ...] = ()
     review: ReviewView | None = None
     dry_run: bool = False
+    purpose: str = "run"
+    """run, or verify: then there need not be a claim."""
 
 
 def of_run(layout: Layout, run: str) -> EvidenceView | None:
@@ -62,22 +75,21 @@ def of_entries(run: str, entries: Iterable[events.Entry]) -> EvidenceView | None
     """The last verification in these entries."""
     found: EvidenceView | None = None
     green: tuple[events.CheckFinished, ...] = ()
-    dry_run = False
+    dry_run, purpose = False, "run"
     for entry in entries:
         match entry.event:
             case events.RunStarted() as started:
-                dry_run = started.dry_run
+                dry_run, purpose = started.dry_run, str(started.purpose)
                 green = started.resumed.checked.checks if started.resumed and started.resumed.checked else ()
             case events.VerificationStarted() as begun:
                 known = tuple(map(_check, green[: begun.green]))  # they need not run again
-                found = EvidenceView(run, begun.claim, checks=known, dry_run=dry_run)
+                found = EvidenceView(run, begun.claim, checks=known, dry_run=dry_run, purpose=purpose)
             case events.CheckFinished() as check if found is not None:
                 found = replace(found, checks=(*found.checks, _check(check)))
             case events.ChecksPassed(_, _, green):
                 pass
             case events.ReviewFinished() as review if found is not None:
-                told = ReviewView(review.verdict, review.summary, review.findings, review.report, review.cost_usd)
-                found = replace(found, review=told)
+                found = replace(found, review=_review(review))
             case events.VerificationFinished() as judged if found is not None:
                 found = _judged(found, judged)
     return found
@@ -91,6 +103,11 @@ def _judged(found: EvidenceView, judged: events.VerificationFinished) -> Evidenc
 
 def _check(check: events.CheckFinished) -> CheckView:
     return CheckView(check.command, check.code, round(check.duration, 3), check.output, check.cut)
+
+
+def _review(event: events.ReviewFinished) -> ReviewView:
+    rows = tuple(RequirementView(one.number, one.text, one.status, one.evidence) for one in event.requirements)
+    return ReviewView(event.verdict, event.summary, event.findings, event.report, event.cost_usd, rows)
 
 
 def newest(layout: Layout, about: Metadata, last: Recorded | None) -> EvidenceView | None:

@@ -95,8 +95,8 @@ def test_every_text_of_an_event_is_cleaned() -> None:
 TEXTS = frozenset(
     """
     about_claim advice agent_version allowed_by blocked blockers cause changed command denied description detail doing
-    error errors facts findings flaky hint input instructions message next output phase problems processes results said
-    status_instructions summary system_prompt text
+    error errors evidence facts findings flaky hint input instructions message next output phase problems processes
+    results said status_instructions structured summary system_prompt text trouble
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 

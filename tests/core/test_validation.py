@@ -1,15 +1,31 @@
-"""Only a report with exactly one verdict line that its own grades bear out has a verdict."""
+"""A verdict follows from ten clear grades; a report in prose needs exactly one verdict line that they bear out."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.reports.validation import CRITERIA, INVALID, READY, REQUIRED, VERDICTS, holds_verdict, read
+from claude_iterate.core.reports.validation import (
+    CRITERIA,
+    INVALID,
+    MAJOR_ISSUES,
+    NAMES,
+    NEEDS_REVISION,
+    READY,
+    REQUIRED,
+    SCHEMA,
+    VERDICTS,
+    holds_verdict,
+    judged,
+    read,
+    rendered,
+)
 from claude_iterate.prompts import Prompts
 
 
@@ -106,7 +122,7 @@ def test_grades_are_read_in_any_dress(form: str, case: Callable[[str], str]) -> 
 def test_ready_needs_ten_grades(line: str) -> None:
     """What is no grade is not taken for one, and the criterion without one is named."""
     text = "\n".join([*(row for row in graded().splitlines() if " 7. " not in row), line, "VERDICT: READY"])
-    assert read(text) == (INVALID, "the report says READY, and has no readable grade for criterion 7")
+    assert read(text)[:2] == (INVALID, "the report says READY, and has no readable grade for criterion 7")
 
 
 def test_of_two_grades_the_worse_counts() -> None:
@@ -128,7 +144,64 @@ def test_the_prompts_ask_for_what_is_read() -> None:
         prompts = Prompts([], mode)
         listed = re.findall(r"^(\d+)\. .*\((\w+)\)\.", prompts.render("validation-criteria", {}), re.MULTILINE)
         assert listed == [(str(n), "required" if n <= REQUIRED else "recommended") for n in range(1, CRITERIA + 1)]
-        assert "`### N. Name (required or recommended): grade`" in prompts.find("validate").read_text()
+        assert "`### N. Name (required or recommended): grade`" in prompts.find("validate-answer").read_text()
+        names = re.findall(r"^\d+\. \*\*(.+) \(", prompts.render("validation-criteria", {}), re.MULTILINE)
+        assert tuple(names) == NAMES
+
+
+def answer(**grades: str) -> dict[str, Any]:
+    """All of them pass, but for those given by their number: `n3="fail"`."""
+    entries = [
+        {"number": number, "grade": grades.get(f"n{number}", "pass"), "evidence": "seen"}
+        for number in range(1, CRITERIA + 1)
+    ]
+    return {"summary": "Looked.", "criteria": entries, "changes": ["Say how."]}
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [
+        (answer(), READY),
+        (answer(n8="fail", n10="partial"), READY),
+        (answer(n7="partial"), NEEDS_REVISION),
+        (answer(n1="fail"), MAJOR_ISSUES),
+        (answer(n1="fail", n2="partial"), MAJOR_ISSUES),
+        (answer() | {"verdict": "MAJOR_ISSUES", "mood": "good"}, READY),
+    ],
+)
+def test_the_verdict_follows_from_the_grades(given: dict[str, Any], verdict: str) -> None:
+    """All required pass, one is partial, one fails; recommended ones and words for a verdict do not matter."""
+    found = judged(given)
+    assert (found.verdict, found.problem, found.changes) == (verdict, "", ("Say how.",))
+    assert rendered(found, "t").endswith(f"VERDICT: {verdict}\n")
+    assert read(rendered(found, "t")).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("criteria", "problem"),
+    [
+        (None, "no list of criteria"),
+        ("all pass", "no list of criteria"),
+        ([], "no clear grade for criterion 1, 2, 3, 4, 5, 6, 7, 8, 9, 10"),
+        (answer()["criteria"][:9], "no clear grade for criterion 10"),
+        ([*answer()["criteria"], {"number": 3, "grade": "fail"}], "no clear grade for criterion 3"),
+        (answer(n4="good")["criteria"], "no clear grade for criterion 4"),
+        ([*answer()["criteria"], {"number": 11, "grade": "pass"}], "does not exist"),
+        ([*answer()["criteria"], {"number": True, "grade": "pass"}], "does not exist"),
+        ([*answer()["criteria"], "and so on"], "does not exist"),
+    ],
+)
+def test_an_odd_answer_has_no_verdict(criteria: Any, problem: str) -> None:
+    """Missing, unknown, contradicting or unreadable grades: never ready, and it is said why."""
+    found = judged(answer() | {"criteria": criteria})
+    assert (found.verdict, problem in found.problem) == (INVALID, True)
+    assert "No verdict" in rendered(found, "t")
+
+
+def test_the_schema_asks_for_the_grades() -> None:
+    """It is JSON, and its entries have what is read."""
+    entry = json.loads(SCHEMA)["properties"]["criteria"]["items"]
+    assert set(entry["required"]) == {"number", "grade", "evidence"}
 
 
 @given(st.text())

@@ -13,9 +13,13 @@ GRADES = "\n".join(f"### {number}. Name: pass" for number in range(1, 11))
 REPORT = f"# Validation\n\n## Summary\nAs it is.\n\n## Criteria\n{GRADES}\n\nVERDICT: {{}}\n"
 
 
+PROSE: dict[str, Any] = {"init": {"tools": ["Read", "Write"]}}
+"""An agent that does not know our schema."""
+
+
 def writes(text: str, said: str = "Done.") -> list[dict[str, Any]]:
     return [
-        {"init": {}},
+        PROSE,
         {"write": {"path": "validation-report.md", "text": text}},
         {"result": {"result": said}},
     ]
@@ -47,7 +51,7 @@ def test_the_users_words_for_a_limit_count_here_too(loop: Loop) -> None:
 @pytest.mark.parametrize(
     ("steps", "problem"),
     [
-        ([{"init": {}}, {"result": {"result": "I looked and all is well."}}], "wrote no report"),
+        ([PROSE, {"result": {"result": "I looked and all is well."}}], "wrote no report"),
         (writes("# Validation\n\nIt is READY.\n"), "no verdict line"),
         (writes(REPORT.format("READY") + "VERDICT: MAJOR_ISSUES\n"), "more than one verdict line"),
         (writes(""), "empty"),
@@ -82,7 +86,7 @@ def test_the_answer_stands_in_for_a_report(loop: Loop) -> None:
     loop.make()
     path = loop.workspace / "validation-report.md"
     path.write_text(REPORT.format("MAJOR_ISSUES"))
-    loop.script([{"init": {}}, {"result": {"result": REPORT.format("READY")}}])
+    loop.script([PROSE, {"result": {"result": REPORT.format("READY")}}])
     assert loop.call("validate", "my-task").code == 0
     assert path.read_text() == REPORT.format("READY")
 
@@ -98,6 +102,7 @@ def test_json_is_one_document(loop: Loop) -> None:
         "exitCode": 1,
         "report": REPORT.format("NEEDS_REVISION"),
         "path": str(loop.workspace / "validation-report.md"),
+        "changed": [],
     }
 
 
@@ -149,3 +154,77 @@ def test_nothing_to_validate(loop: Loop) -> None:
     assert done.code == 1
     assert "Instructions not found" in done.err
     assert not loop.state.exists()
+
+
+def grades(**wrong: str) -> dict[str, Any]:
+    """An answer by schema: all pass but for those given by their number, as in `n3="fail"`."""
+    criteria = [{"number": n, "grade": wrong.get(f"n{n}", "pass"), "evidence": "seen"} for n in range(1, 11)]
+    return {"summary": "As it is.", "criteria": criteria, "changes": ["Say how."]}
+
+
+def answers(structured: Any) -> list[dict[str, Any]]:
+    return [{"init": {}}, {"structured": structured}, {"result": {}}]
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [(grades(), "READY"), (grades(n2="partial"), "NEEDS_REVISION"), (grades(n7="fail"), "MAJOR_ISSUES")],
+)
+def test_the_verdict_is_computed_from_the_grades(loop: Loop, given: dict[str, Any], verdict: str) -> None:
+    """Claude is asked by schema and has no editing tools; the report for people is ours."""
+    loop.make()
+    loop.script(answers(given))
+    done = loop.call("validate", "my-task")
+    assert done.code == (0 if verdict == "READY" else 1)
+    assert done.err.startswith("Grading the instructions of my-task...\n")
+    assert done.out.splitlines()[-1].split(":")[0].endswith(verdict)
+    argv = loop.record(1)["argv"]
+    assert "criteria" in json.loads(argv[argv.index("--json-schema") + 1])["properties"]
+    assert "Write" in argv[argv.index("--disallowedTools") :]
+    report = (loop.workspace / "validation-report.md").read_text()
+    assert f"VERDICT: {verdict}" in report
+    assert "1. Say how." in report
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (answers({}), "the answer has no list of criteria"),
+        (answers({**grades(), "criteria": grades()["criteria"][:9]}), "no clear grade for criterion 10"),
+        ([{"init": {}}, {"say": "VERDICT: READY"}, {"result": {}}], "without giving its answer in the form"),
+        (answers({**grades(), "summary": "x" * 2_000_000}), "the answer has 2.0 MB"),
+    ],
+    ids=["empty", "nine", "never", "huge"],
+)
+def test_no_verdict_says_why_and_what_to_do(loop: Loop, steps: list[dict[str, Any]], words: str) -> None:
+    """In one line, and no older report is taken for this call's."""
+    loop.make()
+    (loop.workspace / "validation-report.md").write_text(REPORT.format("READY"))
+    loop.script(steps)
+    done = loop.call("validate", "my-task")
+    last = done.out.splitlines()[-1]
+    assert (done.code, last.startswith("✗ No verdict: "), words in last) == (1, True, True), last
+    assert last.endswith("Try again: claude-iterate validate my-task")
+
+
+def test_a_project_that_changed_meanwhile_is_told(loop: Loop) -> None:
+    """Claude was only to look."""
+    loop.make()
+    sneak = {"write": {"path": "../../../calc.py", "text": "sneaked"}}
+    loop.script([{"init": {}}, sneak, *answers(grades())[1:]])
+    done = loop.call("validate", "my-task")
+    assert "The project changed while Claude was only to look: calc.py" in done.err
+    loop.script([{"init": {}}, {"write": {"path": "INSTRUCTIONS.md", "text": "less"}}, *answers(grades())[1:]])
+    done = loop.call("validate", "my-task")
+    assert (done.code, "the instructions changed while they were graded" in done.out) == (1, True)
+
+
+def test_without_permissions_nothing_is_allowed_to_a_call_that_only_looks(loop: Loop) -> None:
+    """It needs none, and nothing is said of them."""
+    loop.make()
+    del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
+    loop.script(answers(grades()))
+    done = loop.call("validate", "my-task")
+    argv = loop.record(1)["argv"]
+    assert (done.code, argv[argv.index("--permission-mode") + 1]) == (0, "default")
+    assert "Nothing says what Claude may do" not in done.err

@@ -259,14 +259,37 @@ def test_answers_the_shipped_validate_and_verify_prompts_with_a_report(fake: Fak
     known = {"workspace_name": "w", "workspace_path": fake.workspace, "project_root": fake.folder}
     report = fake.folder / "report.md"
     known.update(report_path=report, depth="quick", depth_note="", nonce="n-1", validation_criteria="ten")
-    fake.stream(stdin=prompts.render("validate", known))
+    known.update(by_schema=False, requirements="1. a\n2. b")
+    form = {"answer_form": prompts.render("verify-answer", known)}
+    fake.stream(stdin=prompts.render("validate", known | form))
     assert report.read_text().splitlines()[-1] == "VERDICT: READY"
-    fake.stream(stdin=prompts.render("verify-completion", known))
+    fake.stream(stdin=prompts.render("verify-completion", known | form))
     assert report.read_text().splitlines()[-2:] == ["VERIFICATION-ID: n-1", "VERDICT: INCOMPLETE"]
     assert "1. Not done: b" in report.read_text()
     assert (fake.todo(), fake.status()) == before
     fake.stream(stdin=prompts.render("setup", {**known, "goal": "Make {{ it }} so"}))
     assert "Make {{ it }} so" in (fake.workspace / "INSTRUCTIONS.md").read_text()
+
+
+def test_with_a_schema_it_answers_by_schema(fake: FakeClaude) -> None:
+    """As Claude Code: it has the tools that it may use and the one for the answer, which the result has twice."""
+    fake.instructions("- a\n")
+    fake.stream()
+    prompts = Prompts([], "loop")
+    known = {"workspace_name": "w", "workspace_path": fake.workspace, "project_root": fake.folder, "by_schema": True}
+    known.update(report_path="r.md", depth="quick", depth_note="", nonce="n-1", requirements="1. a\n2. b")
+    asked = prompts.render("verify-completion", {**known, "answer_form": prompts.render("verify-answer", known)})
+    options = ("--disallowedTools", "Edit", "Write", "--json-schema", "{}")
+    events = fake.stream(*options, stdin=asked)
+    assert {"StructuredOutput", "Bash"} <= set(events[0]["tools"])
+    assert not {"Edit", "Write"} & set(events[0]["tools"])
+    answer = events[-1]["structured_output"]
+    assert json.loads(events[-1]["result"]) == answer
+    assert [(entry["number"], entry["status"]) for entry in answer["requirements"]] == [(1, "met"), (2, "met")]
+    assert answer["findings"] == []
+    assert not (fake.folder / "r.md").exists()
+    graded = fake.stream(*options, stdin="Validation of the instructions")[-1]["structured_output"]
+    assert [entry["grade"] for entry in graded["criteria"]] == ["pass"] * 10
 
 
 def test_the_log_tells_of_each_call_and_keeps_secrets(fake: FakeClaude) -> None:

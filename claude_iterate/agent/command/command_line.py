@@ -9,11 +9,22 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from claude_iterate.core.records import Record
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
 
 LARGEST_ARGUMENT = 100 * 1024
 """Linux refuses an argument of 128 KiB; a longer text goes through a file."""
+
+
+EDITING_TOOLS = ("Edit", "Write", "NotebookEdit")
+"""What a call that only looks does not get. Claude Code prints a complaint about names that it does not know."""
+
+
+class Looking(Record):
+    """A call that changes nothing; its answer has this schema (JSON Schema), if there is one."""
+
+    schema: str = ""
 
 
 def arguments(
@@ -23,10 +34,12 @@ def arguments(
     skip_permissions: bool = False,
     budget_usd: float | None = None,
     session: str | None = None,
+    looking: Looking | None = None,
 ) -> list[str]:
     """The command line of one call. The prompt itself goes in on standard input.
 
     `session` is the id of a session to resume; empty: a new one that can be resumed later; None: keep no session.
+    `looking` is for a call that is to look and answer, and to change nothing.
     """
     argv = [*claude.command, *claude.args, "-p", "--output-format", "stream-json", "--verbose"]
     if claude.model:
@@ -42,6 +55,9 @@ def arguments(
     if claude.allowed_tools:
         # The flag takes all words that follow, so another option must come after it: see the next lines.
         argv += ["--allowedTools", *claude.allowed_tools]
+    if looking is not None:
+        argv += ["--disallowedTools", *EDITING_TOOLS]
+        argv += ["--json-schema", looking.schema] if looking.schema else []
     if session is None:
         argv.append("--no-session-persistence")
     elif session:

@@ -52,6 +52,7 @@ class _Line(TypedDict, total=False):
     permissionMode: Any
     mcp_servers: Any
     plugin_errors: Any
+    tools: Any
     attempt: Any
     max_retries: Any
     retry_delay_ms: Any
@@ -72,6 +73,7 @@ class _Line(TypedDict, total=False):
     modelUsage: Any
     usage: _Usage | None
     permission_denials: Any
+    structured_output: Any
 
 
 _decode: Callable[[bytes], Any] = msgspec.json.Decoder(_Line).decode

@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
 from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
 from claude_iterate.core.events import Denial, ResultReported, Tokens
 from claude_iterate.core.events.stream_events import telling
+from claude_iterate.core.reports import json_input
 
 NONE: Mapping[str, str] = MappingProxyType({})
 _DETAIL = 500
+LARGEST_ANSWER = 1 << 20
+"""Bytes. No honest answer to a hundred requirements comes near."""
 _MOST_TURNS = 1_000_000
 _HIGHEST_PRICE = 100_000.0
 """No call costs more; a number above this is an error in the stream."""
@@ -26,6 +31,7 @@ def read_result(document: dict[str, Any], used: int = 0, refusals: Mapping[str, 
     is_error = document.get("is_error")
     cost = _cost(document)
     turns = whole(document.get("num_turns"))
+    structured, refused = _structured(document.get("structured_output"))
     return ResultReported(
         subtype=subtype,
         is_error=is_error if isinstance(is_error, bool) else subtype != "success",
@@ -39,7 +45,23 @@ def read_result(document: dict[str, Any], used: int = 0, refusals: Mapping[str, 
         denials=_denials(document.get("permission_denials"), refusals),
         context=_context(document, used),
         untold=cost is None,
+        structured=structured,
+        refused_bytes=refused,
     )
+
+
+def _structured(answer: Any) -> tuple[dict[str, Any] | None, int]:
+    """The answer in our schema, empty when it is no table, None when there is none; one that is far too large is
+    refused, and its size is told."""
+    if answer is None:
+        return None, 0
+    if not isinstance(answer, dict) or json_input.is_deep(answer):
+        return {}, 0
+    try:
+        size = len(msgspec.json.encode(answer))
+    except (ValueError, OverflowError):  # such as a number of a thousand digits
+        return {}, 0
+    return (answer, 0) if size <= LARGEST_ANSWER else (None, size)
 
 
 def _models(document: dict[str, Any]) -> list[dict[str, Any]]:

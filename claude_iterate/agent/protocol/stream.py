@@ -18,6 +18,8 @@ from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.reports import json_input
 
 PREVIEW = 2000
+SCHEMA_TOOL = "StructuredOutput"
+"""Claude Code has this tool when it was given a schema for the answer."""
 _REMEMBERED_TOOLS = 4096
 _REMEMBERED_REFUSALS = 256
 _REFUSAL = 500
@@ -195,7 +197,10 @@ def _session(document: dict[str, Any]) -> StreamEvent:
         if isinstance(server, dict) and server.get("status") not in {"connected", "pending", None}
     ]
     session, model, version, mode = _words(document, "session_id", "model", "claude_code_version", "permissionMode")
-    return events.SessionOpened(session, model, version, mode, (*troubled, *texts(document.get("plugin_errors"))))
+    tools = document.get("tools")
+    by_schema = isinstance(tools, list) and SCHEMA_TOOL in tools
+    problems = (*troubled, *texts(document.get("plugin_errors")))
+    return events.SessionOpened(session, model, version, mode, problems, by_schema)
 
 
 def _retry(document: dict[str, Any]) -> StreamEvent:

@@ -11,7 +11,7 @@ from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
 from claude_iterate.text import local_times
 from claude_iterate.text.next_actions import next_actions
-from claude_iterate.text.verification_lines import CUTS, SHOWN, tail
+from claude_iterate.text.verification_lines import CUTS, SHOWN, requirements_met, tail
 from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.setting_values import as_words, shortened
@@ -163,9 +163,12 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None) -> None:
     if proof is None:
         return
     unknown = "under way" if live is not None and live.id == proof.run else "it was cut off"
-    verdict = {True: "the claim holds", False: "the claim does not hold", None: unknown}[proof.passed]
+    claimed = proof.purpose == "run"  # `verify` looks for itself, whether there is a claim or not
+    words = ("the claim holds", "the claim does not hold") if claimed else ("the task is done", "the task is not done")
+    verdict = {True: words[0], False: words[1], None: unknown}[proof.passed]
     tree = f", tree {proof.tree[:12]}" if proof.tree else ""
-    output.result(f"Proof: {verdict} (run {proof.run}, claim {proof.claim}{tree})")
+    claim = f", claim {proof.claim}" if claimed else ""
+    output.result(f"Proof: {verdict} (run {proof.run}{claim}{tree})")
     for check in proof.checks:
         how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")
         sign = output.symbol("good" if check.exit_code == 0 else "bad")
@@ -177,7 +180,7 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None) -> None:
     if review is not None:
         sign = output.symbol("good" if review.verdict == "verified" else "bad")
         summary = f" - {foreign(review.summary)}" if review.summary else ""
-        output.result(f"  {sign} review: {review.verdict}{summary}")
+        output.result(f"  {sign} review: {review.verdict}{requirements_met(review.requirements)}{summary}")
         for item in review.findings:
             output.result(f"      - {foreign(item)}")
 

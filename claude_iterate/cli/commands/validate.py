@@ -1,4 +1,4 @@
-"""`validate NAME`: let Claude grade the instructions. Only a report written in this call counts."""
+"""`validate NAME`: let Claude grade the instructions. The verdict is computed from the grades of this very call."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.core.events import ErrandFinished
+from claude_iterate.core.formats import listed
 from claude_iterate.core.reports import validation
 from claude_iterate.workspace.files import atomic, foreign
 from claude_iterate.workspace.files.foreign import Snapshot
@@ -45,25 +47,41 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     )
     done = launch(invocation.project, layout, asked, TerminalUser())
     report, found = None, validation.Validation(validation.INVALID, "the call of Claude failed")
-    if not done.exit_code:
-        report, found = _judged(done.report, before, done.said)
+    graded = done.state.one_off
+    if graded is not None and (graded.trouble or not done.exit_code):
+        report, found = _judged(graded, done.report, before, name)
     code = done.exit_code or (0 if found.verdict == validation.READY else 1)
+    changed = graded.changed if graded is not None else ()
     if as_json:
         judged = {"verdict": found.verdict, "exitCode": code, "report": report, "path": str(done.report)}
-        output.document({"workspace": name, **judged})
+        output.document({"workspace": name, **judged, "changed": list(changed)})
     elif report is not None and not quiet:
         output.result(f"\n{output.foreign(report.rstrip())}\n")
+    if changed:
+        output.warn(f"The project changed while Claude was only to look: {output.foreign(listed(changed))}")
     _tell(name, found, as_json)
     return code
 
 
-def _judged(path: Path, before: Snapshot, said: str) -> tuple[str | None, validation.Validation]:
-    """The report of this call and its verdict. Claude's answer may stand in for a file that it did not write."""
+def _judged(
+    graded: ErrandFinished, path: Path, before: Snapshot, name: str
+) -> tuple[str | None, validation.Validation]:
+    """The report of this call and its verdict. An answer by schema comes first; an agent that does not know the schema
+    writes the report, or gives it as its answer."""
+    if graded.trouble:
+        return None, validation.Validation(validation.INVALID, graded.trouble)
+    if any(Path(changed).name == "INSTRUCTIONS.md" for changed in graded.changed):
+        return None, validation.Validation(validation.INVALID, "the instructions changed while they were graded")
     after = foreign.snapshot(path)
+    if graded.structured is not None:
+        found = validation.judged(graded.structured)
+        report = validation.rendered(found, name)
+        atomic.write_text(path, report)
+        return report, found
     if after.data is not None and after.is_newer_than(before):
         report = after.data.decode("utf-8", "replace")
-    elif validation.holds_verdict(said):
-        report = said.rstrip() + "\n"
+    elif validation.holds_verdict(graded.text):
+        report = graded.text.rstrip() + "\n"
         atomic.write_text(path, report)
     else:
         return None, validation.Validation(validation.INVALID, "Claude wrote no report")

@@ -17,6 +17,7 @@ from claude_iterate.core.events.run_events import (
     ErrandStarted,
     IterationFinished,
     IterationStarted,
+    JudgedRequirement,
     LeftoversEnded,
     Outcome,
     Requested,

@@ -3,6 +3,8 @@ and what the user asked for."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from claude_iterate.core.events.check_events import CheckResult, ChecksPassed
@@ -117,6 +119,15 @@ class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
     prompt_bytes: int = 0
 
 
+class JudgedRequirement(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A requirement of the instructions as the review saw it: met, not_met, not_checked, or empty: not clear."""
+
+    number: int
+    text: str
+    status: str = ""
+    evidence: str = ""
+
+
 class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """The review's verdict: verified, incomplete, invalid when its report cannot be trusted, or unheld when it could
     not be held at all, for the reason in `outcome`."""
@@ -129,6 +140,7 @@ class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     cost_usd: float = 0.0
     outcome: Outcome | None = None
     tokens: Tokens = Tokens()
+    requirements: tuple[JudgedRequirement, ...] = ()
 
 
 class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -152,7 +164,9 @@ class ErrandStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 
 
 class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A one-off call is over. `text` is Claude's answer."""
+    """A one-off call is over. `text` is Claude's answer, `structured` its answer in our schema, which the journal
+    leaves out. `changed` are files of the project that changed while Claude was only to look; `trouble` says why its
+    answer cannot count."""
 
     purpose: Purpose
     outcome: Outcome
@@ -161,6 +175,9 @@ class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     cost_usd: float = 0.0
     cut: int = 0
     tokens: Tokens = Tokens()
+    structured: dict[str, Any] | None = None
+    changed: tuple[str, ...] = ()
+    trouble: str = ""
 
 
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -31,13 +31,14 @@ class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SessionOpened(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude introduced itself."""
+    """Claude introduced itself. `by_schema`: it knows the schema that its answer is to have."""
 
     session: str = ""
     model: str = ""
     version: str = ""
     permission_mode: str = ""
     problems: tuple[str, ...] = ()
+    by_schema: bool = False
 
 
 class Said(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -153,7 +154,8 @@ class AgentNoted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
 
 class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """Claude's own word on how it went. There may be several in one process; the last one counts. `untold`: it
-    names no cost that can be read."""
+    names no cost that can be read. `structured` is the answer in our schema, None when there is none; the journal
+    leaves it out. One that is far too large is refused, and only its size is kept, in `refused_bytes`."""
 
     subtype: str = ""
     is_error: bool = False
@@ -168,6 +170,8 @@ class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     context: float | None = None
     untold: bool = False
     cut: int = 0
+    structured: dict[str, Any] | None = None
+    refused_bytes: int = 0
 
 
 class GarbageSeen(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

@@ -1,32 +1,49 @@
-"""Reads the report of a review. Only a fresh, well-formed report without contradiction can say "verified".
+"""What a review comes to, in which depth it looks, and the answer that is asked for: one entry for each requirement.
 
-A report must name this very review (its id) right before its last line, which is the only verdict in it in whatever
-dress; it must have a section of findings, and list none while it verifies.
+The verdict is ours: it is computed from the entries, never read from a word. Whatever is odd is not a pass.
 """
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from claude_iterate.core.expressions import expression
-from claude_iterate.core.reports.json_input import short_lines
+from claude_iterate.core.formats import listed, one_line, shortened
+from claude_iterate.core.reports.requirements import Requirement, told
 
 VERIFIED, INCOMPLETE, INVALID = "verified", "incomplete", "invalid"
+MET, NOT_MET, NOT_CHECKED = "met", "not_met", "not_checked"
 DEPTHS = {
     "quick": "Quick: check that every deliverable exists and that the counts are right. Read, do not run.",
     "standard": "Standard: read the content of the deliverables, and run the commands that the instructions name.",
     "deep": "Deep: run all tests, try edge cases, read for stubs, skipped tests and leftover TODO or FIXME marks.",
 }
 
-_DRESS = r"[ \t>*_`#-]*"
-_ANY_VERDICT = expression(rf"^{_DRESS}VERDICT\b{_DRESS}:(.*)$", re.MULTILINE | re.IGNORECASE)
-_LAST = expression(r"^[*_` \t]*VERDICT[*_ \t]*:[*_` \t]*(VERIFIED|INCOMPLETE)[*_`. \t]*$")
-_IDENTITY = expression(rf"^{_DRESS}VERIFICATION-ID{_DRESS}:[*_` \t]*(\w+)[*_` \t]*$", re.MULTILINE)
-_HEADING = expression(r"^#{1,6}[ \t]+(.+?)[ \t:#]*$")
-_SECTIONS = frozenset({"summary", "requirements", "findings"})
-_NONE = expression(r"^[\W\d]*(none|no findings|nothing)[\W\d]*$", re.IGNORECASE)
-_UNMET = expression(r"\bnot met\b|\bcould not be checked\b|\bunmet\b", re.IGNORECASE)
+_LONGEST = 2000
+_NO_EVIDENCE = expression(r"\W*(?:(?:none|no|n\W?a|nothing|unknown|tbd|todo|met|yes|ok|not checked|no evidence)\W*)?")
+_TEXT = {"type": "string"}
+_ENTRY = {"number": {"type": "integer"}, "status": {**_TEXT, "enum": [MET, NOT_MET, NOT_CHECKED]}, "evidence": _TEXT}
+_FINDING = {"missing": {"type": "boolean"}, "text": _TEXT}
+
+
+def _list_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "object", "properties": fields, "required": list(fields)}}
+
+
+_FIELDS = {"summary": _TEXT, "requirements": _list_of(_ENTRY), "findings": _list_of(_FINDING)}
+SCHEMA = json.dumps({"type": "object", "properties": _FIELDS, "required": list(_FIELDS)})
+"""What Claude Code holds the reviewer's answer to."""
+
+
+class Judged(NamedTuple):
+    """A requirement as the review sees it: met, not_met, not_checked, or empty when it says nothing clear."""
+
+    number: int
+    text: str
+    status: str = ""
+    evidence: str = ""
 
 
 class Review(NamedTuple):
@@ -35,76 +52,107 @@ class Review(NamedTuple):
     verdict: str
     summary: str
     findings: tuple[str, ...] = ()
+    requirements: tuple[Judged, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
-def read(text: str, identity: str, answer: str = "") -> Review:
-    """The review in this report; `answer` is what the reviewer said at the end. Whatever is odd makes it invalid."""
-    text = short_lines(text)
-    lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()]
-    if not lines:
-        return Review(INVALID, "the report is empty")
-    sections = _sections(text)
-    findings = tuple(item for body in sections.get("findings", []) for item in _findings(body))
-    verdict = _LAST.match(lines[-1])
-    trouble = _trouble(text, lines, identity, verdict is not None)
-    if trouble:
-        return Review(INVALID, trouble, findings)
-    summary = " ".join(" ".join(sections.get("summary", [])).split())
-    if verdict is not None and verdict[1] == "INCOMPLETE":
-        return Review(INCOMPLETE, summary, findings)
-    contradiction = _contradiction(sections, findings, short_lines(answer))
-    return Review(INVALID, contradiction, findings) if contradiction else Review(VERIFIED, summary)
+def judged(answer: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
+    """The review in an answer of this schema. Unknown fields are not read."""
+    entries, faults = _entries(answer.get("requirements"))
+    found = tuple(_judged(requirement, entries, faults) for requirement in asked)
+    known = {requirement.number for requirement in asked}
+    unknown = [str(number) for number in entries if number not in known]
+    if unknown:
+        faults.append(f"it names requirement {listed(unknown)}, which is not in the list")
+    missing, remarks = _findings(answer.get("findings"), faults)
+    unmet = [_unmet(one) for one in found if one.status in (NOT_MET, NOT_CHECKED)]
+    summary = _text(answer.get("summary"))
+    if missing or unmet:
+        return Review(INCOMPLETE, summary, (*missing, *unmet, *faults), found, remarks)
+    if faults or not asked:
+        return Review(INVALID, "; ".join(faults) or "there is no requirement to judge", (), found, remarks)
+    return Review(VERIFIED, summary, (), found, remarks)
 
 
-def _trouble(text: str, lines: list[str], identity: str, ends_with_verdict: bool) -> str:
-    """Why this is not a report of this review at all; empty when it is."""
-    if _IDENTITY.findall(text) != [identity]:
-        return "the report does not name this review"
-    count = len(_ANY_VERDICT.findall(text))
-    if count != 1:
-        return "the report has no verdict line" if not count else "the report has more than one verdict line"
-    if not ends_with_verdict:
-        return "the report does not end with its verdict"
-    if len(lines) < 2 or not _IDENTITY.match(lines[-2]):
-        return "the verdict does not stand right after the review's id"
-    return ""
+def _entries(given: Any) -> tuple[dict[int, list[tuple[str, str]]], list[str]]:
+    """Status and evidence by number, and what is wrong with the list."""
+    if not isinstance(given, list):
+        return {}, ["the answer has no list of requirements"]
+    found: dict[int, list[tuple[str, str]]] = {}
+    odd = 0
+    for entry in given:
+        number = entry.get("number") if isinstance(entry, dict) else None
+        if isinstance(number, float) and number.is_integer():
+            number = int(number)
+        if type(number) is not int:
+            odd += 1
+            continue
+        found.setdefault(number, []).append((_text(entry.get("status")), _text(entry.get("evidence"))))
+    return found, [f"{odd} of its entries cannot be read"] if odd else []
 
 
-def _contradiction(sections: dict[str, list[str]], findings: tuple[str, ...], answer: str) -> str:
-    """What speaks against a report that verifies; empty when nothing does."""
-    if len(sections.get("findings", [])) != 1:
-        return "the report says VERIFIED without one section of findings"
-    if findings:
-        return "the report says VERIFIED and lists findings"
-    if any(_UNMET.search(body) for body in sections.get("requirements", [])):
-        return "the report says VERIFIED and names a requirement that is not met"
-    if any("INCOMPLETE" in said.upper() or "NOT VERIFIED" in said.upper() for said in _ANY_VERDICT.findall(answer)):
-        return "the report says VERIFIED and the reviewer's answer says otherwise"
-    return ""
+def _judged(requirement: Requirement, entries: dict[int, list[tuple[str, str]]], faults: list[str]) -> Judged:
+    number, about = requirement.number, told(requirement.text, requirement.heading)
+    given = entries.get(number, [])
+    statuses = {status for status, _ in given}
+    evidence = next((words for _, words in given if not _NO_EVIDENCE.fullmatch(words.lower())), "")
+    if not given:
+        faults.append(f"it says nothing about requirement {number}")
+    elif len(statuses) > 1:
+        faults.append(f"it contradicts itself about requirement {number}")
+    elif not statuses <= {MET, NOT_MET, NOT_CHECKED}:
+        faults.append(f"it says {shortened(min(statuses), 40)!r} about requirement {number}")
+    elif statuses == {MET} and not evidence:
+        faults.append(f"it has no evidence for requirement {number}")
+    else:
+        return Judged(number, about, statuses.pop(), evidence)
+    return Judged(number, about, "", evidence)
 
 
-def _sections(text: str) -> dict[str, list[str]]:
-    """The text under each of the sections that count, at any level of heading; deeper headings belong to it."""
-    found: dict[str, list[str]] = {}
-    body: list[str] | None = None
-    level = 0
-    for line in text.splitlines():
-        heading = _HEADING.match(line)
-        depth = len(line) - len(line.lstrip("#"))
-        name = heading[1].strip("*_ ").lower() if heading else ""
-        if _IDENTITY.match(line) or (heading and depth <= level):
-            body = None
-        if name in _SECTIONS:
-            body, level = found.setdefault(name, []), depth
-            body.append("")
-        elif body is not None and not heading:
-            body[-1] += line + "\n"
-    return found
+def _findings(given: Any, faults: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """What is missing, and remarks that do not speak against the work."""
+    if not isinstance(given, list):
+        faults.append("the answer has no list of findings")
+        return [], ()
+    missing, remarks = [], []
+    for finding in given:
+        is_table = isinstance(finding, dict)
+        text = _text(finding.get("text") if is_table else finding)
+        if is_table and finding.get("missing") is False:
+            remarks.append(text)
+        else:
+            missing.append(text or "a finding without words")
+    return missing, tuple(filter(None, remarks))
 
 
-def _findings(section: str) -> tuple[str, ...]:
-    """The items of the list; lines that follow an item belong to it."""
-    if not section.strip() or _NONE.match(section.strip()):
-        return ()
-    items = re.split(r"^[ \t]*(?:\d+[.)]|[-*+])[ \t]+", section, flags=re.MULTILINE)
-    return tuple(" ".join(item.split())[:500] for item in items if item.strip())
+def _unmet(one: Judged) -> str:
+    how = "is not met" if one.status == NOT_MET else "could not be checked"
+    return f"Requirement {one.number} {how}: {one.text}" + (f" ({one.evidence})" if one.evidence else "")
+
+
+def _text(value: Any) -> str:
+    return shortened(one_line(value[: 4 * _LONGEST]), _LONGEST) if isinstance(value, str) else ""
+
+
+def rendered(found: Review, name: str, depth: str, identity: str) -> str:
+    """The review as a Markdown report, for people."""
+    lines = [f"# Verification of {name}", "", f"Depth: {depth}. The verdict is computed from the entries below.", ""]
+    lines += ["## Summary", found.summary or "(none)", "", "## Requirements"]
+    lines += [f"{one.number}. {_SIGNS.get(one.status, '?')} {_told(one)}" for one in found.requirements]
+    lines += ["", "## Findings", *(_numbered(found.findings) or ["None."]), ""]
+    if found.remarks:
+        lines += ["## Remarks", *_numbered(found.remarks), ""]
+    verdict = {VERIFIED: "VERIFIED", INCOMPLETE: "INCOMPLETE"}.get(found.verdict, "NONE")
+    return "\n".join([*lines, f"VERIFICATION-ID: {identity}", f"VERDICT: {verdict}", ""])
+
+
+_SIGNS = {MET: "✓", NOT_MET: "✗", NOT_CHECKED: "?"}
+
+
+def _told(one: Judged) -> str:
+    status = one.status.replace("_", " ") or "no clear word"
+    return f"**{status}**: {one.text}" + (f"  \n   Evidence: {one.evidence}" if one.evidence else "")
+
+
+def _numbered(items: Iterable[str]) -> list[str]:
+    return [f"{number}. {item}" for number, item in enumerate(items, 1)]

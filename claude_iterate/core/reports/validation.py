@@ -1,13 +1,17 @@
-"""Reads the verdict of a validation report. It needs exactly one verdict line, consistent with the grades.
+"""The grades of the instructions and the verdict that follows from them: by schema, or from a report in prose.
 
-READY needs a readable grade for each of the ten criteria. Whatever is odd makes the report invalid, never ready.
+The verdict of an answer by schema is ours: it is computed from the grades. A report in prose needs exactly one verdict
+line, consistent with its grades. Whatever is odd has no verdict, and is never ready.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
+from claude_iterate.core.formats import listed, one_line, shortened
 from claude_iterate.core.reports.json_input import short_lines
 
 READY, NEEDS_REVISION, MAJOR_ISSUES, INVALID = "READY", "NEEDS_REVISION", "MAJOR_ISSUES", "INVALID"
@@ -20,6 +24,34 @@ _LINE = re.compile(rf"^{_MARKS}VERDICT:(.*)$", re.MULTILINE)
 CRITERIA, REQUIRED = 10, 7
 """The first seven are required, the others recommended: as the prompts say."""
 PASS, PARTIAL, FAIL = "pass", "partial", "fail"
+NAMES = (
+    "Clear goal",
+    "Breakdown",
+    "Autonomy",
+    "Completion criteria",
+    "Quality standards",
+    "Scope",
+    "No system mechanics",
+    "Tracking",
+    "Errors",
+    "Room to decide",
+)
+_TEXT = {"type": "string"}
+_GRADED = {
+    "number": {"type": "integer"},
+    "grade": {**_TEXT, "enum": [PASS, PARTIAL, FAIL]},
+    "evidence": _TEXT,
+    "suggestion": _TEXT,
+}
+_ENTRY = {"type": "object", "properties": _GRADED, "required": ["number", "grade", "evidence"]}
+_FIELDS = {
+    "summary": _TEXT,
+    "criteria": {"type": "array", "items": _ENTRY},
+    "changes": {"type": "array", "items": _TEXT},
+}
+SCHEMA = json.dumps({"type": "object", "properties": _FIELDS, "required": list(_FIELDS)})
+"""What Claude Code holds the answer to."""
+_LONGEST = 2000
 # A heading, an item, a row of a table; not a quotation.
 _CRITERION = re.compile(
     r"^[ \t|*_`#+-]*(?:criterion[ \t]*)?#?(\d{1,2})(?![\w%])[.):]?(.*)$", re.IGNORECASE | re.MULTILINE
@@ -34,11 +66,80 @@ _GRADE = re.compile(
 )
 
 
+class Criterion(NamedTuple):
+    """The grade of one criterion; empty when there is none that counts."""
+
+    number: int
+    grade: str = ""
+    evidence: str = ""
+    suggestion: str = ""
+
+
 class Validation(NamedTuple):
     """A verdict; for INVALID, why there is none."""
 
     verdict: str
     problem: str = ""
+    summary: str = ""
+    criteria: tuple[Criterion, ...] = ()
+    changes: tuple[str, ...] = ()
+
+
+def judged(answer: Mapping[str, Any]) -> Validation:
+    """The verdict that follows from the grades of an answer by schema. Unknown fields are not read."""
+    given = answer.get("criteria")
+    if not isinstance(given, list):
+        return Validation(INVALID, "the answer has no list of criteria")
+    entries = [entry for entry in given if isinstance(entry, dict)]
+    found = tuple(_criterion(number, entries) for number in range(1, CRITERIA + 1))
+    unclear = [str(one.number) for one in found if not one.grade]
+    unknown = [entry for entry in given if not isinstance(entry, dict) or not _is_number(entry.get("number"))]
+    changes = answer.get("changes")
+    texts = tuple(filter(None, map(_text, changes))) if isinstance(changes, list) else ()
+    problem = f"the answer has no clear grade for criterion {listed(unclear, CRITERIA)}" if unclear else ""
+    if unknown:
+        problem = problem or "the answer grades a criterion that does not exist"
+    verdict = INVALID if problem else _verdict([one.grade for one in found[:REQUIRED]])
+    return Validation(verdict, problem, _text(answer.get("summary")), found, texts)
+
+
+def _verdict(required: list[str]) -> str:
+    if FAIL in required:
+        return MAJOR_ISSUES
+    return NEEDS_REVISION if PARTIAL in required else READY
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int and 1 <= value <= CRITERIA
+
+
+def _criterion(number: int, entries: list[dict[str, Any]]) -> Criterion:
+    own = [entry for entry in entries if entry.get("number") == number]
+    grades = {_text(entry.get("grade")) for entry in own}
+    clear = len(grades) == 1 and grades <= {PASS, PARTIAL, FAIL}
+    evidence, suggestion = (next(filter(None, (_text(one.get(name)) for one in own)), "") for name in _SAID)
+    return Criterion(number, grades.pop() if clear else "", evidence, suggestion)
+
+
+_SAID = ("evidence", "suggestion")
+
+
+def _text(value: Any) -> str:
+    return shortened(one_line(value[: 4 * _LONGEST]), _LONGEST) if isinstance(value, str) else ""
+
+
+def rendered(found: Validation, name: str) -> str:
+    """The grades as a Markdown report, for people."""
+    lines = [f"# Validation of {name}", "", "## Summary", found.summary or "(none)", "", "## Criteria"]
+    for one in found.criteria:
+        weight = "required" if one.number <= REQUIRED else "recommended"
+        lines += [f"### {one.number}. {NAMES[one.number - 1]} ({weight}): {one.grade or 'no clear grade'}"]
+        lines += [one.evidence] if one.evidence else []
+        lines += [f"Suggestion: {one.suggestion}"] if one.suggestion else []
+        lines += [""]
+    changes = [f"{number}. {item}" for number, item in enumerate(found.changes, 1)] or ["None."]
+    verdict = f"VERDICT: {found.verdict}" if found.verdict != INVALID else f"No verdict: {found.problem}."
+    return "\n".join([*lines, "## Suggested changes", *changes, "", verdict, ""])
 
 
 def read(text: str) -> Validation:

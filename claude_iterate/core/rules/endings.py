@@ -75,7 +75,9 @@ def _completed(ending: RunFinished, state: RunState) -> str:
     if purpose == Purpose.RUN:
         known = proving.KNOWN_BY.get(ending.known_by, ending.known_by)
         return f"Task completed successfully after {after}{': ' + known if known else ''}"
-    return "Verified: the task is done." if purpose == Purpose.VERIFY else f"{purpose.capitalize()} finished."
+    # The command says which verdict the grades come to, if there is one.
+    words = {Purpose.VERIFY: "Verified: the task is done.", Purpose.VALIDATE: "Claude has answered."}
+    return words.get(purpose, f"{purpose.capitalize()} finished.")
 
 
 def _maximum(ending: RunFinished, state: RunState) -> str:

@@ -37,6 +37,8 @@ class Call(NamedTuple):
     exit_code: int | None = None
     stderr: str = ""
     resumes: str = ""
+    by_schema: bool = False
+    """Claude knows the schema that its answer is to have."""
 
     @property
     def in_doubt(self) -> bool:
@@ -99,12 +101,15 @@ def _result_reported(now: Call, event: events.ResultReported, elapsed: float) ->
     # The cost is the process's, so it never falls; a result without a cost takes nothing back.
     if now.result is not None and now.result.cost_usd > event.cost_usd:
         event = replace(event, cost_usd=now.result.cost_usd)
+    if now.result is not None and event.structured is None and not event.refused_bytes:
+        event = replace(event, structured=now.result.structured)  # what comes after an answer does not take it back
     return now._replace(result=event, result_at=elapsed)
 
 
 def _session_opened(now: Call, event: events.SessionOpened, _elapsed: float) -> Call:
     """A further prompt in the same process (a background task has ended) takes the last result back."""
-    return now._replace(session=event.session or now.session, result_at=None)
+    by_schema = now.by_schema or event.by_schema
+    return now._replace(session=event.session or now.session, result_at=None, by_schema=by_schema)
 
 
 def _task_told(now: Call, event: events.TaskStarted | events.TaskEnded, elapsed: float) -> Call:

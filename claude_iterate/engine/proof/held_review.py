@@ -1,4 +1,7 @@
-"""The review of a claim: Claude looks once more, with fresh context. Only a well-formed answer counts."""
+"""The review of a claim: Claude looks once more, with fresh context. The verdict is computed from its answer.
+
+An agent that does not know our schema may write a report in prose, which is read strictly.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,22 @@ from pathlib import Path
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.formats import listed
+from claude_iterate.core.formats import listed, shortened
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.records import Record
-from claude_iterate.core.reports import review
-from claude_iterate.core.reports.review import INVALID, VERIFIED, Review
-from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
+from claude_iterate.core.reports import prose_review, requirements, review
+from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, Review
+from claude_iterate.engine import asking
+from claude_iterate.engine.asking import Asked, Question
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
-from claude_iterate.errors import ExpectedError
 from claude_iterate.progress.project_state import ProjectState
 from claude_iterate.workspace.files import atomic, foreign
 
 UNHELD = "unheld"
 """No verdict, and not the claim's fault: a limit, an overload, a missing login. The claim is looked at again later."""
+_LONGEST_EVIDENCE = 300
 
 
 class HeldReview(Record, frozen=False):
@@ -38,23 +42,46 @@ class HeldReview(Record, frozen=False):
         """What it found, for the next prompt: nothing when it verifies. None: the review could not be held."""
         began = self._recorder.elapsed()
         identity = os.urandom(8).hex()
-        before = foreign.read(self._plan.report)
-        problem: events.Outcome | None = None
-        try:
-            texts = self._plan.review_texts(depth, review.DEPTHS[depth], identity, self._plan.report)
-            prompt = texts.user.encode("utf-8", "replace")
-            self._recorder.record(events.ReviewStarted(depth, len(prompt)))
-            call = AgentCall(self._plan, self._recorder, self._supervisor)
-            call.make(texts.system, prompt, f"review-{self._claim}-{identity[:4]}")
-        except ExpectedError as error:
-            problem = outcome_of_problem(self._recorder, error)
-        outcome = problem or outcome_of_call(self._plan, self._recorder, wrote_report=True)
-        if outcome.kind in RETRIED | ENDING_FAILURES | {Kind.INTERRUPTED}:
-            found = Review(UNHELD, outcome.message or outcome.kind)
+        report = _Report(self._plan.report)
+        asking.warn_if_unknown(self._recorder, project)
+        question = Question(
+            lambda by_schema: self._plan.review_texts(depth, review.DEPTHS[depth], identity, by_schema),
+            review.SCHEMA,
+            f"review-{self._claim}-{identity[:4]}",
+            lambda size: events.ReviewStarted(depth, size),
+        )
+        asked = asking.ask(self._plan, self._recorder, self._supervisor, question)
+        if asked.outcome.kind in RETRIED | ENDING_FAILURES | {Kind.INTERRUPTED}:
+            found = Review(UNHELD, asked.outcome.message or asked.outcome.kind)
         else:
-            found = self._judge(outcome, before, identity, project)
-        self._record_end(found, outcome, began)
+            found = self._judge(asked, report, identity, project)
+            if found.requirements:
+                text = review.rendered(found, self._plan.layout.name, depth, identity)
+                found = report.keep(text) or found
+        self._record_end(found, asked.outcome, began)
         return None if found.verdict == UNHELD else _findings(found)
+
+    def _judge(self, asked: Asked, report: _Report, identity: str, project: ProjectState) -> Review:
+        outcome, result = asked.outcome, self._recorder.state.result
+        trouble = asking.why_unanswered(self._recorder, outcome)
+        if trouble or outcome.kind not in FINE:
+            return Review(INVALID, trouble or outcome.message or outcome.kind)
+        if changed := self._look().changes_since(project):
+            moved = "the review changed the project that it was to look at, or something else did meanwhile"
+            return Review(INVALID, f"{moved}: {listed(changed)}")
+        written = report.read(identity, result.text)
+        if result.structured is None:
+            return written or self._said(report, identity, result.text)
+        if written is not None and (report.is_unreadable or written.verdict == INCOMPLETE):
+            return Review(INVALID, f"the answer and the report that was written do not agree: {written.summary}")
+        instructions = asked.texts.instructions if asked.texts is not None else ""
+        return review.judged(result.structured, requirements.requirements_in(instructions))
+
+    def _said(self, report: _Report, identity: str, said: str) -> Review:
+        """The final answer may stand in for a report that was not written."""
+        if f"VERIFICATION-ID: {identity}" not in said:
+            return Review(INVALID, "no report was written in this review")
+        return report.keep(said + "\n") or prose_review.read(said, identity)
 
     def _record_end(self, found: Review, outcome: events.Outcome, began: float) -> None:
         result = self._recorder.state.result
@@ -68,33 +95,50 @@ class HeldReview(Record, frozen=False):
                 cost_usd=result.cost_usd,
                 outcome=outcome if found.verdict == UNHELD else None,
                 tokens=result.tokens,
+                requirements=tuple(
+                    events.JudgedRequirement(
+                        one.number, one.text, one.status, shortened(one.evidence, _LONGEST_EVIDENCE)
+                    )
+                    for one in found.requirements
+                ),
             )
         )
 
-    def _judge(self, outcome: events.Outcome, before: bytes | None, identity: str, project: ProjectState) -> Review:
-        """The verdict. A report of an earlier call is none; the final answer may stand in for a file not written."""
-        if outcome.kind not in FINE:
-            return Review(INVALID, outcome.message or outcome.kind)
-        if changed := self._look().changes_since(project):
-            moved = "the review changed the project that it was to look at, or something else did meanwhile"
-            return Review(INVALID, f"{moved}: {listed(changed)}")
-        said = self._recorder.state.result.text
-        after = foreign.read(self._plan.report)
-        if after is not None and after != before:
-            return review.read(after.decode("utf-8", "replace"), identity, said)
-        if f"VERIFICATION-ID: {identity}" not in said:
-            return Review(INVALID, "no report was written in this review")
-        return _kept(self._plan.report, said) or review.read(said, identity)
 
+class _Report:
+    """The report's file, as it was before the review and as it is after it. A report of an earlier call is none."""
 
-def _kept(report: Path, text: str) -> Review | None:
-    """Keep the answer as the report; a report that cannot be kept is not evidence."""
-    try:
-        report.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write_text(report, text + "\n")
-    except OSError as error:
-        return Review(INVALID, f"{report} cannot be written: {error.strerror}")
-    return None
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._before = self._now()
+        self.is_unreadable = False
+
+    def _now(self) -> foreign.Found | None:
+        try:
+            return foreign.look(self._path)
+        except OSError:
+            return None
+
+    def read(self, identity: str, answer: str) -> Review | None:
+        """The review that was written there; None when nothing was."""
+        now = self._now()
+        if now is None or (self._before is not None and now.fingerprint == self._before.fingerprint):
+            return None
+        if not now.whole:
+            self.is_unreadable = True
+            return Review(INVALID, f"the report is larger than {foreign.MOST >> 20} MiB; it is kept as it is")
+        return prose_review.read(now.data.decode("utf-8", "replace"), identity, answer)
+
+    def keep(self, text: str) -> Review | None:
+        """Write the report; a report that cannot be kept is not evidence. One that cannot be read is not replaced."""
+        if self.is_unreadable:
+            return None
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            atomic.write_text(self._path, text)
+        except OSError as error:
+            return Review(INVALID, f"{self._path} cannot be written: {error.strerror}")
+        return None
 
 
 def _findings(found: Review) -> list[str]:

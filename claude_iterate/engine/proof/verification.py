@@ -11,12 +11,12 @@ from claude_iterate.core.records import Record
 from claude_iterate.core.rules.between import decide_proof
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.proving import checks_are_green, checks_change_the_project, digest, flaky_check, proof_of
+from claude_iterate.engine import asking
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.proof.check import Check
 from claude_iterate.engine.proof.held_review import HeldReview
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
-from claude_iterate.progress import project_state
 from claude_iterate.progress.project_state import ProjectState
 
 _LISTED = 20
@@ -127,10 +127,4 @@ class Proof(Record, frozen=False):
         return self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
 
     def _look(self) -> ProjectState:
-        """What is being proven, without our own files, which change all the time, but with the instructions."""
-        layout = self._plan.layout
-        left_out, watched = [*layout.own_folders(), self._plan.report], [layout.instructions]
-        # Large projects take a while, and a user who steers should not have to wait.
-        return self._supervisor.meanwhile(
-            lambda: project_state.look(layout.root, left_out, watched, layout.scratch(self._plan.run))
-        )
+        return asking.look(self._plan, self._supervisor)

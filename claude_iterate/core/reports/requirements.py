@@ -1,0 +1,112 @@
+"""The requirements in the instructions of a task, numbered: what a review has to answer, one by one.
+
+Boxes and list items are requirements; headings say what they belong to; what else is written counts as one more. A text
+without a list is one requirement. So nothing that the user wrote is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from claude_iterate.core.expressions import expression
+from claude_iterate.core.formats import one_line, shortened
+
+MOST = 100
+"""Numbers in one review. Of more items, several share a number: all of them must be met."""
+REST = "Everything else that the instructions ask for, outside of the items above"
+_LONGEST = 500
+_LONGEST_GROUP = 1500
+
+_ITEM = expression(r"[ \t>]*(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[^\]]?\][ \t]+)?(.*)")
+_HEADING = expression(r"[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t#]*")
+_FENCE = expression(r"[ \t>]*(```|~~~)")
+_WORDS = expression(r"\w")
+
+
+class Requirement(NamedTuple):
+    """One number of the list."""
+
+    number: int
+    text: str
+    heading: str = ""
+
+
+class _Item(NamedTuple):
+    text: str
+    heading: str
+
+
+def requirements_in(instructions: str) -> tuple[Requirement, ...]:
+    """The numbered requirements of these instructions; at least one, if there is a word in them."""
+    items: list[_Item] = []
+    has_more = False
+    for kind, text, heading in _pieces(instructions):
+        if kind == "item":
+            items.append(_Item(text, heading))
+        elif kind == "more" and items:
+            items[-1] = _Item(f"{items[-1].text} {text}", items[-1].heading)
+        elif not text.rstrip().endswith(":"):  # a line that only introduces a list
+            has_more = True
+    if not items:
+        whole = one_line(_without_comments(instructions))
+        return (Requirement(1, whole),) if _WORDS.search(whole) else ()
+    grouped = [Requirement(number, *group) for number, group in enumerate(_grouped(items), 1)]
+    return (*grouped, *([Requirement(len(grouped) + 1, REST)] if has_more else []))
+
+
+def listing(requirements: Sequence[Requirement]) -> str:
+    """The list as the prompt shows it, one line each."""
+    return "\n".join(f"{number}. {told(text, heading)}" for number, text, heading in requirements)
+
+
+def told(text: str, heading: str = "") -> str:
+    """A requirement in one line."""
+    shown = shortened(one_line(text), _LONGEST_GROUP if text.startswith("(") else _LONGEST)
+    return f"[{shortened(one_line(heading), 100)}] {shown}" if heading else shown
+
+
+def _grouped(items: list[_Item]) -> Iterator[tuple[str, str]]:
+    """The text and the heading of each number."""
+    together = math.ceil(len(items) / MOST)
+    for first in range(0, len(items), together):
+        group = items[first : first + together]
+        if together == 1:
+            yield group[0].text, group[0].heading
+            continue
+        texts = [f"({number}) {shortened(one_line(item.text), 120)}" for number, item in enumerate(group, first + 1)]
+        whole = " ".join(texts)
+        yield whole if len(whole) <= _LONGEST_GROUP else f"{texts[0]} and all items up to {texts[-1]}", group[0].heading
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str, str]]:
+    """`item`, `more` of an item, or `prose`, with its words and the heading above it. Blocks of code are left out."""
+    heading, fence, within, after_blank = "", "", False, False
+    for line in _without_comments(text).splitlines():
+        opening = _FENCE.match(line)
+        if opening:
+            fence = "" if opening[1] == fence else fence or opening[1]
+        elif not fence and not _WORDS.search(line):
+            after_blank = after_blank or not line.strip()
+        elif not fence:
+            if found := _HEADING.fullmatch(line):
+                heading, within = found[1], False
+            elif (found := _ITEM.fullmatch(line)) and _WORDS.search(found[1]):
+                within = True
+                yield "item", found[1], heading
+            else:
+                within = within and (not after_blank or line[:2].isspace())
+                yield "more" if within else "prose", line, heading
+            after_blank = False
+
+
+def _without_comments(text: str) -> str:
+    kept = []
+    while True:
+        before, opened, rest = text.partition("<!--")
+        _, closed, after = rest.partition("-->")
+        kept.append(before)
+        if not opened or not closed:
+            return "".join([*kept, opened, rest])
+        text = after

@@ -1,0 +1,100 @@
+"""Asks Claude for an answer in a schema of ours: it may look at everything and is given no tool that edits.
+
+An older Claude, which does not know the option for a schema, is asked once more for a report in prose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from claude_iterate.agent.command.command_line import Looking
+from claude_iterate.core import events
+from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.formats import size
+from claude_iterate.core.outcomes.classes import FINE
+from claude_iterate.core.records import Record
+from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
+from claude_iterate.engine.plan import Plan, Texts
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.errors import ExpectedError
+from claude_iterate.progress import project_state
+from claude_iterate.progress.project_state import ProjectState
+
+_OPTION = "--json-schema"
+
+
+class Question(Record):
+    """What is asked. `texts` gives the prompts for an answer in the schema or, with False, in prose; `started` the
+    event of a prompt with so many bytes."""
+
+    texts: Callable[[bool], Texts]
+    schema: str
+    raw_name: str
+    started: Callable[[int], events.Event]
+
+
+class Asked(NamedTuple):
+    """How the call ended, and the texts that it was made with; None when they could not be made."""
+
+    outcome: events.Outcome
+    texts: Texts | None
+
+
+def ask(plan: Plan, recorder: Recorder, supervisor: Supervisor, question: Question) -> Asked:
+    """Ask by schema; in prose if Claude does not know that. The answer is in the state."""
+    asked = _ask_once(plan, recorder, supervisor, question, by_schema=True)
+    call = recorder.state.call
+    if asked.outcome.kind != Kind.CONFIG or call is None or _OPTION not in call.stderr:
+        return asked
+    text = f"This Claude does not know {_OPTION}, so it is asked for a report in prose."
+    recorder.record(events.Warned(text, "Update it: claude update"))
+    return _ask_once(plan, recorder, supervisor, question, by_schema=False)
+
+
+def _ask_once(plan: Plan, recorder: Recorder, supervisor: Supervisor, question: Question, *, by_schema: bool) -> Asked:
+    texts: Texts | None = None
+    try:
+        texts = question.texts(by_schema)
+        prompt = texts.user.encode("utf-8", "replace")
+        recorder.record(question.started(len(prompt)))
+        name = question.raw_name if by_schema else f"{question.raw_name}-prose"
+        looking = Looking(question.schema if by_schema else "")
+        AgentCall(plan, recorder, supervisor).make(texts.system, prompt, name, looking=looking)
+    except ExpectedError as problem:
+        return Asked(outcome_of_problem(recorder, problem), texts)
+    # A tool that was denied on the way is not a failure if the answer is there.
+    return Asked(outcome_of_call(plan, recorder, wrote_report=True), texts)
+
+
+def why_unanswered(recorder: Recorder, outcome: events.Outcome) -> str:
+    """Why there is no answer by schema although Claude was asked for one; empty when the answer is there, when it may
+    be in prose, or when the outcome says why there is none."""
+    result, call = recorder.state.result, recorder.state.call
+    if result.refused_bytes:
+        return f"the answer has {size(result.refused_bytes)}, far more than an honest one needs"
+    if result.subtype == "error_max_structured_output_retries":
+        return f"Claude could not give its answer in the form that was asked for: {'; '.join(result.errors)[:200]}"
+    if outcome.kind == Kind.SKIPPED:
+        return "it was skipped"
+    if outcome.kind not in FINE or result.structured is not None or call is None or not call.by_schema:
+        return ""
+    if outcome.kind == Kind.MAX_TURNS:
+        return "Claude ran into its turn limit (`claude.max_turns`) before it answered"
+    return "Claude ended without giving its answer in the form that was asked for"
+
+
+def look(plan: Plan, supervisor: Supervisor) -> ProjectState:
+    """The project now, without our own files, which change all the time, but with the instructions."""
+    layout = plan.layout
+    left_out, watched = [*layout.own_folders(), plan.report], [layout.instructions]
+    # Large projects take a while, and a user who steers should not have to wait.
+    return supervisor.meanwhile(lambda: project_state.look(layout.root, left_out, watched, layout.scratch(plan.run)))
+
+
+def warn_if_unknown(recorder: Recorder, project: ProjectState) -> None:
+    """A change of a project that cannot be looked at would not be noticed."""
+    if not project.is_known:
+        text = "Whether Claude changes the project meanwhile cannot be known: it has too many files to look at."
+        recorder.record(events.Warned(text, "Put it under git: git init"))

@@ -1,0 +1,210 @@
+"""A review by schema: the verdict is computed from its entries, and nothing else passes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Loop
+from tests.e2e.reviewers import reviewing
+
+CLAIM: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True, "summary": "all done"}}, {"result": {}}]
+
+
+def entry(number: int, status: str = "met", evidence: str = "seen in a.txt") -> dict[str, Any]:
+    return {"number": number, "status": status, "evidence": evidence}
+
+
+def answer(*entries: Any, findings: Any = (), **more: Any) -> dict[str, Any]:
+    return {"summary": "Looked at all.", "requirements": list(entries), "findings": list(findings), **more}
+
+
+GOOD = answer(entry(1), entry(2))
+
+
+def answers(structured: Any) -> list[dict[str, Any]]:
+    return [{"init": {}}, {"structured": structured}, {"result": {}}]
+
+
+def verdict(loop: Loop, *steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """What `verify --json` says of the review that Claude gives in this way."""
+    loop.script(*steps)
+    done = loop.call("verify", "my-task", "--json")
+    told: dict[str, Any] = json.loads(done.out)
+    assert (done.code == 0) == told["passed"] == (told["review"]["verdict"] == "verified")
+    return told
+
+
+def test_a_review_that_meets_every_requirement_proves_the_claim(loop: Loop) -> None:
+    """Claude is asked by schema and has no editing tools; the report for people is ours; `show` counts."""
+    loop.make()
+    loop.script(CLAIM, answers(GOOD))
+    done = loop.run("--verify", "--detailed-exit-code")
+    assert done.code == 0, done.err
+    argv = loop.record(2)["argv"]
+    assert "requirements" in json.loads(argv[argv.index("--json-schema") + 1])["properties"]
+    assert argv[argv.index("--disallowedTools") + 1 :][:3] == ["Edit", "Write", "NotebookEdit"]
+    assert "--json-schema" not in loop.record(1)["argv"]
+    prompt = Path(loop.record(2)["stdin"]).read_text()
+    assert "\n1. one\n2. two\n" in prompt
+    report = (loop.workspace / "verification-report.md").read_text()
+    assert "2. ✓ **met**: two" in report
+    assert report.endswith("VERDICT: VERIFIED\n")
+    assert "✓ review: verified, 2 of 2 requirements met - Looked at all." in loop.call("show", "my-task").out
+    rows = json.loads(loop.call("show", "my-task", "--json").out)["proof"]["review"]["requirements"]
+    assert rows[1] == {"number": 2, "text": "two", "status": "met", "evidence": "seen in a.txt"}
+
+
+def test_what_is_not_met_reaches_the_next_prompt(loop: Loop) -> None:
+    """With its evidence, and then the run goes on until it is met."""
+    loop.make()
+    missing = answer(entry(1), entry(2, "not_met", "b.txt is empty"), findings=[{"missing": True, "text": "No tests."}])
+    loop.script(CLAIM, answers(missing), CLAIM, answers(GOOD))
+    done = loop.run("--verify", "--detailed-exit-code")
+    assert (done.code, len(loop.events("IterationFinished"))) == (0, 2)
+    prompt = Path(loop.record(3)["stdin"]).read_text()
+    assert "1. No tests." in prompt
+    assert "2. Requirement 2 is not met: two (b.txt is empty)" in prompt
+    assert "✗ Review: incomplete, 1 of 2 requirements met" in done.err
+
+
+PROSE = "## Findings\nNone.\n\nVERIFICATION-ID: {}\nVERDICT: VERIFIED\n"
+FAILED = {"subtype": "error_max_structured_output_retries", "is_error": True, "result": None}
+RETRIES = "Failed to provide valid structured output after 5 attempts"
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (answers(answer(entry(1))), "says nothing about requirement 2"),
+        (answers(answer(entry(1), entry(2), entry(7))), "names requirement 7"),
+        (answers(answer(entry(1), entry(2), entry(2, "maybe"))), "contradicts itself about requirement 2"),
+        (answers({}), "no list of requirements"),
+        (answers([1, 2]), "no list of requirements"),
+        (answers("VERDICT: VERIFIED"), "no list of requirements"),
+        (answers(answer(entry(1), entry(2, evidence="x" * 10_000_000))), "the answer has 10.0 MB"),
+        (answers(answer(entry(1), entry(2), entry(10**30))), "names requirement 1000000000"),
+        ([{"init": {}}, {"say": "VERDICT: VERIFIED"}, {"result": {}}], "without giving its answer in the form"),
+        ([{"init": {}}, {"result": {**FAILED, "errors": [RETRIES]}}], "after 5 attempts"),
+        ([{"init": {}}, {"result": {"subtype": "error_max_turns", "is_error": True}}], "ran into its turn limit"),
+        ([*answers(GOOD)[:2], {"exit": 3}], "exited with code 3"),
+    ],
+    ids=[
+        *["missing", "unknown", "contradiction", "empty", "list", "text", "10MB", "giant-number"],
+        *["never", "retries", "turns", "crash"],
+    ],
+)
+def test_whatever_is_odd_is_not_a_pass_and_says_why(loop: Loop, steps: list[dict[str, Any]], words: str) -> None:
+    """The cause is in the evidence, and the next prompt would have it."""
+    loop.make()
+    told = verdict(loop, steps)
+    assert (told["review"]["verdict"], words in told["review"]["summary"]) == ("invalid", True), told["review"]
+    assert words in told["findings"]
+
+
+def test_unknown_fields_do_not_matter(loop: Loop) -> None:
+    """A newer model may say more than it was asked for."""
+    loop.make()
+    more = answer(entry(1) | {"confidence": 0.2}, entry(2), verdict="INCOMPLETE", mood={"deep": [1]})
+    assert verdict(loop, answers(more))["passed"] is True
+
+
+@pytest.mark.parametrize(
+    ("instructions", "numbers"),
+    [
+        ("Write a novel.", 1),
+        ("\n".join(f"- [ ] item {number}" for number in range(500)), 100),
+        ("# Novel\n\nIt has a plot.\n\nIt has an end.\n", 1),
+        ("- [ ] a\n\nAll tests pass.\n", 2),
+    ],
+    ids=["sentence", "500-boxes", "no-list", "list-and-prose"],
+)
+def test_any_instructions_can_be_verified(loop: Loop, instructions: str, numbers: int) -> None:
+    """A single sentence, five hundred boxes, none at all: every number needs its entry."""
+    loop.make(instructions)
+    entries = [entry(number) for number in range(1, numbers + 1)]
+    assert verdict(loop, answers(answer(*entries)))["passed"] is True
+    assert verdict(loop, answers(answer(*entries[1:])))["passed"] is False
+
+
+def test_a_report_in_prose_does_not_replace_the_answer_by_schema(loop: Loop) -> None:
+    """A Claude that knows the schema has to use it: neither its words nor a file that it wrote stand in."""
+    loop.make()
+    write = {"write": {"path": "verification-report.md", "text": PROSE.format("x")}}
+    told = verdict(loop, [{"init": {}}, write, {"say": PROSE.format("x")}, {"result": {}}])
+    assert "without giving its answer in the form" in told["review"]["summary"]
+
+
+@pytest.mark.parametrize("size", [100, 2 << 20])
+def test_a_report_that_says_otherwise_is_heeded_and_kept(loop: Loop, size: int) -> None:
+    """Claude answers that all is met, and wrote a report that says INCOMPLETE, or one that is too large to be read."""
+    loop.make()
+    body = (
+        f"text = 'x' * {size} + '\\n' + text; report.write_text(text)\n"
+        "    entries = [dict(number=n, status='met', evidence='seen') for n in (1, 2)]\n"
+        "    structured = dict(summary='s', requirements=entries, findings=[])"
+    )
+    reviewing(loop, "INCOMPLETE", "1. the end", body=body)
+    done = loop.call("verify", "my-task", "--json")
+    told = json.loads(done.out)["review"]
+    assert (done.code, told["verdict"], "do not agree" in told["summary"]) == (1, "invalid", True)
+    assert (loop.workspace / "verification-report.md").stat().st_size > size
+
+
+def test_a_large_report_in_prose_is_not_a_pass_and_is_kept(loop: Loop) -> None:
+    """The answer says VERIFIED, the report of 2 MB says INCOMPLETE: it must not be overwritten by the answer."""
+    loop.make()
+    body = "report.write_text('x' * (2 << 20) + '\\nVERDICT: INCOMPLETE\\n'); answer = text"
+    reviewing(loop, "VERIFIED", body=body)
+    told = json.loads(loop.call("verify", "my-task", "--json").out)
+    assert (told["passed"], "larger than 1 MiB" in told["review"]["summary"]) == (False, True)
+    assert (loop.workspace / "verification-report.md").stat().st_size > 2 << 20
+
+
+def test_a_claude_that_does_not_know_the_option_is_asked_in_prose(loop: Loop) -> None:
+    """It refuses the option, so it is called once more without it; that is said, and its report counts."""
+    loop.make()
+    reviewing(loop, "VERIFIED", refuses="--json-schema")
+    done = loop.call("verify", "my-task")
+    assert done.code == 0, done.err
+    assert "This Claude does not know --json-schema" in done.err
+    assert [event["verdict"] for event in loop.events("ReviewFinished")] == ["verified"]
+
+
+def test_a_prompt_of_the_user_gets_the_requirements_all_the_same(loop: Loop) -> None:
+    """One that was written before there was a list of them: list and form of the answer stand at its end."""
+    loop.make()
+    (loop.workspace / "prompts").mkdir()
+    (loop.workspace / "prompts" / "verify-completion.md").write_text("Look at {{ project_root }}. {{ nonce }}\n")
+    assert verdict(loop, answers(GOOD))["passed"] is True
+    prompt = Path(loop.record(1)["stdin"]).read_text()
+    assert prompt.startswith(f"Look at {loop.root}. ")
+    assert "\n1. one\n2. two\n" in prompt
+
+
+def test_verify_without_a_claim_speaks_of_no_claim(loop: Loop) -> None:
+    """Nobody claimed anything: the task is not done, because a check fails."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = '["echo red; exit 3"]'
+    done = loop.call("verify", "my-task")
+    assert done.code == 1
+    assert "✗ Not done: The check `echo red; exit 3` failed with exit code 3." in done.err
+    shown = loop.call("show", "my-task").out
+    assert "Proof: the task is not done" in shown
+    assert "the claim" not in (done.err + done.out + shown).lower()
+
+
+def test_verify_without_permissions_names_no_option_that_it_does_not_have(loop: Loop) -> None:
+    """The review can read; what lets it run commands is a setting."""
+    loop.make()
+    del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
+    loop.script(answers(GOOD))
+    done = loop.call("verify", "my-task")
+    assert done.code == 0
+    assert "the review can read files but run no command" in done.err
+    assert "claude-iterate config -w my-task claude.allowed_tools" in done.err
+    assert "--permission-mode" not in done.err
+    assert "--allow " not in done.err
