@@ -22,6 +22,7 @@ from claude_iterate.engine.dispatch import Audience, Dispatcher
 from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
+from claude_iterate.engine.one_off import make_one_off_call
 from claude_iterate.engine.plan import Plan, chance
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
@@ -174,8 +175,6 @@ class Engine:
                 Proof(self._plan, self._recorder, supervisor, claim, review).run()
                 self._audience.flush()
             case MakeOneOffCall():
-                from claude_iterate.engine.one_off import make_one_off_call
-
                 make_one_off_call(self._plan, self._recorder, supervisor)
             case Wait(until):
                 dispatcher.receive(until)
