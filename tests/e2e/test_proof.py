@@ -206,7 +206,7 @@ def test_boxes_count_what_is_left_and_never_complete(loop: Loop) -> None:
     )
     done = loop.run("-m", "2")
     assert "⚠ Iteration 1: Claude wrote no report (1 item remaining, " in done.err
-    assert "✓ Iteration 2 complete (0 items remaining, " in done.err
+    assert "⚠ Iteration 2: Claude wrote no report (0 items remaining, " in done.err
     assert "Reached maximum iterations (2)" in done.out
 
 

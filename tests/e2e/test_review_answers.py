@@ -191,7 +191,7 @@ def test_verify_without_a_claim_speaks_of_no_claim(loop: Loop) -> None:
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = '["echo red; exit 3"]'
     done = loop.call("verify", "my-task")
     assert done.code == 1
-    assert "✗ Not done: The check `echo red; exit 3` failed with exit code 3." in done.err
+    assert "✗ Not done: the check `echo red; exit 3` failed with exit code 3" in done.err
     shown = loop.call("show", "my-task").out
     assert "Proof: the task is not done" in shown
     assert "the claim" not in (done.err + done.out + shown).lower()
