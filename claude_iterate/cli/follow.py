@@ -107,11 +107,18 @@ def _entry_printer() -> Callable[[Path, int, bool], int]:
     from claude_iterate.workspace.journal.tail import tail
 
     rows = ndjson.writer(_Harmless(), ensure_ascii=False)
+    printed = 0
 
     def print_new(path: Path, cursor: int, _final: bool) -> int:
-        """Print the entries since `cursor`; where to go on."""
+        """Print the entries since `cursor`; where to go on. A journal that was replaced by an older version of itself,
+        as by `git stash`, is read again, and its entries are not printed again."""
+        nonlocal printed
         while (added := tail(path, cursor)).cursor != cursor:
             for entry in added.documents:
+                number = entry.get("seq")
+                if isinstance(number, int) and number <= printed:
+                    continue
+                printed = number if isinstance(number, int) else printed
                 rows.writerow(entry)
             cursor = added.cursor
             sys.stdout.flush()

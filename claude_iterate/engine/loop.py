@@ -56,6 +56,7 @@ class Engine:
         self._reports = StatusReports(plan.layout, plan.settings.notification.status_watch, recorder)
         self._inbox = Inbox()
         self._steering = Steering(plan, recorder, audience.flush)
+        self._summarise: Callable[[RunState, bool], None] = lambda _state, _running: None
 
     @property
     def _state(self) -> RunState:
@@ -73,7 +74,8 @@ class Engine:
             afterwards.callback(self._stop_watching)
             dispatcher, supervisor = self._prepare(afterwards)
             self._record_start()
-            summarise(self._state, True)
+            self._summarise = summarise
+            self._summarise_beginning()
             if self._facts().proof_wanted:  # before the first call: an upgrade of the package must not come between
                 import_module("claude_iterate.engine.proof.verification")
             while self._step(dispatcher, supervisor):
@@ -122,6 +124,10 @@ class Engine:
         if self._status_watch is not None:
             self._status_watch.close()
 
+    def _summarise_beginning(self) -> None:
+        self._summarise(self._state, True)
+        self._place.summary_is_written()
+
     def _summarise_end(self, summarise: Callable[[RunState, bool], None]) -> None:
         """The journal is the truth: a summary that cannot be written does not make a good run a bad one."""
         if self._state.started is None:
@@ -152,6 +158,9 @@ class Engine:
         back is told."""
         if not self._place.look():
             self._place.keep_lock()
+            if self._place.summary_was_replaced():
+                with contextlib.suppress(OSError, ExpectedError):  # at the end it is written again, or its failure told
+                    self._summarise_beginning()
         if (told := self._place.told()) is not None:
             self._recorder.record(Warned(*told))
 

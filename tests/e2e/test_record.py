@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -183,6 +185,46 @@ def test_requests_reach_a_run_whose_lock_was_replaced(loop: Loop) -> None:
     (loop.folder / "go").touch()
     loop.finish(process)
     assert loop.events("StopRequested")
+
+
+@pytest.mark.needs_git
+def test_a_summary_of_last_week_does_not_hide_the_run(loop: Loop) -> None:
+    """Git restores `.metadata.json` as it was committed: from the next iteration on `list` says again that it runs."""
+    prepare(loop)
+    for number, command in enumerate(("git checkout -q $WORKSPACE/.metadata.json", "rm $WORKSPACE/.metadata.json")):
+        go, ready = (str(loop.folder / f"{word}-{number}") for word in ("go", "ready"))
+        waiting: list[dict[str, Any]] = [{"init": {}}, {"touch": ready}, {"wait_for": go}, *DONE]
+        loop.script([{"init": {}}, {"shell": command}, *MORE], waiting)
+        process = loop.start("run", NAME)
+        until(Path(ready).exists)
+        assert "running" in loop.call("list").out
+        Path(go).touch()
+        assert loop.finish(process).code == 0
+        shutil.rmtree(loop.state)
+    assert json.loads(loop.layout.metadata.read_text())["run"]["iterations"] == 2
+
+
+def test_a_run_that_nothing_names_says_so(loop: Loop) -> None:
+    """Lock and journal were deleted: a request is refused with the reason."""
+    loop.make()
+    process = held(loop, "rm -rf $WORKSPACE/.lock $WORKSPACE/runs")
+    refused = loop.call("stop", NAME)
+    assert (refused.code, "its lock and its journal were deleted" in refused.err) == (1, True)
+    (loop.folder / "go").touch()
+    assert loop.finish(process).code == 0
+
+
+@pytest.mark.needs_git
+def test_who_follows_the_journal_sees_each_entry_once(loop: Loop) -> None:
+    """Although git replaces it by an older version of itself for a moment."""
+    prepare(loop)
+    loop.script(*calls("git add -A && git commit -qm all", f"{STASH} && sleep 1", ""))
+    process = loop.start("run", NAME)
+    until(lambda: loop.events("RunStarted"))
+    follower = loop.start("logs", NAME, "--follow", "--json")
+    assert loop.finish(process).code == 0
+    seen = [json.loads(line)["seq"] for line in loop.finish(follower).out.splitlines()]
+    assert seen == [entry["seq"] for entry in loop.journal()]
 
 
 def test_a_folder_that_is_another_workspace_ends_the_run(loop: Loop) -> None:

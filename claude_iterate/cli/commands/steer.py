@@ -80,6 +80,11 @@ def _running(layout: Layout) -> tuple[str, int]:
     who = run_lock.holder(layout.lock)
     if who is None:
         raise WorkspaceProblem(f"Nothing runs in the workspace {name!r}.", f"Start it: claude-iterate run {name}")
+    if not who:
+        busy = f"A run of {name!r} is on, but its lock and its journal were deleted, so it cannot be asked."
+        raise WorkspaceProblem(
+            busy, "It writes them again when its iteration ends; or end it with Ctrl-C where it runs."
+        )
     run, pid = str(who.get("run", "")), who.get("pid")
     if not isinstance(pid, int) or not (layout.runs / run).is_dir() or not run:
         busy = f"The workspace {name!r} is busy ({output.printable(run) or 'unknown'}), but no run has begun."

@@ -6,6 +6,7 @@ from claude_iterate.selftest.faults import (
     death_faults,
     limit_faults,
     process_faults,
+    record_faults,
     report_faults,
     service_faults,
     steering_faults,
@@ -22,6 +23,7 @@ FAULTS: dict[str, Fault] = {
     **report_faults.FAULTS,
     **steering_faults.FAULTS,
     **surrounding_faults.FAULTS,
+    **record_faults.FAULTS,
     **death_faults.FAULTS,
 }
 

@@ -173,6 +173,22 @@ def second_is_refused(project: FaultProject, _done: Done) -> str:
     return "" if named else "the second run did not name the first"
 
 
+def log_is_there(project: FaultProject, done: Done) -> str:
+    """The log that the run names exists and is whole."""
+    log = project.log()
+    named = str(project.layout.logs()[-1]) in done.out
+    return "" if named and "RUN METADATA" in log and "RUN FINISHED" in log else "the log is not whole"
+
+
+def raw_is_there(number: int) -> Check:
+    """What Claude printed in this iteration was kept."""
+    return lambda project, _done: (
+        ""
+        if Path(project.layout.raw(project.layout.run_ids()[-1], f"{number:04d}")).is_file()
+        else "the raw output is missing"
+    )
+
+
 def waited_to_the_end(project: FaultProject, _done: Done) -> str:
     """The call after a limit did not begin before the announced moment."""
     entries = project.journal()

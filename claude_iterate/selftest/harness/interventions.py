@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from claude_iterate.selftest.harness.fault import FaultProject, Intervention
-from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, Done
+from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, NAME, Done
 from claude_iterate.system import processes, signals
 
 
@@ -144,6 +144,18 @@ def paused(project: FaultProject, _process: subprocess.Popen[bytes]) -> None:
     project.until(lambda: project.events("IterationFinished"), "the end of the iteration")
     project.request("pause")
     project.request("resume")
+
+
+def on_a_stopped_terminal(project: FaultProject, flags: tuple[str, ...]) -> Done:
+    """The run prints on a terminal that never takes more than it holds."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    project.closing.callback(os.close, ours)
+    try:
+        return project.finish(project.start("run", NAME, *flags, stdout=theirs, stderr=theirs))
+    finally:
+        os.close(theirs)
 
 
 def with_small_files(project: FaultProject, flags: tuple[str, ...]) -> Done:

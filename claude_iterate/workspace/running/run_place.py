@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
+from pathlib import Path
 
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
+from claude_iterate.workspace.files import atomic, foreign
 from claude_iterate.workspace.files.lasting_file import identity_of
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running.run_lock import Held
 
 GONE, REPLACED = "gone", "replaced"
-FOLDER, LOCK, JOURNAL, LOG = "folder", "lock", "journal", "log"
+FOLDER, LOCK, JOURNAL, LOG, METADATA = "folder", "lock", "journal", "log", "metadata"
 """What can be put back."""
 
 
@@ -24,6 +27,8 @@ class RunPlace:
         self._held = held
         self._identity = identity_of(layout.folder)
         self._created = _created(layout)
+        self._metadata = foreign.read(layout.metadata)
+        self._summary = _version(layout.metadata)
         self._put_back: list[str] = []
 
     def look(self) -> str:
@@ -51,6 +56,20 @@ class RunPlace:
         """Lock and name the lock file again if it was deleted or replaced. Only while Claude does not work."""
         if self._held.keep():
             self.note(LOCK)
+
+    def summary_is_written(self) -> None:
+        """The file with the summary is the one that is there now."""
+        self._summary = _version(self._layout.metadata)
+
+    def summary_was_replaced(self) -> bool:
+        """True when `.metadata.json` is not the file that this run wrote: it may say how things were last week. One
+        that was deleted is put back as it was when the run began. Only while Claude does not work."""
+        found = _version(self._layout.metadata)
+        if found is None and self._metadata:
+            with contextlib.suppress(OSError):
+                atomic.write_bytes(self._layout.metadata, self._metadata)
+                self.note(METADATA)
+        return found != self._summary
 
     def note(self, what: str) -> None:
         """This was deleted or replaced, and is there again."""
@@ -82,6 +101,15 @@ class RunPlace:
         if self._layout.journal(self._run).is_file():
             return True
         return bool(self._created) and _created(self._layout) == self._created
+
+
+def _version(path: Path) -> tuple[int, int, int] | None:
+    """Which file this is. Its number alone does not say: that of a file that was deleted is given to the next one."""
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_ino, about.st_mtime_ns, about.st_size
 
 
 def _created(layout: Layout) -> str:
