@@ -21,10 +21,12 @@ _GO_ON = (("run {name}", "go on"), *_AFTER, ("edit {name}", "improve the instruc
 
 
 def next_actions(
-    name: str, state: str, has_instructions: bool, program: str = "claude-iterate"
+    name: str, state: str, has_instructions: bool, program: str = "claude-iterate", step: str = ""
 ) -> list[tuple[str, str]]:
-    """Commands and what they are for, the likeliest first. `program` is what stands before a command here."""
+    """Commands and what they are for, the likeliest first. `program` is what stands before a command here; `step` is
+    the next step that the end of the last run named."""
     found = _ACTIONS.get(state, _GO_ON)
     if not has_instructions:
         found = (("setup {name}", "write the instructions"),)
-    return [(f"{program} {command.format(name=name)}", what) for command, what in found]
+    commands = [(f"{program} {command.format(name=name)}", what) for command, what in found]
+    return [(step, "the next step"), *commands[1:]] if step and found is _GO_ON else commands

@@ -69,7 +69,8 @@ def _print_progress(view: WorkspaceView) -> None:
 
 
 def _print_actions(view: WorkspaceView, program: str) -> None:
-    found = next_actions(view.name, view.state, view.files["INSTRUCTIONS.md"], program)
+    step = view.last_run.next if view.last_run is not None else ""
+    found = next_actions(view.name, view.state, view.files["INSTRUCTIONS.md"], program, step)
     width = max(len(command) for command, _ in found)
     output.result("You can:")
     for command, what in found:
