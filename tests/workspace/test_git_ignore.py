@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import git_ignore
 from claude_iterate.workspace.lifecycle.project import Project
 
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "use-with-git.md"
 RUN = "000001-20260101-000000-abcdef"
 COMMITTED = {
     ".gitignore",
@@ -62,6 +64,25 @@ def test_git_takes_the_task_and_leaves_the_record(layout: Layout) -> None:
     git(layout.root, "init", "-q")
     git(layout.root, "add", "-A")
     assert set(git(layout.folder, "ls-files").split()) == COMMITTED
+
+
+@pytest.mark.needs_git
+def test_the_guide_takes_the_record_out_of_git(layout: Layout) -> None:
+    """Its command, as it stands there, for a workspace that git took along whole; no file is deleted."""
+    (layout.folder / git_ignore.NAME).rename(layout.folder / "aside")
+    record = {name for name in LEFT_ALONE if not name.endswith(".tmp")}
+    for name in COMMITTED | record:
+        path = layout.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    git(layout.root, "init", "-q")
+    git(layout.root, "add", "-A")
+    (layout.folder / "aside").rename(layout.folder / git_ignore.NAME)
+    (command,) = (line for line in GUIDE.read_text().splitlines() if line.startswith("git rm"))
+    git(layout.folder, *shlex.split(command)[1:])
+    git(layout.root, "add", "-A")
+    assert set(git(layout.folder, "ls-files").split()) == COMMITTED
+    assert all((layout.folder / name).exists() for name in record)
 
 
 def test_an_existing_file_stays(layout: Layout) -> None:

@@ -43,6 +43,20 @@ def test_it_is_put_back_with_all_that_was_written(tmp_path: Path, act: Callable[
     os.close(file.handle)
 
 
+def test_a_file_that_only_has_another_number_is_in_place(tmp_path: Path) -> None:
+    """Some file systems of networks change the numbers; a file that was moved away is not in place."""
+    path = tmp_path / "file"
+    file = LastingFile(path, 0o644)
+    os.write(file.handle, b"one\n")
+    file._identity = (0, 0)
+    seen = [file.in_place]
+    path.rename(tmp_path / "away")
+    seen.append(file.in_place)
+    path.write_bytes(b"other\n")
+    assert [*seen, file.in_place] == [True, False, False]
+    os.close(file.handle)
+
+
 def test_what_cannot_be_made_leaves_all_as_it_was(tmp_path: Path) -> None:
     """Nothing is lost before there is another file."""
     (tmp_path / "folder").mkdir()

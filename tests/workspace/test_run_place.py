@@ -110,4 +110,4 @@ def test_what_was_put_back_is_named(
     told = place.told()
     assert told is not None
     assert words in told[0]
-    assert not in_git or told[1].startswith(f"If git did that: git -C {layout.folder} rm")
+    assert not in_git or f"git -C {layout.folder} rm -r -q --cached" in told[1]

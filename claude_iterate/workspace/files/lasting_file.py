@@ -36,9 +36,15 @@ class LastingFile:
     def in_place(self) -> bool:
         """True while the name leads to this file. Costs one look."""
         try:
-            return _identity(os.lstat(self._path)) == self._identity
+            named = os.lstat(self._path)
         except OSError:
             return False
+        if _identity(named) == self._identity:
+            return True
+        # Some file systems of networks change the numbers of their files. There the open file still has a name, and
+        # what is said of both is the same.
+        held = os.fstat(self.handle)
+        return bool(held.st_nlink) and (held.st_size, held.st_mtime_ns) == (named.st_size, named.st_mtime_ns)
 
     def put_back(self, instead: bytes = b"") -> str:
         """Make a file of this name with all that was written. Where it cannot be made: an OSError, and nothing has

@@ -94,7 +94,8 @@ class RunPlace:
         if not any((folder / ".git").exists() for folder in (self._layout.root, *self._layout.root.parents)):
             return ""
         folder = shlex.quote(str(self._layout.folder))
-        return f"If git did that: git -C {folder} rm -r -q --cached --ignore-unmatch runs .lock 'iterate-*.log'"
+        ours = "runs .lock .status.json 'iterate-*.log'"
+        return f"If git did that, take them out of git: git -C {folder} rm -r -q --cached --ignore-unmatch {ours}"
 
     def _is_ours(self) -> bool:
         """The folder has the journal of this run, or is the same workspace by the moment at which it was made."""
