@@ -7,6 +7,7 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.records import Record
 from claude_iterate.core.state.sessions import continuation
+from claude_iterate.core.task_identity import identity
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
@@ -25,19 +26,21 @@ class IterationRun(Record, frozen=False):
     _reports: StatusReports
     _number: int
     _since: int = 0
+    _instructions: str = ""
 
     def run(self) -> None:
         """Everything from the prompt to `IterationFinished`."""
         began = self._recorder.elapsed()
-        identity = self._reports.iteration_begins(self._number)
+        report_id = self._reports.iteration_begins(self._number)
         failure: Outcome | None = None
         shown: tuple[str, ...] = ()
         try:
-            texts = self._plan.texts(self._number, self._recorder.state.findings, identity)
+            texts = self._plan.texts(self._number, self._recorder.state.findings, report_id)
             prompt, shown = texts.user.encode("utf-8", "replace"), texts.notes
+            self._instructions = texts.instructions
             settings = self._plan.settings
             session, reboot = continuation(self._recorder.state, settings.session, settings.context_redline)
-            self._record_start(texts, len(prompt), session or "", identity)
+            self._record_start(texts, len(prompt), session or "", report_id)
             self._since = self._moment()
             if reboot:
                 self._recorder.record(AgentNoted("reboot", reboot))
@@ -75,7 +78,7 @@ class IterationRun(Record, frozen=False):
         own = (layout.todo, layout.working)
         return self._supervisor.meanwhile(lambda: recent_changes.changed_since(layout.root, self._since, counts, own))
 
-    def _record_start(self, texts: Texts, prompt_bytes: int, resumes: str, identity: str) -> None:
+    def _record_start(self, texts: Texts, prompt_bytes: int, resumes: str, report_id: str) -> None:
         self._recorder.record(
             IterationStarted(
                 number=self._number,
@@ -85,7 +88,7 @@ class IterationRun(Record, frozen=False):
                 prompt_bytes=prompt_bytes,
                 resumes=resumes,
                 notes=len(texts.notes),
-                report_id=identity,
+                report_id=report_id,
             )
         )
 
@@ -110,6 +113,7 @@ class IterationRun(Record, frozen=False):
                 session=call.session if call else "",
                 context=result.context,
                 changed=reported or outcome.kind not in WELL | {Kind.DENIED} or self._changed(),
+                task=identity(self._instructions) if status is not None and status.complete else "",
             )
         )
         if result.untold and not result.cost_usd and self._plan.settings.limits.max_cost_usd:

@@ -11,7 +11,7 @@ from typing import assert_never, cast
 from claude_iterate import __version__
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.guardian import Guardian
-from claude_iterate.core.events import LeftoversEnded, RunStarted, WaitEnded, WaitStarted, Warned
+from claude_iterate.core.events import ClaimDropped, LeftoversEnded, RunStarted, WaitEnded, WaitStarted, Warned
 from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.core.rules import endings
 from claude_iterate.core.rules.between import decide, decide_start
@@ -30,6 +30,7 @@ from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.supervision import Orphans, Supervisor
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
+from claude_iterate.workspace import task_file
 from claude_iterate.workspace.running import notes, run_place
 from claude_iterate.workspace.running.run_place import RunPlace
 from claude_iterate.workspace.running.status_file import StatusWatch
@@ -151,6 +152,7 @@ class Engine:
             workspace_gone=folder if became == run_place.GONE else "",
             workspace_replaced=folder if became == run_place.REPLACED else "",
             unrecorded=unrecorded,
+            task=task_file.current(self._plan.layout.instructions) if self._state.claim.task else "",
         )
 
     def _keep_record(self) -> None:
@@ -190,7 +192,7 @@ class Engine:
             case WaitStarted():
                 self._recorder.record(verdict)
                 self._audience.flush()
-            case WaitEnded():
+            case WaitEnded() | ClaimDropped():
                 self._recorder.record(verdict)
             case Ask(number):
                 for request in (answers := self._plan.ask(number)):

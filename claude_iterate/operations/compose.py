@@ -68,6 +68,9 @@ def compose(project: Project, layout: Layout, options: Options, goal: str | None
     composed = Composed(code, before, after, said)
     if options.dry_run and before.data is None and after.data is not None and not composed.problem:
         atomic.write_bytes(layout.instructions, after.data)
+    if not options.dry_run:
+        with run_lock.hold(layout.lock, layout.name, "setup"):
+            summary.note_new_task(layout)
     return composed
 
 

@@ -37,6 +37,7 @@ def write(project: Project, layout: Layout | None, name: str, mode: str | None, 
         if layout.instructions.exists() and layout.instructions.read_bytes() != text:
             atomic.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
         atomic.write_bytes(layout.instructions, text)
+        summary.note_new_task(layout)
         if mode is not None:
             summary.set_mode(layout, mode)
     return layout

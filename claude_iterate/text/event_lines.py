@@ -15,6 +15,7 @@ from claude_iterate.text import run_lines, verification_lines, wait_lines
 
 _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.Warned: run_lines.warned,
+    events.ClaimDropped: run_lines.claim_dropped,
     events.StatusChanged: run_lines.status_changed,
     events.CutStarted: run_lines.cut_started,
     events.LeftoversEnded: run_lines.leftovers_ended,

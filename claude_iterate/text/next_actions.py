@@ -12,6 +12,7 @@ _AFTER = (
 )
 _ACTIONS = {
     "new": (("run {name}", "begin"), ("validate {name}", "let Claude grade the instructions")),
+    "new_task": (("run {name}", "begin"), ("validate {name}", "let Claude grade the instructions"), *_AFTER),
     "running": (*_RUNNING, ("pause {name}", "hold after this iteration"), ("stop {name}", "end after this iteration")),
     "paused": (("resume {name}", "go on"), ("stop {name}", "end the run"), *_RUNNING),
     "waiting": (("retry {name}", "try now"), ("stop {name}", "end the run"), *_RUNNING),

@@ -102,6 +102,11 @@ def status_changed(event: events.StatusChanged) -> list[str]:
     return [f"  ↳ {describe_status(event.status, event.change)}"]
 
 
+def claim_dropped(event: events.ClaimDropped) -> list[str]:
+    """Why a claim of completion does not count, though Claude made it."""
+    return [f"⚠ The claim does not count: {event.why}. Claude's report is about the text that it was given."]
+
+
 def warned(event: events.Warned) -> list[str]:
     """A warning and what to do about it."""
     first, rest = first_and_rest(event.text)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from claude_iterate.workspace import task_file
 from claude_iterate.workspace.lifecycle.run_summary import Progress, RunSummary, Waiting
-from claude_iterate.workspace.metadata import VERIFIED_BY, Metadata
+from claude_iterate.workspace.metadata import COMPLETED_TASK, VERIFIED_BY, Metadata
 from claude_iterate.workspace.running import run_lock
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 STATUSES = ("in_progress", "completed", "error", "running", "interrupted", "damaged")
 """The original's three words, and what they cannot say: running now, cut off by a crash, unreadable."""
-STATES = ("new", "paused", "waiting", "stopped", "unfinished")
+STATES = ("new", "new_task", "paused", "waiting", "stopped", "unfinished")
 """What `state` says more exactly than `status`; else the two are the same."""
 _STOPPED = frozenset({"stopped", "interrupted", "terminated"})
 
@@ -31,7 +32,8 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     status: str
     """in_progress, completed, error, running, interrupted or damaged."""
     state: str
-    """More exact than `status`: new, stopped, unfinished, paused, waiting; else the same word."""
+    """More exact than `status`: new, new_task (the instructions changed since the task was completed), stopped,
+    unfinished, paused, waiting; else the same word."""
     mode: str | None = None
     iterations: int | None = None
     progress: Progress | None = None
@@ -95,6 +97,8 @@ def condition(about: Metadata, folder: str) -> Condition:
             return Condition("running", state, about, run)
         if run is None or run.state != "finished":
             return Condition("interrupted", "interrupted", about, run)
+    if task_file.is_another(Path(folder, "INSTRUCTIONS.md"), about.document.get(COMPLETED_TASK)):
+        return Condition("in_progress", "new_task", about, run)
     state = status = about.status if about.status in STATUSES else "in_progress"
     if status == "in_progress":
         state = "stopped" if about.last_run.get("reason") in _STOPPED else "unfinished"
@@ -132,7 +136,7 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         found.state,
         _text(document.get("mode", "loop")),
         found.about.count("executionIterations"),
-        _progress(run.get("progress")) or (_reported(folder) if found.state != "new" and not run else None),
+        _row_progress(found, folder),
         _text(run.get("reason")),
         _known_by(found.status, document, run),
         _text(run.get("cause")),
@@ -152,6 +156,14 @@ def _reported(folder: str) -> Progress | None:
 
     reading = status_file.look(Path(folder, ".status.json")).reading
     return progress(reading.status) if reading is not None else None
+
+
+def _row_progress(found: Condition, folder: str) -> Progress | None:
+    """As the last run left it; before the first run, as the report has it. Of a new task nothing is known."""
+    if found.state == "new_task":
+        return None
+    run = found.about.last_run
+    return _progress(run.get("progress")) or (_reported(folder) if found.state != "new" and not run else None)
 
 
 def _known_by(status: str, document: dict[str, Any], run: dict[str, Any]) -> str | None:

@@ -23,6 +23,9 @@ RESET_AFTER = "resetAfter"
 VERIFIED_BY = "lastVerificationRun"
 """Names, in `verification`, the run that holds the evidence of the last verification."""
 
+COMPLETED_TASK = "completedTask"
+"""The identity of the instructions (`core.task_identity`) that were completed; with other ones the task is new."""
+
 _ORIGINAL_SETTINGS: dict[str, tuple[Any, ...]] = {
     "maxIterations": (50, 20),
     "delay": (2,),

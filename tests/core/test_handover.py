@@ -155,7 +155,9 @@ FULL = RunState(
         windows={"five_hour": LimitReported("allowed", "five_hour", 9000.0, 0.9)},
         calls=(1.0, 2.0),
     ),
-    claim=Claim(7, VerificationFinished(7, True, tree="abc"), CHECKED, {"true": CheckResult(True, "abc")}, ("true",)),
+    claim=Claim(
+        7, VerificationFinished(7, True, tree="abc"), CHECKED, {"true": CheckResult(True, "abc")}, ("true",), "t+1"
+    ),
     session=Session("s", 0.5),
 )
 """A state in which every field that is handed on has a value of its own."""

@@ -33,7 +33,14 @@ DENIED = Streaks(denied="Bash(npm:*)", denials=2)
 
 BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
     (between.workspace_is_gone, between.one_off_call): (RunState(), facts(0, workspace_gone="/w", purpose="setup")),
-    (between.one_off_call, between.completed): (RunState(last_status=DONE), facts(0, purpose="setup")),
+    (between.one_off_call, proving.claim_is_outdated): (
+        RunState(last_status=DONE, claim=Claim(task="a+0")),
+        facts(0, purpose="setup")._replace(task="b+0"),
+    ),
+    (proving.claim_is_outdated, between.completed): (
+        RunState(last_status=DONE, claim=Claim(task="a+0")),
+        facts(0)._replace(task="b+0"),
+    ),
     (between.completed, between.stop_was_asked): (RunState(last_status=DONE, requests=STOP), facts(0)),
     (between.stop_was_asked, breaker.time_is_up): (RunState(requests=STOP), facts(9, max_duration=5)),
     (breaker.time_is_up, proving.claim_must_be_proven): (

@@ -54,6 +54,8 @@ def _line(row: WorkspaceRow, now: float) -> tuple[str, ...]:
 def _state(row: WorkspaceRow, now: float) -> str:
     """The state in words: `waiting until 19:42`, in local time."""
     state = (
-        f"waiting until {local_times.day_and_time(row.waiting.until, now)}" if row.waiting is not None else row.state
+        f"waiting until {local_times.day_and_time(row.waiting.until, now)}"
+        if row.waiting is not None
+        else row.state.replace("_", " ")
     )
     return f"{state} (not proven)" if row.known_by == "report" else state

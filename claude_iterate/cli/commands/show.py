@@ -40,7 +40,7 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     _print_progress(view)
     _print_run(view, now)
     _print_dry_run(view.last_dry_run, now)
-    _print_proof(view.proof, view.running_run)
+    _print_proof(view.proof, view.running_run, _before(view))
     counters = view.counters
     spent = f"; ${counters.cost_usd:.2f} in all" if counters.cost_usd else ""
     output.result(f"Iterations: {counters.execution} in runs, {counters.setup} in setup{spent}")
@@ -54,16 +54,22 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     _print_actions(view, shlex.join(invocation.program))
 
 
+def _before(view: WorkspaceView) -> str:
+    """Said of what is about instructions that were replaced."""
+    return " of the task before" if view.state == "new_task" else ""
+
+
 def _print_progress(view: WorkspaceView) -> None:
     """As the report has it; without a report, as the last run counted it."""
     report, run = view.report, view.last_run
     if report.text is not None:
-        output.result(f"Progress: {foreign(report.text)}")
+        output.result(f"Progress{_before(view)}: {foreign(report.text)}")
         left = (report.total or 0) - (report.completed or 0)
         if report.total and left > 0:
             output.result(f"  {formats.counted(left, 'item')} remaining")
     elif run is not None and run.progress is not None:
-        output.result(f"Progress: {run.progress.completed}/{run.progress.total} items, as the last run counted them")
+        counted = f"{run.progress.completed}/{run.progress.total} items"
+        output.result(f"Progress{_before(view)}: {counted}, as the last run counted them")
     for problem in report.problems:
         output.result(f"  {output.symbol('warning')} .status.json: {foreign(problem)}")
 
@@ -89,7 +95,7 @@ def _status(view: WorkspaceView, now: float) -> str:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
     if view.status == "interrupted":
         return f"interrupted: the last run was killed. Go on with: claude-iterate run {view.name}"
-    return view.state
+    return "new task: the instructions changed since it was completed" if view.state == "new_task" else view.state
 
 
 def _waiting(wait: Waiting, now: float) -> str:
@@ -159,7 +165,7 @@ def _print_dry_run(run: RunView | None, now: float) -> None:
     output.result(f"Last dry run: {run.id}, {what}began {began}, {count}{ended}; it changed nothing here")
 
 
-def _print_proof(proof: EvidenceView | None, live: RunView | None) -> None:
+def _print_proof(proof: EvidenceView | None, live: RunView | None, before: str) -> None:
     """The evidence, check by check."""
     if proof is None:
         return
@@ -169,7 +175,7 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None) -> None:
     verdict = {True: words[0], False: words[1], None: unknown}[proof.passed]
     tree = f", tree {proof.tree[:12]}" if proof.tree else ""
     claim = f", claim {proof.claim}" if claimed else ""
-    output.result(f"Proof: {verdict} (run {proof.run}{claim}{tree})")
+    output.result(f"Proof{before}: {verdict} (run {proof.run}{claim}{tree})")
     for check in proof.checks:
         how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")
         sign = output.symbol("good" if check.exit_code == 0 else "bad")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.events.check_events import CheckFinished, CheckResult, ChecksPassed
+from claude_iterate.core.events.check_events import CheckFinished, CheckResult, ChecksPassed, ClaimDropped
 from claude_iterate.core.events.run_events import (
     AgentExited,
     AgentStarted,
@@ -72,6 +72,7 @@ Event = (
     | VerificationStarted
     | CheckFinished
     | ChecksPassed
+    | ClaimDropped
     | ReviewStarted
     | ReviewFinished
     | VerificationFinished

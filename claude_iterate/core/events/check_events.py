@@ -1,4 +1,4 @@
-"""Events about checks: the user's commands that must succeed before a claim of completion counts."""
+"""Events about a claim of completion: the user's checks, and a claim that is not about this task."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ class ChecksPassed(msgspec.Struct, frozen=True, tag=True, tag_field="event", omi
     checks: tuple[CheckFinished, ...] = ()
     project: str = ""
     review_waits: bool = False
+
+
+class ClaimDropped(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """A claim of completion does not count: the instructions have another text than those that it is about."""
+
+    why: str
 
 
 class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -78,7 +78,8 @@ class StatusChanged(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 
 class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """One iteration is over. `status` is the report if the agent wrote one in this iteration. `changed` is False if it
-    wrote none, and neither the project nor TODO.md changed; with a report it is not measured."""
+    wrote none, and neither the project nor TODO.md changed; with a report it is not measured. With a claim,
+    `task` is the identity of the instructions in the prompt."""
 
     number: int
     outcome: Outcome
@@ -93,6 +94,7 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     session: str = ""
     context: float | None = None
     changed: bool = True
+    task: str = ""
 
     @property
     def reported(self) -> bool:
@@ -103,13 +105,14 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
 class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """The agent claims completion for the `claim`-th time; we look for ourselves. `green` counts the checks that were
     green before a wait and need not run again: nothing changed since. `changed` are the files that the checks changed:
-    then they run once more."""
+    then they run once more. `verify` has no claim, so `task` is the identity of the instructions as it finds them."""
 
     claim: int
     checks: int = 0
     review: str = ""
     green: int = 0
     changed: tuple[str, ...] = ()
+    task: str = ""
 
 
 class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -228,6 +231,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     checked: ChecksPassed | None = None
     results: dict[str, CheckResult] = {}
     flaky: tuple[str, ...] = ()
+    task: str = ""
     last_outcome: Outcome | None = None
     windows: dict[str, LimitReported] = {}
     calls: tuple[float, ...] = ()

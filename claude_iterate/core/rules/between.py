@@ -100,6 +100,7 @@ def begin_the_next(state: RunState, facts: Facts) -> Verdict | None:
 BETWEEN_RULES: tuple[Between, ...] = (
     workspace_is_gone,
     one_off_call,
+    proving.claim_is_outdated,
     completed,
     stop_was_asked,
     breaker.time_is_up,

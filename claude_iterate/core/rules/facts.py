@@ -14,7 +14,8 @@ class Facts(NamedTuple):
     `chance` is between 0 and 1. `max_iterations` and `stagnates` depend on the mode. `check_began` is the start of the
     check under way; `workspace_gone` is the folder's path if it is gone, `workspace_replaced` if another one stands
     there; `unrecorded` says why nothing more can be recorded; `command_line` is how the run was started,
-    `unread_notes` how many notes wait for an iteration."""
+    `unread_notes` how many notes wait for an iteration; `task` is the identity of the instructions if a claim stands
+    that has to be about them."""
 
     now: float
     wall: float
@@ -30,6 +31,7 @@ class Facts(NamedTuple):
     unrecorded: str = ""
     command_line: CommandLine = CommandLine()
     unread_notes: int = 0
+    task: str = ""
 
     @property
     def limits(self) -> LimitSettings:

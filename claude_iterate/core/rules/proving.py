@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from claude_iterate.core.events import ClaimDropped
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import listed
@@ -13,6 +14,7 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, Verdict, Verify, Wait
 from claude_iterate.core.state.requests import claim_is_open
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.task_identity import UNREADABLE, is_same
 
 REPORT, CHECKS, REVIEW, BOTH = "report", "checks", "review", "checks_and_review"
 """How it is known that a task is done. The first one is Claude's word alone."""
@@ -25,6 +27,17 @@ KNOWN_BY = {
 
 _CLAUDE_CANNOT = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AWAY}) | ENDING_FAILURES
 """After these Claude cannot be called for a review: other rules say what is next."""
+
+
+def claim_is_outdated(state: RunState, facts: Facts) -> Verdict | None:
+    """INSTRUCTIONS.md has another text than the one that the claim or its proof is about: it is dropped, and the next
+    iteration gets the new text."""
+    claims = facts.only_verify or (state.last_status is not None and state.last_status.complete)
+    stands = claims and (state.proof is None or state.proof.passed)
+    if not stands or not state.claim.task or not facts.task or is_same(state.claim.task, facts.task):
+        return None
+    lost = facts.task == UNREADABLE
+    return ClaimDropped(f"INSTRUCTIONS.md {'can no longer be read' if lost else 'has another text now'}")
 
 
 def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.events import WaitEnded, WaitStarted
+from claude_iterate.core.events import ClaimDropped, WaitEnded, WaitStarted
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Cause
 
@@ -56,5 +56,5 @@ class Finish(msgspec.Struct, frozen=True):
     next: str = ""
 
 
-Verdict = Begin | Ask | Wait | WaitStarted | WaitEnded | Verify | MakeOneOffCall | Finish
-"""A wait that the journal knows of is begun and ended by the event itself."""
+Verdict = Begin | Ask | Wait | WaitStarted | WaitEnded | Verify | ClaimDropped | MakeOneOffCall | Finish
+"""A wait that the journal knows of is begun and ended by the event itself; so is a claim dropped."""

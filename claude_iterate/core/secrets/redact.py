@@ -28,7 +28,7 @@ _SHORTEST = 8
 WORDS = frozenset(
     """
     birth by cut depth digest host id kind known_by log mode model name parent permission_mode project purpose
-    reason report report_id resumes review run session source status subtype tool tree verb verdict version why
+    reason report report_id resumes review run session source status subtype task tool tree verb verdict version why
     window windows workspace
     """.split()  # noqa: SIM905 - one name per line would take a page
 )

@@ -42,6 +42,7 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         checked=None if state.iteration else state.claim.checked,
         results=dict(state.claim.results),
         flaky=() if state.iteration else state.claim.flaky,
+        task="" if state.iteration else state.claim.task,
         last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
         windows=dict(state.waiting.windows),
         calls=state.waiting.calls,

@@ -52,13 +52,15 @@ class Waiting(NamedTuple):
 class Claim(NamedTuple):
     """How many claims of completion were judged, and the proof of the last one. `checked`: its checks are green, the
     review is still to come. `results` are the last ones of each check, over all claims; `flaky` are the checks of this
-    claim with another result than before, although nothing changed."""
+    claim with another result than before, although nothing changed. `task` is the identity of the instructions that the
+    claim is about."""
 
     judged: int = 0
     proof: events.VerificationFinished | None = None
     checked: events.ChecksPassed | None = None
     results: Mapping[str, events.CheckResult] = _NO_RESULTS
     flaky: tuple[str, ...] = ()
+    task: str = ""
 
 
 class Session(NamedTuple):

@@ -12,6 +12,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import call_state as calls
 from claude_iterate.core.state import requests
 from claude_iterate.core.state.call_state import Call
+from claude_iterate.core.state.claim_steps import dropped, standing
 from claude_iterate.core.state.run_state import Claim, RunState, Session, Streaks, Waiting
 
 _CALLS_KEPT = 1000
@@ -71,6 +72,8 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
             return _review_finished(state, event)
         case events.ChecksPassed() | events.VerificationFinished():
             return _claim_looked_at(state, event)
+        case events.ClaimDropped():
+            return dropped(state)
         case events.ErrandFinished():
             return _call_finished(state, event)._replace(one_off=event)
         case events.WaitStarted():
@@ -82,7 +85,7 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
         case events.StopRequested():
             return requests.stop_requested(state, event)
         case events.RunFinished():
-            return state._replace(finished=event, status=_standing(state, claim=event.reason == "completed"))
+            return state._replace(finished=event, status=standing(state, claim=event.reason == "completed"))
     return None
 
 
@@ -113,7 +116,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
             before.absences,
         ),
         waiting=Waiting(before.wait, began, ends, before.waits, before.waited, before.windows, before.calls),
-        claim=Claim(before.claims, before.proof, before.checked, before.results, before.flaky),
+        claim=Claim(before.claims, before.proof, before.checked, before.results, before.flaky, before.task),
         session=Session(before.session, before.context),
     )
 
@@ -121,7 +124,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
 def _iteration_started(state: RunState, event: events.IterationStarted, entry: events.Entry) -> RunState:
     return state._replace(
         call=Call(event.number, entry.elapsed, resumes=event.resumes),
-        claim=state.claim._replace(proof=None, checked=None, flaky=()),
+        claim=state.claim._replace(proof=None, checked=None, flaky=(), task=""),
         requests=state.requests._replace(cut=None),
         status_before=state.status,
     )
@@ -160,7 +163,8 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
         last_ended=state.last_ended if at_once else entry.elapsed,
         last_outcome=event.outcome,
         last_status=event.status,
-        status=event.status or _standing(state, claim=False),
+        claim=state.claim._replace(task=event.task),
+        status=event.status or standing(state, claim=False),
         streaks=_streaks_after(state, event, again),
         waiting=state.waiting if again else state.waiting._replace(waits=0, waited=0.0),
         session=_session_after(state, event, again),
@@ -173,7 +177,9 @@ def _checking(state: RunState, event: events.VerificationStarted | events.CheckF
     """A check that ends in another way than before on the same project is flaky. One that was stopped says nothing."""
     claim = state.claim
     if isinstance(event, events.VerificationStarted):
-        return state if event.green else state._replace(claim=claim._replace(flaky=()))
+        # A run makes its claim in an iteration; `verify` has only the task as it finds it.
+        claim = claim._replace(task=event.task or claim.task)
+        return state._replace(claim=claim if event.green else claim._replace(flaky=()))
     if event.cut in {Cause.STOPPED, Cause.DURATION} or not event.project:
         return state
     now, before = events.CheckResult(event.code == 0, event.project), claim.results.get(event.command)
@@ -187,15 +193,7 @@ def _claim_looked_at(state: RunState, event: events.ChecksPassed | events.Verifi
     if isinstance(event, events.ChecksPassed):
         return state._replace(claim=state.claim._replace(checked=event))
     claim = state.claim._replace(judged=event.claim, proof=event, checked=None)
-    return state._replace(claim=claim, findings=event.findings, status=_standing(state, claim=event.passed))
-
-
-def _standing(state: RunState, *, claim: bool) -> Status | None:
-    """The last report that stands: where a claim does not count, the one before it."""
-    for status in (state.status, state.status_before):
-        if status is not None and (claim or not status.complete):
-            return status
-    return None
+    return state._replace(claim=claim, findings=event.findings, status=standing(state, claim=event.passed))
 
 
 def _findings_after(state: RunState, event: events.IterationFinished, again: bool) -> str:

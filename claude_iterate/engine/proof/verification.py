@@ -18,6 +18,7 @@ from claude_iterate.engine.proof.held_review import HeldReview
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.progress.project_state import ProjectState
+from claude_iterate.workspace import task_file
 
 _LISTED = 20
 """Files that are named, of those that the checks changed."""
@@ -48,7 +49,7 @@ class Proof(Record, frozen=False):
         checked = self._checked(project)
         green, left = (len(checked.checks), ()) if checked is not None else (0, settings.checks)
         depth = settings.depth if self._review else ""
-        self._recorder.record(events.VerificationStarted(self._claim, len(left), depth, green))
+        self._recorder.record(events.VerificationStarted(self._claim, len(left), depth, green, task=self._task()))
         checks = self._prove_by_checks(left, project)
         if checks is None:
             return
@@ -119,6 +120,10 @@ class Proof(Record, frozen=False):
         review = HeldReview(self._plan, self._recorder, self._supervisor, self._claim, self._look)
         found = review.hold(depth, project)
         return None if self._is_over() else found
+
+    def _task(self) -> str:
+        """What `verify` looks at: no iteration claimed anything."""
+        return task_file.current(self._plan.layout.instructions) if self._facts().only_verify else ""
 
     def _is_over(self) -> bool:
         return decide_proof(self._recorder.state, self._facts()) is not None

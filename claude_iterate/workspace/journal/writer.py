@@ -25,6 +25,7 @@ _MILESTONES = frozenset(
         events.IterationStarted,
         events.IterationFinished,
         events.ChecksPassed,
+        events.ClaimDropped,
         events.ReviewFinished,
         events.VerificationFinished,
         events.ErrandFinished,

@@ -12,12 +12,16 @@ from claude_iterate.core.state.handover import handed_on, resumption
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import WorkspaceProblem
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import liveness
 
 _SETUPS = frozenset({"setup", "edit"})
+_NEW_TASK = (
+    "The instructions have changed since the task was completed. What the report and TODO.md say is about the old ones:"
+    " bring TODO.md in line with the instructions first."
+)
 
 
 class Inheritance(Record):
@@ -44,6 +48,7 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False) -> Inhe
     """
     about = metadata.read(layout.metadata)
     found = reader.last_run(layout)
+    another = task_file.is_another(layout.instructions, about.document.get(metadata.COMPLETED_TASK))
     if found is None:
         return Inheritance(Carried(iterations=about.count("executionIterations")))
     newest, state = found
@@ -56,6 +61,8 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False) -> Inhe
     if unfinished is not None and not forgotten:
         return _resumed(layout, newest, state, unfinished, killed)
     handed = _handed_on(state)
+    if another and purpose == "run" and not dry_run:
+        handed = replace(handed, findings=_NEW_TASK)
     return Inheritance(replace(handed, iterations=0) if reset_after == newest else handed, None, killed)
 
 

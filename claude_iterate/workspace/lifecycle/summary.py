@@ -11,7 +11,7 @@ import msgspec
 
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
@@ -51,6 +51,7 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
         _note_proof(about.document, short)
     else:
         _update(about, short, state)
+    _note_task(about.document, state, layout)
     metadata.write(layout.metadata, about, derived=not verified)
 
 
@@ -69,6 +70,7 @@ def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:
         return None
     short = summarise(RunSummary, run, state, running=state.finished is None)
     _update(about, short, state)
+    _note_task(about.document, state)
     return short
 
 
@@ -122,6 +124,23 @@ def _tell(about: Metadata, short: RunSummary, state: RunState) -> None:
     document["lastRun"] = short.updated or creation.now()
     document["executionIterations"] = short.total_iterations
     document["totalIterations"] = about.count("setupIterations") + short.total_iterations
+
+
+def _note_task(document: dict[str, Any], state: RunState, layout: Layout | None = None) -> None:
+    """Which task is completed, if one is. A run that stagnated made no claim: there it is the task as it is now."""
+    document.pop(metadata.COMPLETED_TASK, None)
+    if document["status"] == "completed":
+        task = state.claim.task or (task_file.current(layout.instructions) if layout is not None else "")
+        document |= {metadata.COMPLETED_TASK: task} if task else {}
+
+
+def note_new_task(layout: Layout) -> None:
+    """The instructions were written: a task that was completed is not the one that they describe."""
+    about = metadata.read(layout.metadata)
+    done = about.document.get(metadata.COMPLETED_TASK)
+    if about.status == "completed" and task_file.is_another(layout.instructions, done):
+        about.document["status"] = "in_progress"
+        metadata.write(layout.metadata, about)
 
 
 def _status(short: RunSummary, state: RunState) -> str:
@@ -181,7 +200,8 @@ def reset(layout: Layout) -> list[str]:
         about = metadata.read(layout.metadata)
         document = about.document
         document |= {"status": "in_progress", "totalIterations": 0, "setupIterations": 0, "executionIterations": 0}
-        document.pop("run", None)
+        for key in ("run", metadata.COMPLETED_TASK):
+            document.pop(key, None)
         last = next(reader.newest(layout), None)
         if last is not None:
             document[metadata.RESET_AFTER] = last

@@ -1,0 +1,36 @@
+"""Which task a text of instructions is, in a few characters that a journal can keep.
+
+A ticked box and blanks at the ends of lines do not make it another task; a box that is open again does.
+"""
+
+from __future__ import annotations
+
+from claude_iterate.core.expressions import expression
+
+UNREADABLE = "unreadable"
+"""Stands for instructions that are missing, empty or not text."""
+_BOX = expression(r"^(\s*(?:[-*+]|\d{1,9}[.)])\s+)\[[xX]\](?=\s|$)")
+
+
+def identity(text: str) -> str:
+    """The same for the same task: a checksum of the text with its boxes open, and how many are ticked."""
+    from hashlib import blake2b  # only where a task is claimed to be done
+
+    ticked = 0
+    lines = []
+    for line in text.splitlines():
+        opened, boxes = _BOX.subn(r"\1[ ]", line) if "[" in line else (line, 0)
+        ticked += boxes
+        lines.append(opened.rstrip())
+    words = "\n".join(lines).strip()
+    return f"{blake2b(words.encode('utf-8', 'replace'), digest_size=8).hexdigest()}+{ticked}" if words else UNREADABLE
+
+
+def is_same(before: str, now: str) -> bool:
+    """The task is the one it was, perhaps with more boxes ticked."""
+    (old, _, done), (new, _, still_done) = before.partition("+"), now.partition("+")
+    return old == new and _count(still_done) >= _count(done)
+
+
+def _count(ticked: str) -> int:
+    return int(ticked) if ticked.isdecimal() else 0
