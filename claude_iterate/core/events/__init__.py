@@ -7,7 +7,13 @@ from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.events.check_events import CheckFinished, CheckResult, ChecksPassed, ClaimDropped
+from claude_iterate.core.events.check_events import (
+    CheckFinished,
+    CheckResult,
+    ChecksPassed,
+    ClaimDropped,
+    VerificationStarted,
+)
 from claude_iterate.core.events.run_events import (
     AgentExited,
     AgentStarted,
@@ -29,7 +35,6 @@ from claude_iterate.core.events.run_events import (
     StatusChanged,
     StopRequested,
     VerificationFinished,
-    VerificationStarted,
     WaitEnded,
     WaitStarted,
     Warned,

@@ -5,6 +5,19 @@ from __future__ import annotations
 import msgspec
 
 
+class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The agent claims completion for the `claim`-th time; we look for ourselves. `green` counts the checks that were
+    green before a wait and need not run again: nothing changed since. `changed` are the files that the checks changed:
+    then they run once more. `verify` has no claim, so `task` is the identity of the instructions as it finds them."""
+
+    claim: int
+    checks: int = 0
+    review: str = ""
+    green: int = 0
+    changed: tuple[str, ...] = ()
+    task: str = ""
+
+
 class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A check ran: its command, exit code (None: not started, too slow or stopped), and the end of its output.
     `project` names the state of the project when the checks began."""

@@ -102,19 +102,6 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
         return self.status is not None and self.status.source != "boxes"
 
 
-class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The agent claims completion for the `claim`-th time; we look for ourselves. `green` counts the checks that were
-    green before a wait and need not run again: nothing changed since. `changed` are the files that the checks changed:
-    then they run once more. `verify` has no claim, so `task` is the identity of the instructions as it finds them."""
-
-    claim: int
-    checks: int = 0
-    review: str = ""
-    green: int = 0
-    changed: tuple[str, ...] = ()
-    task: str = ""
-
-
 class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """Claude, with fresh context, looks whether the work is really done."""
 
