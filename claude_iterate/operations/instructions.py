@@ -56,5 +56,5 @@ def announce(project: Project, layout: Layout, warn: Callable[[str], None]) -> N
     from claude_iterate.sinks.notifications.notification_sink import Notifier
 
     notifier = Notifier(settings, project.environ, warn)
-    notifier.post(notices.setup_complete(layout.name, str(layout.instructions), time.time()))
+    notifier.post(notices.setup_complete(layout.name, project.root.name, str(layout.instructions), time.time()))
     notifier.close()

@@ -17,10 +17,12 @@ PROJECT_FOLDERS = ("workspaces", "templates", "archive", "hooks")
 def project_root(start: Path) -> Path:
     """The nearest folder, from `start` upwards, that belongs to claude-iterate; else `start` itself."""
     start = start.absolute()
-    for folder in (start, *start.parents):
-        if any((folder / name).is_file() for name in PROJECT_FILES) or _holds_project(folder / "claude-iterate"):
-            return folder
-    return start
+    return next((folder for folder in (start, *start.parents) if is_project(folder)), start)
+
+
+def is_project(folder: Path) -> bool:
+    """True for a folder with settings or workspaces of claude-iterate."""
+    return any((folder / name).is_file() for name in PROJECT_FILES) or _holds_project(folder / "claude-iterate")
 
 
 def named_folders(folder: Path) -> list[str]:

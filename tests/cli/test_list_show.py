@@ -114,7 +114,7 @@ def test_every_condition_is_told_apart(typed: Type, project: Project) -> None:
     assert typed("list", "--status", "nonsense").code == 2
     text = typed("list")
     assert "interrupted" in text.out
-    assert "--force" in text.err
+    assert "claude-iterate doctor --fix" in text.err
 
 
 def states(answer: Answer) -> dict[str, str]:
@@ -168,7 +168,7 @@ def test_empty_project_is_an_empty_list(typed: Type) -> None:
     """Nothing on stdout but an answer; advice on stderr."""
     answer = typed("list")
     assert (answer.code, answer.out) == (0, "")
-    assert "claude-iterate init" in answer.err
+    assert "claude-iterate setup NAME" in answer.err
     assert typed("list", "--json").document["workspaces"] == []
 
 

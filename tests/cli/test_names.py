@@ -46,7 +46,7 @@ def test_bad_name_after_workspace_is_refused(typed: Type, folder: Path, name: st
 def test_missing_workspace_is_told(typed: Type, folder: Path, words: list[str]) -> None:
     """Exit 1, what is missing, how to make it, and where it was looked for if there are none."""
     answer = typed(*words, "nothing")
-    assert f"There are no workspaces in {folder}" in answer.err
+    assert f"{folder} is not a project. If it is in another folder: claude-iterate -C DIR ..." in answer.err
     assert answer.code == 1
     assert answer.err.splitlines()[0] == "Error: Workspace not found: nothing"
     assert "claude-iterate setup nothing" in answer.err

@@ -54,7 +54,10 @@ def one(*events: Event, **started: Any) -> Notice:
 
 
 def look(notice: Notice) -> tuple[str, str, str, str]:
-    return notice.event, notice.title, notice.priority, ",".join(notice.tags)
+    """Every title begins with the name of the workspace, if there is one."""
+    name = f"[{notice.facts['workspace']}] " if notice.facts["workspace"] else ""
+    assert notice.title.startswith(name)
+    return notice.event, notice.title.removeprefix(name), notice.priority, ",".join(notice.tags)
 
 
 def test_a_run_begins() -> None:
@@ -64,7 +67,10 @@ def test_a_run_begins() -> None:
     assert notice.body == "EXECUTION STARTED\n\nWorkspace: my-task\nMax iterations: 50"
     assert "Max iterations: no limit" in one(max_iterations=0).body
     dry_run = one(dry_run=True)
-    assert (dry_run.title, dry_run.body.splitlines()[0]) == ("Dry Run: Execution Started", "DRY RUN: EXECUTION STARTED")
+    assert (dry_run.title, dry_run.body.splitlines()[0]) == (
+        "[my-task] Dry Run: Execution Started",
+        "DRY RUN: EXECUTION STARTED",
+    )
     assert "my-task (dry run)" in dry_run.body
 
 
@@ -91,7 +97,7 @@ def test_status_update_in_the_words_of_the_seed() -> None:
     """`35/60 items (+5) - summary`; a completion is more urgent."""
     notice = one(IterationStarted(4), StatusChanged(HALF, Change(items=5)))
     tags = "claude-iterate,progress,iteration-4"
-    assert look(notice) == ("status_update", "[my-task] Progress Update (Iteration 4)", "default", tags)
+    assert look(notice) == ("status_update", "Progress Update (Iteration 4)", "default", tags)
     assert notice.body == "STATUS UPDATE\n\n35/60 items (+5) - Migrated 35/60 API endpoints"
     done = one(IterationStarted(4), StatusChanged(Status(complete=True), Change()))
     assert (done.priority, done.body) == ("high", "STATUS UPDATE\n\n✅ Complete!")
@@ -183,10 +189,10 @@ def test_an_overload_is_no_news() -> None:
 
 def test_setup_and_trial() -> None:
     """The two that no run sends."""
-    notice = subject.setup_complete("w", "/p/INSTRUCTIONS.md", AT)
+    notice = subject.setup_complete("w", "shop", "/p/INSTRUCTIONS.md", AT)
     assert look(notice) == ("setup_complete", "Setup Complete", "default", "claude-iterate,setup")
     assert "Instructions: /p/INSTRUCTIONS.md\nNext: claude-iterate run w" in notice.body
-    assert look(subject.trial(None, AT))[:2] == ("test", "Test Notification")
+    assert look(subject.trial(None, "", AT))[:2] == ("test", "Test Notification")
 
 
 def test_facts() -> None:
@@ -197,6 +203,7 @@ def test_facts() -> None:
     assert notice.facts == {
         "id": "r1-3-completion",
         "workspace": "my-task",
+        "project": None,
         "run": "r1",
         "iteration": 1,
         "maxIterations": 50,
@@ -207,7 +214,18 @@ def test_facts() -> None:
         "costUsd": 0.25,
         "at": "2025-10-15T14:23:45.000Z",
     }
-    assert subject.trial("w", AT).facts.keys() == notice.facts.keys()
+    assert subject.trial("w", "", AT).facts.keys() == notice.facts.keys()
+
+
+def test_the_project_is_named() -> None:
+    """Where the workspace is, and for programs; an update of the status stays one line."""
+    begun = Entry(1, AT, 0.0, RunStarted("r1", "w", "loop", 9, 1, "h", "0", ()))
+    state = reduce(RunState(), begun)
+    news = Entry(2, AT, 0.0, StatusChanged(HALF, Change(5)))
+    (first,), (update,) = notices(begun, state, "shop"), notices(news, reduce(state, news), "shop")
+    assert first.body.endswith("\nProject: shop")
+    assert "shop" not in update.body
+    assert first.facts["project"] == update.facts["project"] == "shop"
 
 
 def test_most_events_have_no_notice() -> None:

@@ -89,9 +89,9 @@ def test_a_whole_run_in_the_original_form(loop: Loop, receiver: Receiver) -> Non
     loop.script(BUSY, FINISH)
     assert loop.run().code == 0
     titles = [item.headers["title"] for item in receiver.received]
-    assert titles[0] == "Execution Started"
-    assert titles[-1] == "Task Complete"
-    assert "Iteration 1" in titles
+    assert titles[0] == "[my-task] Execution Started"
+    assert titles[-1] == "[my-task] Task Complete"
+    assert "[my-task] Iteration 1" in titles
     last = receiver.received[-1]
     assert (last.headers["priority"], last.headers["tags"]) == ("high", "claude-iterate,completion")
     assert last.headers["content-type"].startswith("text/plain")
@@ -135,7 +135,10 @@ def test_a_proof_is_told(loop: Loop, receiver: Receiver) -> None:
     loop.script(FINISH, [{"touch": "fixed"}, *FINISH])
     assert loop.run().code == 0
     proofs = receiver.named("verification")
-    assert [item.document["title"] for item in proofs] == ["Verification Failed", "Verification Passed"]
+    assert [item.document["title"] for item in proofs] == [
+        "[my-task] Verification Failed",
+        "[my-task] Verification Passed",
+    ]
     assert events(receiver)[-1] == "completion"
     assert "iteration" in events(receiver)  # the first claim turned out to be one iteration of many
 
@@ -264,7 +267,7 @@ def test_an_address_set_after_init_is_used(loop: Loop, receiver: Receiver, layer
         name = "config.json" if layer == "user" else ".claude-iterate.json"
         (folder / name).write_text(json.dumps({"notifyUrl": receiver.url, "notifyEvents": ["completion"]}))
     assert loop.run().code == 0
-    assert [item.headers["title"] for item in receiver.received] == ["Task Complete"]
+    assert [item.headers["title"] for item in receiver.received] == ["[my-task] Task Complete"]
 
 
 def test_what_init_was_given_is_used(loop: Loop, receiver: Receiver) -> None:
@@ -274,7 +277,7 @@ def test_what_init_was_given_is_used(loop: Loop, receiver: Receiver) -> None:
     (loop.workspace / "INSTRUCTIONS.md").write_text("- one\n")
     loop.script(FINISH)
     loop.run()
-    assert [item.headers["title"] for item in receiver.received] == ["Task Complete"]
+    assert [item.headers["title"] for item in receiver.received] == ["[my-task] Task Complete"]
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,17 @@ def test_missing_workspace_names_near_ones(project: Project) -> None:
     assert "claude-iterate setup my-tsak" in raised.value.hint
 
 
+def test_an_empty_project_is_told_from_none(project: Project) -> None:
+    """A folder with settings is a project; any other may be the wrong folder."""
+    with pytest.raises(WorkspaceProblem) as raised:
+        project.layout("w")
+    assert f"{project.root} is not a project." in raised.value.hint
+    (project.root / ".claude-iterate.toml").write_text("delay = 3\n")
+    with pytest.raises(WorkspaceProblem) as raised:
+        Project(project.root, project.environ).layout("w")
+    assert f"{project.root} has no workspaces." in raised.value.hint
+
+
 def test_existing_workspace_is_not_made_again(project: Project) -> None:
     """init twice is an error and changes nothing."""
     layout = project.create("w")

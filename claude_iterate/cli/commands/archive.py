@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.output import printable
 from claude_iterate.cli.terminal import questions
 from claude_iterate.core.formats import counted, moment, size
+from claude_iterate.text import local_times
 from claude_iterate.workspace.archives import archive_creation, archive_list, restoration
 from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.running import run_lock
@@ -63,7 +65,8 @@ def listing(invocation: Invocation, as_json: bool) -> None:
     elif not rows:
         output.note(f"No archives in {folder}. Make one: claude-iterate archive save NAME")
     else:
-        output.table([_line(row) for row in rows], ("NAME", "WORKSPACE", "ARCHIVED", "SIZE"))
+        now = time.time()
+        output.table([_line(row, now) for row in rows], ("NAME", "WORKSPACE", "ARCHIVED", "SIZE"))
     for row in rows:
         if row["problem"]:
             output.warn(printable(row["problem"]))
@@ -143,15 +146,16 @@ def _row(archive: archive_list.Archive) -> dict[str, Any]:
     }
 
 
-def _line(row: dict[str, Any]) -> tuple[str, ...]:
+def _line(row: dict[str, Any], now: float) -> tuple[str, ...]:
     amount = "folder" if row["kind"] == "folder" else size(row["size"] or 0)
-    return row["name"], printable(row["workspace"]), row["archivedAt"], "damaged" if row["problem"] else amount
+    archived = local_times.when(row["archivedAt"], now)
+    return row["name"], printable(row["workspace"]), archived, "damaged" if row["problem"] else amount
 
 
 def _print(found: dict[str, Any]) -> None:
     output.result(output.heading(found["name"]))
     output.result(f"Workspace: {printable(found['workspace'])}")
-    output.result(f"Archived: {found['archivedAt']}")
+    output.result(f"Archived: {local_times.when(found['archivedAt'], time.time())}")
     if found["archivedFrom"]:
         output.result(f"From: {printable(found['archivedFrom'])}")
     packed = "" if found["size"] is None else f" ({size(found['size'])} packed)"

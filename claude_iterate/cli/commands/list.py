@@ -31,11 +31,11 @@ def command(invocation: Invocation, status: str | None, as_json: bool) -> None:
             [_line(row, now) for row in chosen], ("NAME", "STATUS", "MODE", "ITERATIONS", "PROGRESS", "LAST RUN")
         )
         if any(row.status == "damaged" for row in chosen):
-            output.warn("Repair a damaged workspace with: claude-iterate init NAME --force")
+            output.warn("Repair what is damaged: claude-iterate doctor --fix")
     elif view.workspaces:
         output.note(f"No workspace is {status}.")
     else:
-        output.note(f"No workspaces in {project.root}. Make one: claude-iterate init NAME")
+        output.note(f"No workspaces in {project.root}. Make one: claude-iterate setup NAME")
 
 
 def _line(row: WorkspaceRow, now: float) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
     from claude_iterate.sinks.notifications.notices import trial
 
     delivery = Delivery(settings.notify)
-    answer = delivery.send(trial(workspace, time.time()), lambda _seconds: False, tries=1)
+    answer = delivery.send(trial(workspace, invocation.project.root.name, time.time()), lambda _seconds: False, tries=1)
     if as_json:
         told = {"delivered": answer.delivered, "host": delivery.host, "format": settings.notify.format}
         output.document(told | {"status": answer.status, "answer": answer.text, "problem": answer.problem or None})

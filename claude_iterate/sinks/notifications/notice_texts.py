@@ -75,8 +75,8 @@ def _milestone(event: events.IterationFinished, state: RunState) -> Draft | None
 
 
 def _status_update(event: events.StatusChanged, state: RunState) -> Draft:
-    name, number = state.started.workspace if state.started is not None else "", iteration_number(state)
-    title = f"[{name}] Progress Update (Iteration {number})"
+    number = iteration_number(state)
+    title = f"Progress Update (Iteration {number})"
     lines = [_quoted(describe(event.status, event.change))]
     priority = "high" if event.status.complete else "default"
     return Draft("status_update", title, "STATUS UPDATE", lines, priority, ("progress", f"iteration-{number}"))

@@ -27,8 +27,9 @@ class Notice(msgspec.Struct, frozen=True):
     facts: dict[str, Any] = {}
 
 
-def notices(entry: Entry, state: RunState) -> list[Notice]:
-    """The notices of an entry, usually none. Of one-off calls only the verification of `verify` is reported."""
+def notices(entry: Entry, state: RunState, project: str = "") -> list[Notice]:
+    """The notices of an entry, usually none. Of one-off calls only the verification of `verify` is reported. `project`
+    is the name of the project, where several may notify the same user."""
     rows, started = ROWS.get(type(entry.event)), state.started
     if rows is None or started is None:
         return []
@@ -53,6 +54,7 @@ def notices(entry: Entry, state: RunState) -> list[Notice]:
         _notice(
             _marked(draft) if started.dry_run else draft,
             started.workspace,
+            project,
             entry.at,
             id=f"{started.run}-{entry.seq}-{draft.event}",
             **facts,
@@ -67,24 +69,29 @@ def _marked(draft: Draft) -> Draft:
     return draft._replace(title=f"Dry Run: {draft.title}", headline=f"DRY RUN: {draft.headline}")
 
 
-def setup_complete(workspace: str, instructions: str, at: float) -> Notice:
+def setup_complete(workspace: str, project: str, instructions: str, at: float) -> Notice:
     """The one notice that no run sends."""
     lines = [f"Workspace: {workspace}", f"Instructions: {instructions}", f"Next: claude-iterate run {workspace}"]
     draft = Draft("setup_complete", "Setup Complete", "WORKSPACE SETUP COMPLETE", lines, tags=("setup",))
-    return _notice(draft, workspace, at)
+    return _notice(draft, workspace, project, at)
 
 
-def trial(workspace: str | None, at: float) -> Notice:
+def trial(workspace: str | None, project: str, at: float) -> Notice:
     """What `notify test` sends."""
     lines = ["If you can read this, notifications arrive.", *([f"Workspace: {workspace}"] if workspace else [])]
-    return _notice(Draft("test", "Test Notification", "TEST", lines, tags=("test",)), workspace, at)
+    return _notice(Draft("test", "Test Notification", "TEST", lines, tags=("test",)), workspace, project, at)
 
 
-def _notice(draft: Draft, workspace: str | None, at: float, **known: Any) -> Notice:
-    """Facts that are not known are null: programs find the same keys in every notice."""
+def _notice(draft: Draft, workspace: str | None, project: str, at: float, **known: Any) -> Notice:
+    """Facts that are not known are null: programs find the same keys in every notice. The title is often all that a
+    phone shows, so it names the workspace."""
     unknown = dict.fromkeys(
         ("id", "run", "iteration", "maxIterations", "progress", "reason", "cause", "next", "costUsd")
     )
-    facts = {"workspace": workspace, "at": precise_moment(at), **unknown, **known}
-    body = "\n".join([draft.headline, "", *draft.lines])
-    return Notice(draft.event, draft.title, body, draft.priority, ("claude-iterate", *draft.tags), facts)
+    facts = {"workspace": workspace, "project": project or None, "at": precise_moment(at), **unknown, **known}
+    title = f"[{workspace}] {draft.title}" if workspace else draft.title
+    lines = list(draft.lines)
+    if project and any(line.startswith("Workspace: ") for line in lines):
+        lines.append(f"Project: {project}")
+    body = "\n".join([draft.headline, "", *lines])
+    return Notice(draft.event, title, body, draft.priority, ("claude-iterate", *draft.tags), facts)

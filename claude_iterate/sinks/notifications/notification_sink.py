@@ -32,8 +32,11 @@ LAST = 1.5
 class Notifier:
     """The sink. `warn` gets one text at most, possibly from another thread."""
 
-    def __init__(self, settings: Settings, environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Settings, environ: Mapping[str, str], warn: Callable[[str], None], project: str = ""
+    ) -> None:
         self._settings = settings
+        self._project = project
         self._redactor = redactor_for(environ, settings)
         self._warn: Callable[[str], None] | None = warn
         self._held: list[Notice] = []
@@ -57,7 +60,7 @@ class Notifier:
             self._held = []
         elif isinstance(event, IterationStarted | RunFinished):
             self._release()
-        found = notices(entry, state)
+        found = notices(entry, state, self._project)
         if isinstance(event, IterationFinished) and event.status is not None and event.status.complete:
             self._held = found
         else:

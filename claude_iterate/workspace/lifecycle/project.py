@@ -14,7 +14,7 @@ from claude_iterate.core.settings.layers import Layer, Resolved, resolve
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import folders
-from claude_iterate.workspace.layout import Layout, named_folders
+from claude_iterate.workspace.layout import Layout, is_project, named_folders
 from claude_iterate.workspace.lifecycle import creation
 from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader
@@ -71,7 +71,8 @@ class Project(Record):
             known = self.workspaces()
             hint = f"{names.meant(name, known)}Make it: claude-iterate setup {name}"
             if not known:
-                hint = f"There are no workspaces in {self.root}. {hint}; or choose another project: -C DIR"
+                what = "has no workspaces" if is_project(self.root) else "is not a project"
+                hint = f"{self.root} {what}. If it is in another folder: claude-iterate -C DIR ... {hint}"
             raise WorkspaceProblem(f"Workspace not found: {name}", hint)
         return Layout(self.root, folder)
 
