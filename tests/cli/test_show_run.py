@@ -105,7 +105,7 @@ def test_the_evidence_of_an_older_run_is_found(typed: Type, project: Project) ->
         later = f"{number:06d}-x"
         write(layout, later, [RunStarted(later, "w", "loop", 50, 1, "h", "0", ("claude",)), RunFinished("stopped")])
     assert typed("show", "w", "--json").document["proof"]["run"] == "000001-x"
-    assert "Proof: the claim holds (run 000001-x, claim 1, tree 0123456789ab)" in typed("show", "w").out
+    assert "Proof: the task is done (run 000001-x, tree 0123456789ab)" in typed("show", "w").out
     about = json.loads(layout.metadata.read_text())
     del about["verification"]["lastVerificationRun"]
     layout.metadata.write_text(json.dumps(about))
@@ -147,4 +147,4 @@ def test_a_dry_run_is_no_proof(typed: Type, project: Project) -> None:
     assert typed("show", "w", "--json").document["proof"] is None
     write(layout, "000003-x", verified("000003-x", passed=False))
     write(layout, "000004-x", verified("000004-x", passed=True, dry_run=True))
-    assert "Proof: the claim does not hold (run 000003-x" in typed("show", "w").out
+    assert "Proof: the task is not done (run 000003-x" in typed("show", "w").out
