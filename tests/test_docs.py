@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import fcntl
 import importlib.util
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, get_args
@@ -23,6 +30,7 @@ from claude_iterate.core.rules.during import RUNNING_RULES
 from claude_iterate.core.settings.declared import catalogue
 from claude_iterate.views.documents import FORMS
 from tests.package_path import PACKAGES
+from tests.screen import Screen
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -150,9 +158,62 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
+def through_pipes(command: str, project: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """Its exit code and what it printed."""
+    answer = subprocess.run(
+        ["bash", "-c", command],
+        cwd=project,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+        check=False,
+    )
+    return answer.returncode, answer.stdout.decode("utf-8")
+
+
+def on_terminal(command: str, project: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """The same on a terminal, before which nobody answers anything; its exit code and what is seen at the end."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 250, 0, 0))
+    process = subprocess.Popen(
+        ["bash", "-c", command],
+        cwd=project,
+        env=environment | {"TERM": "xterm"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    seen: list[bytes] = []
+
+    def watch() -> None:
+        with contextlib.suppress(OSError):  # the terminal is closed
+            while data := os.read(ours, 65536):
+                seen.append(data)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        code = process.wait(timeout=300)
+        watcher.join(timeout=300)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+    text = "\n".join(Screen(b"".join(seen).decode("utf-8")).rows)
+    return code, text.replace("Press ? for keys.\n", "")
+
+
+@pytest.mark.parametrize("perform", [through_pipes, on_terminal])
 @pytest.mark.parametrize("page", TRANSCRIPTS, ids=lambda path: path.name)
-def test_transcripts_are_real(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:
-    """Every command of a transcript exits with 0 and prints what the page shows; `...` stands for anything."""
+def test_transcripts_are_real(
+    page: Path, tmp_path: Path, environment: dict[str, str], perform: Callable[..., tuple[int, str]]
+) -> None:
+    """Every command of a transcript exits with 0 and prints what the page shows; `...` stands for anything. On a
+    terminal too, where no question may come that the page does not show."""
     text = page.read_text(encoding="utf-8")
     project = tmp_path / "project"
     project.mkdir()
@@ -164,17 +225,7 @@ def test_transcripts_are_real(page: Path, tmp_path: Path, environment: dict[str,
     for step in found:
         # The script prepares an environment and then does just this.
         command = step.command.replace("scripts/demo", "claude-iterate demo")
-        answer = subprocess.run(
-            ["bash", "-c", command],
-            cwd=project,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=300,
-            check=False,
-        )
-        printed = answer.stdout.decode("utf-8")
-        assert answer.returncode == 0, f"$ {command}\n{printed}"
+        code, printed = perform(command, project, environment)
+        assert code == 0, f"$ {command}\n{printed}"
         want, got = same_shape(step.shown, project), same_shape(printed, project)
         assert checker.check_output(want, got, doctest.ELLIPSIS), f"$ {command}\n{printed}\n--- shown ---\n{step.shown}"

@@ -52,6 +52,8 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
     settings = run_checks.settings_checked(project, layout, options, user)
     version = discovery.version(settings.claude, project.environ, project.root)
     chosen = run_checks.missing_permissions(project, layout, settings, options, user)
+    if chosen is None:
+        run_checks.refuse_doomed(project, layout, settings, options, version)
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         if chosen is not None:
             settings = _with_answer(project, layout, options, user, chosen)
@@ -63,7 +65,7 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
             leftover_processes.end_marked(before.killed)
         used = dry_run_files.layout_for(layout, run) if options.dry_run else layout
         plan = plan_run(project, used, settings, options, run, version, before)
-        warnings = run_checks.warnings(project, layout, settings, options)
+        warnings = run_checks.warnings(project, layout, settings, options, user)
         with user.steers(plan) as steered:
             state = _run(steered, options, warnings, user, RunPlace(layout, run, held))
     assert state.finished is not None

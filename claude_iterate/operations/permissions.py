@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from claude_iterate.agent.command.command_line import decides_permissions
 from claude_iterate.core.records import Record
@@ -15,6 +16,14 @@ UNDECIDED = (
     "Nothing says what Claude may do, so it will be denied every edit and command.",
     "Allow some: --permission-mode acceptEdits, --allow 'Bash(npm test:*)', or --dangerously-skip-permissions.",
 )
+UNRESTRICTED = "Permission checks are off{}: Claude can run any command. Use this only in a disposable sandbox."
+EVERYTHING = "bypassPermissions"
+SKIP = "--dangerously-skip-permissions"
+_MANAGED = (
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+)
+_DECIDING_HOOKS = frozenset({"PreToolUse", "PermissionRequest"})
 
 UNDECIDED_REVIEW = (
     "Nothing says what Claude may do, so the review can read files but run no command.",
@@ -31,13 +40,20 @@ class Permissions(Record):
 
 def are_decided(settings: Settings, project: Project) -> bool:
     """True when flags, settings or Claude's own settings files say what is allowed."""
-    environ = project.environ
-    files = [project.root / ".claude" / "settings.json", project.root / ".claude" / "settings.local.json"]
-    if environ.get("CLAUDE_CONFIG_DIR"):
-        files.append(Path(environ["CLAUDE_CONFIG_DIR"], "settings.json"))
-    elif environ.get("HOME"):
-        files.append(Path(environ["HOME"], ".claude", "settings.json"))
-    return decides_permissions(settings.claude) or any(_file_decides(path) for path in files)
+    return decides_permissions(settings.claude) or any(_file_decides(path) for path in _settings_files(project))
+
+
+def unrestricted(settings: Settings, project: Project) -> str:
+    """What turns all permission checks off for good: a setting, an argument or a file; empty when nothing does."""
+    arguments = settings.claude.args
+    if settings.claude.permission_mode == EVERYTHING:
+        return f"claude.permission_mode is {EVERYTHING}"
+    if SKIP in arguments or EVERYTHING in " ".join(arguments):
+        return f"claude.args has {SKIP if SKIP in arguments else EVERYTHING}"
+    if settings.claude.permission_mode:  # which overrides the files
+        return ""
+    files = (path for path in _settings_files(project) if _permissions(path).get("defaultMode") == EVERYTHING)
+    return next((f"defaultMode is {EVERYTHING} in {path}" for path in files), "")
 
 
 def with_permissions(settings: Settings, chosen: Permissions) -> Settings:
@@ -56,10 +72,33 @@ def save(layout: Layout, chosen: Permissions) -> str:
     return f"Saved for {layout.name}. Change it: claude-iterate config -w {layout.name} claude.permission_mode MODE"
 
 
+def _settings_files(project: Project) -> list[Path]:
+    """Claude's own settings files that apply in this project."""
+    environ = project.environ
+    files = [project.root / ".claude" / "settings.json", project.root / ".claude" / "settings.local.json"]
+    if environ.get("CLAUDE_CONFIG_DIR"):
+        files.append(Path(environ["CLAUDE_CONFIG_DIR"], "settings.json"))
+    elif environ.get("HOME"):
+        files.append(Path(environ["HOME"], ".claude", "settings.json"))
+    return [*files, *map(Path, _MANAGED)]
+
+
 def _file_decides(path: Path) -> bool:
+    """Rules, a mode, or a hook that may allow what it is asked about."""
+    rules, hooks = _permissions(path), _document(path).get("hooks")
+    return bool(rules.get("allow") or rules.get("defaultMode")) or (
+        isinstance(hooks, dict) and not _DECIDING_HOOKS.isdisjoint(hooks)
+    )
+
+
+def _permissions(path: Path) -> dict[str, Any]:
+    found = _document(path).get("permissions")
+    return found if isinstance(found, dict) else {}
+
+
+def _document(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return False
-    permissions = document.get("permissions") if isinstance(document, dict) else None
-    return isinstance(permissions, dict) and bool(permissions.get("allow") or permissions.get("defaultMode"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from claude_iterate.agent.command import discovery
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.vocabulary import ONE_OFF
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.errors import UsageProblem, WorkspaceProblem
-from claude_iterate.operations import permissions
+from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
+from claude_iterate.operations import completed_task, permissions
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_options import Options
@@ -14,6 +17,9 @@ from claude_iterate.operations.user import User
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import notes, run_lock
+
+_SMALLEST_CLAUDE = 1_000_000
+"""Bytes: its script of 2024 had 8 million."""
 
 
 def settings_checked(project: Project, layout: Layout, options: Options, user: User) -> Settings:
@@ -46,18 +52,50 @@ def missing_permissions(
     if options.dry_run or options.skip_permissions or not user.can_answer:
         return None
     run_lock.refuse_if_held(layout.lock, layout.name)
-    return user.choose_permissions()
+    from claude_iterate.operations.suggested_commands import suggested
+
+    return user.choose_permissions(suggested(project.root))
 
 
-def warnings(project: Project, layout: Layout, settings: Settings, options: Options) -> list[Warned]:
+def refuse_doomed(project: Project, layout: Layout, settings: Settings, options: Options, version: str) -> None:
+    """A UsageProblem for a run that could write nothing: it would pay for iterations in which all is denied.
+
+    Only the real Claude Code is judged. What `claude.command` names, and a small script called `claude`, may allow what
+    they like; they are warned about.
+    """
+    exempt = options.dry_run or options.skip_permissions or options.purpose != "run"
+    if exempt or permissions.are_decided(settings, project) or not is_claude_code(settings, project, version):
+        return
+    name = layout.name
+    raise UsageProblem(
+        "Nothing says what Claude may do, so every edit and command would be denied. Nothing was started.",
+        f"Decide: claude-iterate run {name} --permission-mode acceptEdits (for commands --allow 'Bash(npm test:*)');"
+        f" or for good: claude-iterate config -w {name} claude.permission_mode acceptEdits",
+    )
+
+
+def is_claude_code(settings: Settings, project: Project, version: str) -> bool:
+    """True for Claude Code itself: its name, its word, and a size that no wrapper has."""
+    if settings.claude.command != ("claude",) or "(Claude Code)" not in version:
+        return False
+    try:
+        program = discovery.find(settings.claude, project.environ, project.root)
+        return Path(program).stat().st_size >= _SMALLEST_CLAUDE
+    except (ExpectedError, OSError):
+        return False
+
+
+def warnings(project: Project, layout: Layout, settings: Settings, options: Options, user: User) -> list[Warned]:
     """What the user should know before the run; it begins all the same."""
     found = []
-    if options.skip_permissions or "--dangerously-skip-permissions" in settings.claude.args:
-        text = "Permission checks are off: Claude can run any command."
-        found.append(Warned(text, "Use this only in a disposable sandbox."))
+    why = "" if options.skip_permissions else permissions.unrestricted(settings, project)
+    if options.skip_permissions or (why and not options.dry_run):
+        found.append(Warned(permissions.UNRESTRICTED.format(f" ({why})" if why else "")))
     elif not options.dry_run and not permissions.are_decided(settings, project):
         undecided = permissions.UNDECIDED if options.purpose == "run" else permissions.UNDECIDED_REVIEW
         found.append(Warned(undecided[0], undecided[1].format(name=layout.name)))
+    if options.purpose == "run" and (text := completed_task.warning(layout, options, user)):
+        found.append(Warned(text, f"To avoid that: claude-iterate run {layout.name} --unless-completed"))
     if settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration):
         hint = "Set a limit: --max-iterations, --max-cost or --max-duration."
         found.append(Warned("This run has no limit.", hint))

@@ -22,8 +22,11 @@ class User(Protocol):
     def note(self, text: str) -> None:
         """Show something beside the result."""
 
-    def choose_permissions(self) -> Permissions:
-        """Ask how much Claude may do."""
+    def choose_permissions(self, suggested: tuple[str, ...]) -> Permissions:
+        """Ask how much Claude may do; `suggested` are commands that the project's files name."""
+
+    def confirms(self, question: str) -> bool:
+        """Ask for a yes; no answer is a no."""
 
     def steers(self, plan: Plan) -> AbstractContextManager[Plan]:
         """The plan with the user's keys or answers in it, for as long as the run lasts."""

@@ -121,17 +121,15 @@ def activity(pid: int) -> str:
 
 
 def test_setup_is_a_conversation(loop: Loop, window: OpenWindow) -> None:
-    """Claude gets the terminal and our prompt, writes the file, and the question about permissions follows."""
+    """Claude gets the terminal and our prompt, and writes the file. Permissions are the first run's question."""
     del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
     terminal = window("setup", "my-task")
-    terminal.await_words("Your choice")
-    terminal.press("1\n")
     assert terminal.close() == 0, terminal.seen
     assert "I wrote sample instructions" in terminal.seen
     assert (loop.workspace / "INSTRUCTIONS.md").read_text()
     assert counters(loop) == (1, 1)
-    config = json.loads((loop.workspace / ".metadata.json").read_text())["config"]
-    assert config == {"claude": {"permission_mode": "acceptEdits"}}
+    assert "Next: claude-iterate run my-task" in terminal.seen
+    assert json.loads((loop.workspace / ".metadata.json").read_text())["config"] == {}
     call = loop.record(1)
     *flags, divider, prompt = call["argv"]
     assert divider == "--"

@@ -1,4 +1,4 @@
-"""How much Claude may do is asked once, on a terminal; without one it is one line of warning."""
+"""How much Claude may do is asked once, on a terminal; without one a run that could do nothing is refused."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import sys
 import time
 from typing import Any
 
+import pytest
+
 from tests.e2e.conftest import PATIENCE, Loop, until
 from tests.e2e.terminal import Terminal
 
-QUESTION = re.compile(r"(Your choice|Commands, separated)[^\n]*[\])]: $")
+QUESTION = re.compile(r"(Your choice|Commands, separated|Are you sure)[^\n]*[\])]: $")
 """At the end of all that was shown, because a terminal hands over text in any pieces."""
 WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
@@ -77,9 +79,100 @@ def test_the_first_run_asks_and_the_second_does_not(loop: Loop) -> None:
     argv = loop.record(1)["argv"]
     assert argv[argv.index("--permission-mode") + 1] == "acceptEdits"
     assert "Bash(git commit:*)" in argv
-    code, seen = on_terminal(loop, [], "run", "my-task")
+    code, seen = on_terminal(loop, [], "run", "my-task", "--again")
     assert code == 0
     assert "How much" not in seen
+
+
+def test_what_the_project_suggests_is_offered(loop: Loop) -> None:
+    """Enter takes choice 2 with the commands of package.json; each becomes a rule."""
+    prepared(loop)
+    scripts = {"test": "vitest", "lint": "eslint .", "deploy": "rsync"}
+    (loop.root / "package.json").write_text(json.dumps({"scripts": scripts}))
+    code, seen = on_terminal(loop, ["", ""], "run", "my-task")
+    assert code == 0, seen
+    assert "found here: npm test, npm run lint)" in seen
+    assert saved(loop)["claude"]["allowed_tools"] == ["Bash(npm test:*)", "Bash(npm run lint:*)"]
+
+
+def test_everything_is_asked_twice_and_told_in_every_run(loop: Loop) -> None:
+    """A no leads back to the question; once it is saved, each run says so in one line, and doctor names it."""
+    prepared(loop)
+    code, seen = on_terminal(loop, ["3", "n", "3", "y"], "run", "my-task")
+    assert code == 0, seen
+    assert seen.count("Are you sure?") == 2
+    assert saved(loop)["claude"] == {"permission_mode": "bypassPermissions"}
+    words = "⚠ Permission checks are off (claude.permission_mode is bypassPermissions): Claude can run any command."
+    assert words in seen
+    later = loop.run("--again")
+    assert later.err.count("⚠") == 1
+    assert f"{words} Use this only in a disposable sandbox." in later.err
+    assert "permission checks are off: claude.permission_mode is bypassPermissions" in loop.call("doctor").out
+    assert "Permission checks" not in loop.run("--dry-run").err
+
+
+def test_setup_asks_nothing(loop: Loop) -> None:
+    """What Claude may do is a question of the first run; whoever pastes two commands is not caught in between."""
+    del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
+    (loop.root / "task.md").write_text("- one\n")
+    code, seen = on_terminal(loop, [], "setup", "my-task", "--from", "task.md")
+    assert (code, "How much" in seen) == (0, False)
+    assert "Next: claude-iterate run my-task" in seen
+
+
+CLAUDE = """\
+#!/bin/sh
+if [ "$1" = --version ]; then echo "9.9.9 (Claude Code)"; exit; fi
+exec {python} -P -m claude_iterate.fake_claude "$@"
+"""
+
+
+def installed(loop: Loop, size: int) -> None:
+    """A program called `claude` that says it is Claude Code."""
+    prepared(loop)
+    del loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"]
+    program = loop.folder / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text(CLAUDE.format(python=sys.executable).ljust(size, "#"))
+    program.chmod(0o755)
+    loop.env["PATH"] = f"{program.parent}:{loop.env['PATH']}"
+
+
+def test_a_run_that_could_write_nothing_is_refused(loop: Loop) -> None:
+    """Before anything is paid or written, with the flags that decide; `default` is a decision, and so is a dry run."""
+    installed(loop, 1_000_000)
+    before = sorted(loop.workspace.iterdir())
+    done = loop.run()
+    assert (done.code, done.out) == (2, "")
+    assert "--permission-mode acceptEdits" in done.err
+    assert "claude-iterate config -w my-task claude.permission_mode acceptEdits" in done.err
+    assert sorted(loop.workspace.iterdir()) == before
+    for decided in (["--permission-mode", "default"], ["--allow", "Read"], ["--dry-run"]):
+        assert loop.run(*decided).code == 0, decided
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"permissions": {"allow": ["Write"]}},
+        {"permissions": {"defaultMode": "acceptEdits"}},
+        {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "approve"}]}]}},
+    ],
+)
+def test_claudes_own_settings_make_a_run_possible(loop: Loop, document: dict[str, Any]) -> None:
+    """Rules, a mode, or a hook that may allow things: it is not for us to refuse."""
+    installed(loop, 1_000_000)
+    (loop.home / ".claude").mkdir()
+    (loop.home / ".claude" / "settings.json").write_text(json.dumps(document))
+    assert loop.run().code == 0
+
+
+def test_a_script_called_claude_is_only_warned_about(loop: Loop) -> None:
+    """It may allow what it likes, whatever it calls itself."""
+    installed(loop, 0)
+    done = loop.run()
+    assert done.code == 0
+    assert "it will be denied every edit and command" in done.err
 
 
 def test_without_a_terminal_it_warns_once_and_goes_on(loop: Loop) -> None:

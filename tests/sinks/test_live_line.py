@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from typing import Protocol
 
 import pytest
@@ -29,36 +28,10 @@ from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.core.formats import clip, width
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.sinks.console.console import Console
+from tests.screen import Screen
 from tests.sinks.conftest import BEGAN, Fed, MakeEntry, MakeStarted, MakeTerminal
 
 NPM = ToolCalled("1", "Bash", {"command": "npm test"})
-
-
-class Screen:
-    """What a terminal of one width shows: enough of one to understand what we send."""
-
-    def __init__(self, text: str) -> None:
-        text = re.sub(r"\x1b\[\d+m", "", text)
-        self.rows = [""]
-        column = 0
-        position = 0
-        while position < len(text):
-            if text.startswith("\x1b[K", position):
-                self.rows[-1] = self.rows[-1][:column]
-                position += 3
-                continue
-            character = text[position]
-            position += 1
-            if character == "\r":
-                column = 0
-            elif character == "\n":
-                self.rows.append("")
-                column = 0
-            else:
-                row = self.rows[-1]
-                self.rows[-1] = row[:column] + character + row[column + 1 :]
-                column += 1
-        self.rows = [row.rstrip() for row in self.rows]
 
 
 class MakeLive(Protocol):

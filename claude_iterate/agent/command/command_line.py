@@ -83,7 +83,10 @@ def conversation(
 
 def decides_permissions(claude: ClaudeSettings) -> bool:
     """True when the settings say what Claude may do."""
-    flags = ("--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools", "--settings")
+    flags = (
+        *("--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools", "--settings"),
+        "--permission-prompt-tool",
+    )
     return bool(
         claude.permission_mode
         or claude.allowed_tools

@@ -184,6 +184,8 @@ def _change(
         output.note(f"  Keep it to yourself: claude-iterate config {key} VALUE --global")
     if key == "claude.args" and way != "--remove" and _DANGEROUS in " ".join(words):
         output.warn(f"{_DANGEROUS} turns permission checks off: Claude can run any command. Use it in sandboxes only.")
+    if key == "claude.permission_mode" and words == ("bypassPermissions",):
+        output.warn("This turns permission checks off: Claude can run any command. Use it in sandboxes only.")
     _warn_if_overridden(_after(invocation, setting, False, workspace), kind)
 
 

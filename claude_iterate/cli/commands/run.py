@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from claude_iterate.workspace.layout import Layout
 
 
 @options.command("run", json="Print one JSON document about the run on standard output.")
@@ -32,6 +35,8 @@ from claude_iterate.errors import UsageProblem
 @options.flag("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop.")
 @options.flag("--verify", help="Let Claude review a completion claim before it counts.")
 @options.dry_run_option
+@options.flag("--again", help="Run a completed task again without asking.")
+@options.flag("--unless-completed", help="Do nothing (exit code 0) if the task is completed.")
 @options.flag("--detailed-exit-code", help="A different exit code for every reason to end.")
 def command(
     invocation: Invocation, /, name: str, allow: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any
@@ -49,11 +54,13 @@ def command(
     """
     # Imported here: they bring the engine, which `--help` does without.
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
+    from claude_iterate.operations.completed_task import may_run_again
     from claude_iterate.operations.launch import launch
     from claude_iterate.operations.run_options import Options
 
     project = invocation.project
     asked = Options(
+        if_completed=_if_completed(given.pop("again"), given.pop("unless_completed")),
         skip_permissions=given.pop("dangerously_skip_permissions"),
         detailed=given.pop("detailed_exit_code"),
         flags=options.layer_from_options(_settings(**given)),
@@ -65,10 +72,33 @@ def command(
     )
     if as_json:  # before the run: an upgrade of the package must not come between
         from claude_iterate.views import documents
-    done = launch(project, project.layout(name), asked, TerminalUser())
+    layout, user = project.layout(name), TerminalUser()
+    if not may_run_again(layout, asked, user):
+        return _left_as_it_is(layout, as_json)
+    done = launch(project, layout, asked, user)
     if as_json:
         output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
     return done.exit_code
+
+
+def _if_completed(again: bool, unless_completed: bool) -> str:
+    if again and unless_completed:
+        raise UsageProblem("Choose one of --again and --unless-completed.", "They exclude each other.")
+    return "run" if again else "leave" if unless_completed else ""
+
+
+def _left_as_it_is(layout: Layout, as_json: bool) -> int:
+    """The answer is that of the run that completed the task."""
+    if as_json:
+        from claude_iterate.core.state.steps import fold
+        from claude_iterate.operations import completed_task
+        from claude_iterate.views import documents
+        from claude_iterate.workspace.journal import reader
+
+        done = completed_task.find(layout)
+        run = done.run if done is not None else ""
+        output.document(documents.ended_run(layout.name, run, fold(reader.milestones(layout.journal(run))), 0))
+    return 0
 
 
 def _settings(no_delay: bool, verbose: bool, quiet: bool, verify: bool, attended: bool, **given: Any) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from claude_iterate.operations import instructions
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,8 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
     elif given.dry_run:
         _tell_dry_run(given.name, size, written)
     else:
-        _conclude(project, layout, size)
+        output.done(f"Wrote {layout.instructions} ({size} bytes).")
+        output.note(f"Next: claude-iterate run {layout.name}")
     if not given.dry_run:
         instructions.announce(project, layout, output.warn)
     return 0
@@ -141,20 +141,6 @@ def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tu
     if not composed.after.is_newer_than(composed.before):
         raise WorkspaceProblem(f"Claude left the instructions as they were.{composed.quote}", again)
     return layout, len(composed.after.data or b"")
-
-
-def _conclude(project: Project, layout: Layout, size: int) -> None:
-    """Say what was written, and ask what Claude may do, unless that is decided."""
-    output.done(f"Wrote {layout.instructions} ({size} bytes).")
-    if on_terminal():
-        from claude_iterate.cli.terminal import questions
-        from claude_iterate.operations import permissions
-
-        if not permissions.are_decided(project.settings_for(layout).settings, project):
-            chosen = questions.choose_permissions()
-            with run_lock.hold(layout.lock, layout.name, "setup"):
-                output.note(permissions.save(layout, chosen))
-    output.note(f"Next: claude-iterate run {layout.name}")
 
 
 def _tell_dry_run(name: str, size: int, written: bool) -> None:

@@ -7,13 +7,14 @@ import click
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.errors import UsageProblem
-from claude_iterate.operations.permissions import Permissions
+from claude_iterate.operations.permissions import EVERYTHING, Permissions
 
 _QUESTION = """\
 How much may Claude do in this workspace? Claude cannot ask during a run, so decide now:
   1  edit files in this project
-  2  edit files, and run the commands you name
+  2  edit files, and run the commands you name{}
   3  everything (only inside a disposable sandbox or container)"""
+_SURE = "Everything means any command: it can delete your files and send your data away. Are you sure?"
 
 
 def confirm_deletion(what: str, question: str, again: str, warning: str = "") -> None:
@@ -30,18 +31,25 @@ def confirm_deletion(what: str, question: str, again: str, warning: str = "") ->
         raise click.exceptions.Exit(1)
 
 
-def choose_permissions() -> Permissions:
-    """How much Claude may do. Asked once, before the first run: during a run Claude cannot ask."""
-    output.note(_QUESTION)
-    answer = click.prompt("Your choice", type=click.Choice(["1", "2", "3"]), default="1", err=True)
-    if answer == "3":
-        return Permissions("bypassPermissions")
-    return Permissions("acceptEdits", _named_commands() if answer == "2" else ())
-
-
-def _named_commands() -> tuple[str, ...]:
+def choose_permissions(suggested: tuple[str, ...] = ()) -> Permissions:
+    """How much Claude may do. Asked once, before the first run: during a run Claude cannot ask. Where the project's
+    files suggest commands, these are offered: without them Claude cannot test what it did."""
+    output.note(_QUESTION.format(f" (found here: {', '.join(suggested)})" if suggested else ""))
+    default = "2" if suggested else "1"
     while True:
-        text = click.prompt("Commands, separated by commas (for example: npm test, git commit)", err=True)
+        answer = click.prompt("Your choice", type=click.Choice(["1", "2", "3"]), default=default, err=True)
+        if answer == "1":
+            return Permissions("acceptEdits")
+        if answer == "2":
+            return Permissions("acceptEdits", _named_commands(suggested))
+        if click.confirm(_SURE, err=True):
+            return Permissions(EVERYTHING)
+
+
+def _named_commands(suggested: tuple[str, ...]) -> tuple[str, ...]:
+    example = "" if suggested else " (for example: npm test, git commit)"
+    while True:
+        text = click.prompt(f"Commands, separated by commas{example}", default=", ".join(suggested) or None, err=True)
         if commands := [command.strip() for command in text.split(",") if command.strip()]:
             return tuple(f"Bash({command}:*)" for command in commands)
         output.note("Name at least one, or press Ctrl-C and choose 1.")

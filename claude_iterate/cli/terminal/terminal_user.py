@@ -26,11 +26,17 @@ class TerminalUser:
         """Both the question and the answer need a terminal."""
         return on_terminal()
 
-    def choose_permissions(self) -> Permissions:
+    def choose_permissions(self, suggested: tuple[str, ...]) -> Permissions:
         """Ask how much Claude may do."""
         from claude_iterate.cli.terminal import questions
 
-        return questions.choose_permissions()
+        return questions.choose_permissions(suggested)
+
+    def confirms(self, question: str) -> bool:
+        """Ask for a yes; Enter is a no."""
+        import click
+
+        return click.confirm(question, err=True)
 
     @contextlib.contextmanager
     def steers(self, plan: Plan) -> Iterator[Plan]:

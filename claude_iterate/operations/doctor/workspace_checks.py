@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from claude_iterate.agent.processes.leftover_processes import leftovers
 from claude_iterate.core.events import RunFinished
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
+from claude_iterate.operations.permissions import unrestricted
 from claude_iterate.workspace import leftover_files, metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
@@ -55,6 +56,9 @@ def _examine(project: Project, layout: Layout) -> Iterator[Finding]:
         fix = f"{problem.hint} Or: claude-iterate config KEY --unset --workspace {layout.name}"
         yield Finding(check, "problem", problem.message, fix)
         return
+    if why := unrestricted(project.settings_for(layout).settings, project):
+        fix = f"Outside a disposable sandbox: claude-iterate config -w {layout.name} claude.permission_mode acceptEdits"
+        yield Finding(check, "warning", f"permission checks are off: {why}, so Claude can run any command", fix)
     if not os.access(layout.folder, os.W_OK | os.X_OK):
         yield Finding(check, "problem", f"{layout.folder} cannot be written", "Check its permissions.")
     if run_lock.holder(layout.lock) is None:
