@@ -15,10 +15,10 @@ from typing import Any
 import click
 
 from claude_iterate import __version__
-from claude_iterate.cli import help_page
+from claude_iterate.cli import completion, help_page
 from claude_iterate.cli.command_rows import ALIASES, COMMANDS
 from claude_iterate.cli.group import Group
-from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.invocation import Invocation, places
 from claude_iterate.errors import UsageProblem
 from claude_iterate.sinks.console.safe_stream import forces_color
 
@@ -45,11 +45,18 @@ class CommandTable(Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] == "status":
             named = any(not word.startswith("-") and before != "--status" for before, word in pairwise(args))
-            args = ["show" if named else "list", *args[1:]]
+            args = ["show" if named or ctx.resilient_parsing else "list", *args[1:]]
         return super().resolve_command(ctx, args)
 
     def advice(self, _word: str) -> str:
         return ""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """The commands from the table, so that none is imported."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(row.name, help=row.summary) for row in COMMANDS if row.name.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         help_page.write(ctx, formatter)
@@ -62,12 +69,23 @@ class CommandTable(Group):
     short_help="Give Claude Code a task, walk away, come back to proven work.",
 )
 @click.option(
-    "-C", "--project", metavar="DIR", help="Work in the project that DIR belongs to, instead of the current folder."
+    "-C",
+    "--project",
+    metavar="DIR",
+    shell_complete=completion.folders,
+    help="Work in the project that DIR belongs to, instead of the current folder.",
 )
 @click.option("--no-color", "--no-colors", "no_color", is_flag=True, help="No colour, even on a terminal.")
-@click.option("--workspaces-dir", metavar="DIR", help="Where the workspaces are, instead of paths.workspaces_dir.")
-@click.option("--templates-dir", metavar="DIR", help="Where the project's templates are.")
-@click.option("--archive-dir", metavar="DIR", help="Where the archives are.")
+@click.option(
+    "--workspaces-dir",
+    metavar="DIR",
+    shell_complete=completion.folders,
+    help="Where the workspaces are, instead of paths.workspaces_dir.",
+)
+@click.option(
+    "--templates-dir", metavar="DIR", shell_complete=completion.folders, help="Where the project's templates are."
+)
+@click.option("--archive-dir", metavar="DIR", shell_complete=completion.folders, help="Where the archives are.")
 @click.option("--verbose", is_flag=True, help="Show Claude's words and tools as they come, whatever the command.")
 @click.version_option(__version__, "--version", "-V", prog_name="claude-iterate")
 @click.pass_context
@@ -81,21 +99,10 @@ def application(context: click.Context, /, project: str | None, no_color: bool, 
     forced = forces_color(os.environ)
     colorless = no_color or bool(os.environ.get("NO_COLOR")) or (os.environ.get("TERM") == "dumb" and not forced)
     context.color = False if colorless else forced or None
-    context.obj = Invocation(folder, os.environ, not colorless, _flags(folder, **given))
+    verbose = {"output": "verbose"} if given.pop("verbose") else {}
+    context.obj = Invocation(folder, os.environ, not colorless, places(folder, **given) | verbose)
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-def _flags(folder: Path, verbose: bool, **places: str | None) -> dict[str, str]:
-    """As settings. A relative path is one from the folder that we work in, as people who type it expect."""
-    found = {f"paths.{name}": _place(folder, text) for name, text in places.items() if text is not None}
-    return found | ({"output": "verbose"} if verbose else {})
-
-
-def _place(folder: Path, text: str) -> str:
-    if not text:
-        raise UsageProblem("The name of a folder is empty.", "See: claude-iterate --help")
-    return text if text.startswith("~") else str(folder / text)
 
 
 def _folder(context: click.Context, project: str | None) -> Path:

@@ -24,6 +24,8 @@ class Group(click.Group):
         found = self.get_command(ctx, args[0])
         if found is not None:
             return found.name, found, args[1:]  # by its own name, so that messages have that
+        if ctx.resilient_parsing:  # a shell asks for completion: it is no place for messages
+            return None, None, args[1:]
         if args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         near = nearest(args[0], [*self.list_commands(ctx), *self.aliases])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from claude_iterate.core.records import Record
-from claude_iterate.errors import ExpectedError
+from claude_iterate.errors import ExpectedError, UsageProblem
 
 if TYPE_CHECKING:
     from claude_iterate.workspace.lifecycle.project import Project
@@ -71,6 +71,18 @@ def own_program() -> tuple[str, ...]:
         if found is not None and script.samefile(found):
             return (script.name,)
     return (str(script.absolute()),)
+
+
+def places(folder: Path, **given: str | None) -> dict[str, str]:
+    """Folders that were given before the command, as settings. A relative path is one from the folder that we work in,
+    as people who type it expect."""
+    return {f"paths.{name}": _place(folder, text) for name, text in given.items() if text is not None}
+
+
+def _place(folder: Path, text: str) -> str:
+    if not text:
+        raise UsageProblem("The name of a folder is empty.", "See: claude-iterate --help")
+    return text if text.startswith("~") else str(folder / text)
 
 
 def on_terminal() -> bool:

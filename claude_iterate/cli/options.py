@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from claude_iterate.cli import completion
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core import names
 from claude_iterate.core.settings.declared import catalogue
@@ -53,7 +54,10 @@ def setting_option(key: str, *flags: str, metavar: str = "N", more: str = "") ->
             raise click.BadParameter(f"{text!r} is not {refused}.", context, parameter) from None
 
     sentence = f"{setting.sentence} {more}".rstrip()
-    return click.option(*flags, cls=SettingOption, setting=key, callback=value, metavar=metavar, help=sentence)
+    offered = completion.of_kind(setting.kind)
+    return click.option(
+        *flags, cls=SettingOption, setting=key, callback=value, metavar=metavar, help=sentence, shell_complete=offered
+    )
 
 
 def typed_again(invocation: Invocation) -> CommandLine:
@@ -111,7 +115,7 @@ def command(
     def made(function: Callable[..., Any]) -> click.Command:
         found = click.command(name, cls=cls)(click.pass_obj(function))
         if workspace:
-            found.params.insert(0, click.Argument(["name"], callback=_checked))
+            found.params.insert(0, click.Argument(["name"], callback=_checked, shell_complete=completion.workspaces))
         found.params.append(click.Option(["--json", "as_json"], is_flag=True, help=json))
         return found
 
@@ -124,7 +128,8 @@ def name_argument_of(what: str, required: bool = True) -> Callable[[Function], F
     def checked(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
         return None if value is None else names.checked(value, what)
 
-    return click.argument(what, required=required, callback=checked)
+    offered = {"workspace": completion.workspaces, "template": completion.templates}.get(what)
+    return click.argument(what, required=required, callback=checked, shell_complete=offered)
 
 
 flag = partial(click.option, is_flag=True)

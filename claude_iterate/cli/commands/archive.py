@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.cli.output import printable
@@ -23,7 +23,9 @@ def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -
     return archive_list.checked(value)
 
 
-archive_argument = click.argument("archive_name", metavar="ARCHIVE", callback=_checked)
+archive_argument = click.argument(
+    "archive_name", metavar="ARCHIVE", callback=_checked, shell_complete=completion.archives
+)
 """The name of an archive, with or without `.tar.gz`; a bad one is refused before the command begins."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import plain
 from claude_iterate.core.settings.declared import Setting, catalogue, is_group, snake
@@ -27,14 +27,16 @@ _WRITERS: dict[str, Callable[..., Any]] = {"VALUE": settings_writer.set_text, "-
 
 
 @options.command("config", workspace=False)
-@click.argument("key", required=False)
-@click.argument("value", required=False)
+@click.argument("key", required=False, shell_complete=completion.keys)
+@click.argument("value", required=False, shell_complete=completion.values)
 @options.flag("-l", "--list", "listing", help="Print every effective value.")
 @options.flag("-k", "--keys", help="Explain every setting: kind, default, value, source.")
 @options.flag("--origin", help="Say where each value comes from.")
 @options.flag("-g", "--global", "user", help="The user's settings, for all projects.")
-@click.option("-w", "--workspace", metavar="NAME", help="The settings of one workspace.")
-@click.option("--add", multiple=True, metavar="V", help="Add to a list. Repeatable.")
+@click.option(
+    "-w", "--workspace", metavar="NAME", shell_complete=completion.workspaces, help="The settings of one workspace."
+)
+@click.option("--add", multiple=True, metavar="V", shell_complete=completion.values, help="Add to a list. Repeatable.")
 @click.option("--remove", multiple=True, metavar="V", help="Remove from a list. Repeatable.")
 @options.flag("--unset", help="Remove the setting.")
 def command(

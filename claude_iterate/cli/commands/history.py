@@ -6,7 +6,7 @@ import time
 
 import click
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import counted, duration, money
@@ -27,7 +27,13 @@ _DRY_RUN = 0
 
 
 @options.command("history")
-@click.option("--run", "run", metavar="ID", help="A certain run, by its id or its number. Default: the last one.")
+@click.option(
+    "--run",
+    "run",
+    metavar="ID",
+    shell_complete=completion.runs,
+    help="A certain run, by its id or its number. Default: the last one.",
+)
 @options.flag("--all", "every", help="All runs.")
 @options.flag("--wide", help="All columns: also tokens, turns, tools, and whole moments.")
 def command(invocation: Invocation, name: str, run: str | None, every: bool, wide: bool, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.follow import follow_run
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
@@ -20,7 +20,13 @@ from claude_iterate.workspace.layout import Layout
 
 @options.command("logs")
 @options.flag("-f", "--follow", help="Go on printing until the run ends.")
-@click.option("--run", "run", metavar="ID", help="A certain run; --list names them. Default: the last one.")
+@click.option(
+    "--run",
+    "run",
+    metavar="ID",
+    shell_complete=completion.runs,
+    help="A certain run; --list names them. Default: the last one.",
+)
 @options.flag("--list", "listing", help="List the runs.")
 @click.option("-n", "--lines", type=options.Whole(0), metavar="N", help="Only the last N lines.")
 def command(

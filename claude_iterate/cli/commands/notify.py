@@ -6,7 +6,7 @@ import time
 
 import click
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.settings.declared import Settings
@@ -14,7 +14,13 @@ from claude_iterate.errors import SettingsProblem
 
 
 @options.command("test", workspace=False)
-@click.option("-w", "--workspace", metavar="NAME", help="With the settings of this workspace.")
+@click.option(
+    "-w",
+    "--workspace",
+    metavar="NAME",
+    shell_complete=completion.workspaces,
+    help="With the settings of this workspace.",
+)
 def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
     """Send one notification and show the answer. Exit code 0 if it was delivered, 1 if not."""
     settings = _settings(invocation, workspace)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal, on_terminal
 from claude_iterate.cli.terminal import instructions_input
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
@@ -32,7 +32,13 @@ class _Given:
 
 
 @options.command("setup")
-@click.option("--from", "source", metavar="FILE", help="Take the text of FILE as it is; - is standard input.")
+@click.option(
+    "--from",
+    "source",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Take the text of FILE as it is; - is standard input.",
+)
 @click.option("--goal", metavar="TEXT", help="Let Claude write them from this, alone, without a conversation.")
 @options.flag("--editor", help="Write them yourself, in your editor.")
 @options.mode_option

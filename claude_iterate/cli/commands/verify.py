@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.settings.kinds import OWN_FILES
 from claude_iterate.errors import UsageProblem
@@ -18,7 +18,12 @@ from claude_iterate.workspace.layout import Layout
 
 @options.command("verify")
 @options.setting_option("verification.depth", "--depth", metavar="DEPTH", more="quick, standard or deep.")
-@click.option("--report-path", metavar="FILE", help="Where the report goes; relative to the workspace.")
+@click.option(
+    "--report-path",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Where the report goes; relative to the workspace.",
+)
 @options.flag("--show-report", help="Print the report.")
 @options.verbose_option
 @options.flag("-q", "--quiet", help="Show errors only.")

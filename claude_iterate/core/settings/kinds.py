@@ -23,6 +23,8 @@ class Kind(Record):
     take: Callable[[Any], Any]
     read: Callable[[str], Any] = str
     form: str = ""
+    words: tuple[str, ...] = ()
+    """The values, where there are only a few; of a list its items."""
 
     def accept(self, value: Any) -> Any:
         """The value as the program uses it; otherwise a ValueError with what was expected."""
@@ -71,7 +73,7 @@ def choice(*words: str) -> Kind:
         _require(value in words)
         return str(value)
 
-    return Kind("one of " + ", ".join(words), take)
+    return Kind("one of " + ", ".join(words), take, words=words)
 
 
 def each(kind: Kind, commas: bool = True) -> Kind:
@@ -88,7 +90,7 @@ def each(kind: Kind, commas: bool = True) -> Kind:
         return [item.strip() for item in items if item.strip()]
 
     expected = "a list of texts" if kind is TEXT else f"a list, each {kind.expected}"
-    return Kind(expected, take, read, "list")
+    return Kind(expected, take, read, "list", kind.words)
 
 
 def _require(holds: bool) -> None:
@@ -210,7 +212,7 @@ def _report_name(value: Any) -> str:
 
 TEXT = Kind("a text", _text)
 DURATION, TIME_LIMIT = duration(), duration(above_zero=True)
-FLAG = Kind("true or false", _flag, lambda text: _FLAG_WORDS.get(text.strip().lower()))
+FLAG = Kind("true or false", _flag, lambda text: _FLAG_WORDS.get(text.strip().lower()), words=("true", "false"))
 AMOUNT = Kind("an amount in US dollars above 0", _amount, lambda text: float(text.strip().lstrip("$")))
 TEXTS = each(TEXT)
 TABLE = Kind('a table of names and texts, for example {"NAME": "text"}', _table, json.loads, "table")

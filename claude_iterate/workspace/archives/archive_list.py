@@ -81,6 +81,13 @@ def archives(folder: Path) -> list[Archive]:
     return sorted(read, key=lambda archive: (archive.moment, _modified(archive.path), archive.name), reverse=True)
 
 
+def names_in(folder: Path) -> list[str]:
+    """The names of all archives, without reading any."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        return sorted(entry.name.removesuffix(ENDING) for entry in entries if _is_archive(entry))
+    return []
+
+
 def checked(name: str) -> str:
     """The name of an archive, with or without its ending, or a UsageProblem."""
     names.checked(name.removesuffix(ENDING), "archive")

@@ -89,6 +89,11 @@ def templates(project: Project) -> list[Template]:
     return [read(folder / name, scope) for scope, folder in folders(project).items() for name in _names_in(folder)]
 
 
+def names_in(project: Project) -> list[str]:
+    """The names of all templates, without reading any."""
+    return list(dict.fromkeys(name for folder in folders(project).values() for name in _names_in(folder)))
+
+
 def folders(project: Project) -> dict[str, Path]:
     """The folders of templates by scope, in the order of the search."""
     both = {"project": project.templates_folder, "global": project.global_templates_folder}
