@@ -14,6 +14,7 @@ from claude_iterate.core.formats import plain
 from claude_iterate.core.settings.declared import Setting, catalogue, is_group, snake
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
+from claude_iterate.operations.permissions import EVERYTHING, SKIP
 from claude_iterate.views import settings_view
 from claude_iterate.views.setting_values import as_text, as_words, masked_setting, masked_value
 from claude_iterate.views.settings_view import EntryView, KeysView, SettingReadView, SettingsView
@@ -22,7 +23,6 @@ from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader, settings_writer
 from claude_iterate.workspace.settings_files.settings_writer import setting_named
 
-_DANGEROUS = "--dangerously-skip-permissions"
 _WRITERS: dict[str, Callable[..., Any]] = {"VALUE": settings_writer.set_text, "--remove": settings_writer.remove}
 
 
@@ -184,11 +184,16 @@ def _change(
     if kind == "project" and shown != plain(now):
         output.warn(f"{key} holds a secret, and {path} is shared with all who have the project.")
         output.note(f"  Keep it to yourself: claude-iterate config {key} VALUE --global")
-    if key == "claude.args" and way != "--remove" and _DANGEROUS in " ".join(words):
-        output.warn(f"{_DANGEROUS} turns permission checks off: Claude can run any command. Use it in sandboxes only.")
-    if key == "claude.permission_mode" and words == ("bypassPermissions",):
-        output.warn("This turns permission checks off: Claude can run any command. Use it in sandboxes only.")
+    if way != "--remove" and (dangerous := _dangerous(key, words)):
+        output.warn(f"{dangerous} turns permission checks off: Claude can run any command. Use it in sandboxes only.")
     _warn_if_overridden(_after(invocation, setting, False, workspace), kind)
+
+
+def _dangerous(key: str, words: tuple[str, ...]) -> str:
+    """The word among them that allows Claude everything."""
+    if key == "claude.permission_mode" and words == (EVERYTHING,):
+        return EVERYTHING
+    return SKIP if key == "claude.args" and SKIP in " ".join(words) else ""
 
 
 def _shown(setting: Setting, name: str, now: Any) -> Any:
