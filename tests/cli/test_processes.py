@@ -142,20 +142,18 @@ def test_archiving_asks_on_a_terminal(project: Project, folder: Path, environ: d
     assert (code, layout.folder.exists()) == (0, False), shown
 
 
-def test_setup_opens_the_editor_and_asks_for_permissions(
-    project: Project, folder: Path, environ: dict[str, str], tmp_path: Path
-) -> None:
-    """What was saved becomes the instructions, without our advice; the answer becomes a setting."""
+def test_setup_opens_the_editor(project: Project, folder: Path, environ: dict[str, str], tmp_path: Path) -> None:
+    """What was saved becomes the instructions, without our advice; nothing more is asked."""
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i "s/What should be there when the work is done?/A poem./" "$1"\n')
     editor.chmod(0o755)
-    code, shown = on_terminal(folder, environ | {"VISUAL": str(editor)}, "1\n", "setup", "w")
+    code, shown = on_terminal(folder, environ | {"VISUAL": str(editor)}, "", "setup", "w")
     assert code == 0, shown
     layout = project.layout("w")
     text = layout.instructions.read_text()
     assert "A poem." in text
     assert "left out" not in text
-    assert project.settings_for(layout).settings.claude.permission_mode == "acceptEdits"
+    assert project.settings_for(layout).settings.claude.permission_mode is None
 
 
 def test_setup_without_saving_makes_nothing(folder: Path, environ: dict[str, str]) -> None:
