@@ -64,7 +64,7 @@ def test_s_stops_after_the_iteration(loop: Loop, terminal: Open) -> None:
     screen.await_text("Stopping after this iteration")
     (loop.workspace / "go").touch()
     assert screen.finish() == 0
-    screen.await_text("Stopped by key")
+    screen.await_text("Stopped by the key s")
 
 
 def test_interrupts_work_and_leave_the_terminal_as_it_was(loop: Loop, terminal: Open) -> None:

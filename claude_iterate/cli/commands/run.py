@@ -11,6 +11,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from claude_iterate.operations.run_options import Options
     from claude_iterate.workspace.layout import Layout
 
 
@@ -56,10 +57,26 @@ def command(
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations.completed_task import may_run_again
     from claude_iterate.operations.launch import launch
+
+    asked = _options(invocation, allow, dry_run, as_json, given)
+    project, user = invocation.project, TerminalUser()
+    layout = project.layout(name)
+    if not may_run_again(layout, asked, user):
+        return _left_as_it_is(layout, as_json)
+    if as_json:  # before the run: an upgrade of the package must not come between
+        from claude_iterate.views import documents
+    done = launch(project, layout, asked, user)
+    if as_json:
+        output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
+    return done.exit_code
+
+
+def _options(
+    invocation: Invocation, allow: tuple[str, ...], dry_run: bool, as_json: bool, given: dict[str, Any]
+) -> Options:
     from claude_iterate.operations.run_options import Options
 
-    project = invocation.project
-    asked = Options(
+    return Options(
         if_completed=_if_completed(given.pop("again"), given.pop("unless_completed")),
         skip_permissions=given.pop("dangerously_skip_permissions"),
         detailed=given.pop("detailed_exit_code"),
@@ -70,15 +87,6 @@ def command(
         color=invocation.color,
         command_line=options.typed_again(invocation),
     )
-    if as_json:  # before the run: an upgrade of the package must not come between
-        from claude_iterate.views import documents
-    layout, user = project.layout(name), TerminalUser()
-    if not may_run_again(layout, asked, user):
-        return _left_as_it_is(layout, as_json)
-    done = launch(project, layout, asked, user)
-    if as_json:
-        output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
-    return done.exit_code
 
 
 def _if_completed(again: bool, unless_completed: bool) -> str:
