@@ -41,6 +41,13 @@ def money(dollars: float) -> str:
     return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"
 
 
+def cost(dollars: float, lower_bound: bool = False) -> str:
+    """`$0.42`; `at least $0.42` when there may be more; `not known` when nothing is known."""
+    if not lower_bound:
+        return money(dollars)
+    return f"at least {money(dollars)}" if dollars else "not known"
+
+
 def moment(epoch: float) -> str:
     """ISO 8601 in UTC: `2025-10-15T14:23:45Z`. A number that is not a moment is shown as it is."""
     return _moment(epoch, "seconds")

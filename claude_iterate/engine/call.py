@@ -77,8 +77,11 @@ class AgentCall:
         if stream == "stdout":
             translate = self._translator.translate
             printed: list[events.Event] = [event for line in lines for event in translate(line)]
+            used = self._translator.usage()
             if self._plan.dry_run:
                 printed = [_unpaid(event) for event in printed]
+            elif used is not None:
+                printed.append(used)
         else:
             printed = [events.ErrorPrinted(line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace")) for line in lines]
         self._recorder.record_printed(printed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Warned
 from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.formats import money
 from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.records import Record
 from claude_iterate.core.state.sessions import continuation
@@ -94,6 +95,7 @@ class IterationRun(Record, frozen=False):
 
     def _finish(self, began: float, failure: Outcome | None) -> None:
         call, result = self._recorder.state.call, self._recorder.state.result
+        spent = self._recorder.state.spending
         reading = self._reports.iteration_ends(result.text)
         status = reading.status if reading else None
         reported = status is not None and status.source != "boxes"
@@ -106,20 +108,23 @@ class IterationRun(Record, frozen=False):
                 problems=reading.problems if reading else (),
                 denials=result.denials,
                 duration=self._recorder.elapsed() - began,
-                cost_usd=result.cost_usd,
-                tokens=result.tokens,
+                cost_usd=spent.cost_usd,
+                tokens=spent.tokens,
                 turns=result.turns,
                 tools=call.tools if call else 0,
                 session=call.session if call else "",
                 context=result.context,
                 changed=reported or outcome.kind not in WELL | {Kind.DENIED} or self._changed(),
                 task=identity(self._instructions) if status is not None and status.complete else "",
+                cost_is_lower_bound=spent.at_least,
             )
         )
-        if result.untold and not result.cost_usd and self._plan.settings.limits.max_cost_usd:
+        if spent.at_least and self._plan.settings.limits.max_cost_usd:
+            counts = f"counts {money(spent.cost_usd)} for it" if spent.cost_usd else "cannot count it"
+            still = "`max_iterations` and `limits.max_duration` still hold"
             self._recorder.record(
                 Warned(
                     f"Claude named no readable cost for iteration {self._number}.",
-                    "`limits.max_cost_usd` cannot count it; `max_iterations` and `limits.max_duration` still hold.",
+                    f"`limits.max_cost_usd` {counts}; {still}.",
                 )
             )

@@ -20,15 +20,16 @@ def make_one_off_call(plan: Plan, recorder: Recorder, supervisor: Supervisor) ->
         outcome, changed, trouble = _grade(plan, recorder, supervisor)
     else:
         outcome = _write(plan, recorder, supervisor)
-    result = recorder.state.result
+    result, spent = recorder.state.result, recorder.state.spending
     recorder.record(
         events.ErrandFinished(
             plan.purpose,
             outcome,
             result.text,
             recorder.elapsed() - began,
-            result.cost_usd,
-            tokens=result.tokens,
+            spent.cost_usd,
+            tokens=spent.tokens,
+            cost_is_lower_bound=spent.at_least,
             structured=result.structured,
             changed=changed,
             trouble=trouble,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from claude_iterate.core import formats
 from claude_iterate.core.events import RunFinished
-from claude_iterate.core.formats import duration, money, one_line
+from claude_iterate.core.formats import duration, one_line
 from claude_iterate.core.rules.endings import SIGNS, in_words
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import claim_lines
@@ -37,8 +38,12 @@ def totals(finished: RunFinished, state: RunState) -> list[str]:
 
 def cost(finished: RunFinished, state: RunState) -> str:
     """What the run cost, in the words of console and log."""
-    dry_run = state.started is not None and state.started.dry_run
-    return "nothing (dry run)" if dry_run else money(finished.cost_usd)
+    if state.started is not None and state.started.dry_run:
+        return "nothing (dry run)"
+    paid, tokens = formats.cost(finished.cost_usd, finished.cost_is_lower_bound), state.tokens
+    read = tokens.input + tokens.cache_read + tokens.cache_creation
+    unknown = finished.cost_is_lower_bound and not finished.cost_usd and read
+    return f"{paid} ({read:,} tokens in, {tokens.output:,} out)" if unknown else paid
 
 
 def log_place(state: RunState) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claude_iterate.core import events
-from claude_iterate.core.formats import counted, duration, money, one_line, shortened
+from claude_iterate.core.formats import cost, counted, duration, one_line, shortened
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe as describe_status
 from claude_iterate.core.rules.endings import STOPPED_BY
@@ -46,9 +46,9 @@ def iteration_finished(
     `told_elsewhere`: why it failed is the cause of the end of the run, which follows."""
     outcome = event.outcome
     if outcome.kind == "interrupted":
-        block = [f"✗ Iteration {event.number} was stopped before its end"]
+        block = [f"✗ Iteration {event.number} was stopped before its end{_paid(event)}"]
     elif outcome.kind in {"skipped", "rebooted"}:
-        block = [f"↷ Iteration {event.number} {outcome.kind}"]
+        block = [f"↷ Iteration {event.number} {outcome.kind}{_paid(event)}"]
     elif outcome.kind in RETRIED:
         # Not a failure. After a limit or an overload the next line says why.
         why = f": {one_line(outcome.message)}" if outcome.kind == "session" else ""
@@ -70,13 +70,18 @@ def iteration_finished(
     return block + trouble(event)
 
 
+def _paid(event: events.IterationFinished) -> str:
+    """What an iteration cost that did not come to its end: ` (at least $0.11)`."""
+    return f" ({cost(event.cost_usd, event.cost_is_lower_bound)})" if event.cost_usd else ""
+
+
 def _figures(event: events.IterationFinished, mode: str, dry_run: bool) -> str:
     """` (2 items remaining, 4m 12s, $0.31)`; what is not known is left out."""
     remaining = event.status.remaining if event.status is not None and mode != "iterative" else None
     known = (
         f"{counted(remaining, 'item')} remaining" if remaining is not None else "",
         duration(event.duration) if event.duration else "",
-        money(event.cost_usd) if event.cost_usd and not dry_run else "",
+        cost(event.cost_usd, event.cost_is_lower_bound) if event.cost_usd and not dry_run else "",
     )
     return f" ({', '.join(filter(None, known))})" if any(known) else ""
 

@@ -15,6 +15,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import moment
 from claude_iterate.core.outcomes.classes import RETRIED
+from claude_iterate.core.state.call_state import Call, Spending, advance
 from claude_iterate.views import run_view
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
@@ -34,6 +35,8 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     """null: Claude worked and did not report the cost."""
     known_cost_usd: float = 0.0
     """As much of the cost as is known; the sums count it."""
+    cost_is_lower_bound: bool = False
+    """It is what Claude's messages cost at least, or what it had reported before more messages came."""
     tokens: TokenCounts = TokenCounts()
     turns: int = 0
     tools: int = 0
@@ -58,6 +61,7 @@ class RunHistory(msgspec.Struct, frozen=True, rename="camel"):
     reason: str | None
     other_cost_usd: float
     iterations: tuple[Row, ...]
+    other_cost_is_lower_bound: bool = False
 
 
 class Total(msgspec.Struct, frozen=True, rename="camel"):
@@ -69,7 +73,9 @@ class Total(msgspec.Struct, frozen=True, rename="camel"):
     cost_usd: float = 0.0
     other_cost_usd: float = 0.0
     calls_without_cost: int = 0
-    """Calls whose cost is not known; the sums lack it."""
+    """Calls of iterations whose cost is not known; the sums have what is known of it."""
+    cost_is_lower_bound: bool = False
+    """Of some calls only a part of the cost is known."""
     tokens: TokenCounts = TokenCounts()
     turns: int = 0
     tools: int = 0
@@ -97,9 +103,10 @@ def run(layout: Layout, identity: str) -> RunHistory | None:
     view = found.view
     rows, other = _rows(identity, found.milestones)
     if view.dry_run:  # its money and tokens are made up
-        free = {"cost_usd": 0.0, "known_cost_usd": 0.0, "tokens": TokenCounts()}
-        rows, other = tuple(replace(row, **free) for row in rows), 0.0
-    return RunHistory(identity, view.purpose, view.dry_run, view.goes_on_with, view.reason, other, rows)
+        free = {"cost_usd": 0.0, "known_cost_usd": 0.0, "cost_is_lower_bound": False, "tokens": TokenCounts()}
+        rows, other = tuple(replace(row, **free) for row in rows), Spending()
+    about = identity, view.purpose, view.dry_run, view.goes_on_with, view.reason
+    return RunHistory(*about, other.cost_usd, rows, other.at_least)
 
 
 def last(layout: Layout) -> list[RunHistory]:
@@ -143,39 +150,46 @@ def total(runs: Iterable[RunHistory]) -> Total:
         cost_usd=sum(row.known_cost_usd for row in rows) + other,
         other_cost_usd=other,
         calls_without_cost=sum(row.cost_usd is None for row in rows),
+        cost_is_lower_bound=any(row.cost_is_lower_bound for row in rows)
+        or any(told.other_cost_is_lower_bound for told in runs),
         tokens=TokenCounts(*(sum(getattr(row.tokens, kind) for row in rows) for kind in TokenCounts.__struct_fields__)),
         turns=sum(row.turns for row in rows),
         tools=sum(row.tools for row in rows),
     )
 
 
-def _rows(identity: str, entries: Iterable[events.Entry]) -> tuple[tuple[Row, ...], float]:
+def _rows(identity: str, entries: Iterable[events.Entry]) -> tuple[tuple[Row, ...], Spending]:
     """The rows of one run from its milestones, and what its other calls cost."""
     started: events.RunStarted | None = None
     rows: list[Row] = []
     under_way: Row | None = None
+    call = Call(0, 0.0)
     began = 0.0
-    other = unclaimed = 0.0
+    other = Spending()
     for entry in entries:
         event = entry.event
         if isinstance(event, events.RunStarted):
             started = event
         elif isinstance(event, events.IterationStarted):
             attempt = _attempt(started, rows, event.number)
-            began = entry.at
+            began, call = entry.at, Call(event.number, entry.elapsed)
             under_way = Row(identity, event.number, attempt, moment(began), resumed_session=event.resumes or None)
         elif isinstance(event, events.IterationFinished):
-            rows.append(_ended(under_way or Row(identity, event.number, 1, moment(entry.at - event.duration)), event))
-            under_way = None
-        elif under_way is not None:
-            under_way = _so_far(under_way, entry, began)
-        elif isinstance(event, events.ResultReported):
-            unclaimed = event.cost_usd
+            begun = under_way or Row(identity, event.number, 1, moment(entry.at - event.duration))
+            rows.append(_ended(begun, event, call.spending))
+            under_way, call = None, Call(0, 0.0)
         elif isinstance(event, events.ReviewFinished | events.ErrandFinished):
-            other, unclaimed = other + event.cost_usd, 0.0
+            other, call = _sum(other, Spending(event.cost_usd, at_least=event.cost_is_lower_bound)), Call(0, 0.0)
+        else:
+            call = advance(call, entry)
+            under_way = _so_far(under_way, entry, began, call) if under_way is not None else None
     if under_way is not None:
-        rows.append(under_way)
-    return tuple(rows), other + unclaimed
+        return (*rows, under_way), other
+    return tuple(rows), _sum(other, call.spending)
+
+
+def _sum(one: Spending, more: Spending) -> Spending:
+    return Spending(one.cost_usd + more.cost_usd, at_least=one.at_least or more.at_least)
 
 
 def _attempt(started: events.RunStarted | None, rows: list[Row], number: int) -> int:
@@ -185,27 +199,29 @@ def _attempt(started: events.RunStarted | None, rows: list[Row], number: int) ->
     return earlier + sum(row.number == number for row in rows) + 1
 
 
-def _so_far(row: Row, entry: events.Entry, began: float) -> Row:
-    """What is known of a call that has not ended: the time until its last sign, and its result if it gave one."""
-    row = replace(row, duration=round(max(row.duration, entry.at - began), 3))
-    told = entry.event
-    if isinstance(told, events.SessionOpened):
-        row = replace(row, cost_usd=None)
-    elif isinstance(told, events.ResultReported):
-        cost = max(row.known_cost_usd, told.cost_usd)
-        known = None if told.untold and not cost else cost
-        row = replace(row, cost_usd=known, known_cost_usd=cost, tokens=counts(told.tokens), turns=told.turns)
-    return row
+def _so_far(row: Row, entry: events.Entry, began: float, call: Call) -> Row:
+    """What is known of a call that has not ended: the time until its last sign, and what it said of its costs."""
+    spent, turns = call.spending, call.result.turns if call.result is not None else 0
+    return replace(_paid(row, spent), duration=round(max(row.duration, entry.at - began), 3), turns=turns)
 
 
-def _ended(row: Row, event: events.IterationFinished) -> Row:
-    status = event.status
+def _paid(row: Row, spent: Spending) -> Row:
     return replace(
         row,
+        cost_usd=None if spent.at_least else spent.cost_usd,
+        known_cost_usd=spent.cost_usd,
+        cost_is_lower_bound=spent.at_least,
+        tokens=counts(spent.tokens),
+    )
+
+
+def _ended(row: Row, event: events.IterationFinished, call: Spending) -> Row:
+    """A row of a call that is over. Journals of earlier versions do not say whether its cost is all; its events do."""
+    status = event.status
+    partly = event.cost_is_lower_bound or call.at_least
+    return replace(
+        _paid(row, Spending(event.cost_usd, event.tokens, partly)),
         duration=round(event.duration, 3),
-        cost_usd=None if row.cost_usd is None else event.cost_usd,
-        known_cost_usd=event.cost_usd,
-        tokens=counts(event.tokens),
         turns=event.turns,
         tools=event.tools,
         progress=progress(status),

@@ -50,6 +50,8 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     waiting: Waiting | None = None
     created: str | None = None
     last_run: str | None = None
+    cost_is_lower_bound: bool = False
+    """Of some calls of the last run only a part of the cost is known."""
 
 
 class ListingView(msgspec.Struct, frozen=True, rename="camel"):
@@ -146,6 +148,7 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         found.run.waiting if found.run is not None and found.status == "running" else None,
         _text(document.get("created")),
         _text(document.get("lastRun")),
+        run.get("costIsLowerBound") is True,
     )
 
 

@@ -56,6 +56,8 @@ class CountersView(msgspec.Struct, frozen=True, rename="camel"):
     setup: int
     execution: int
     cost_usd: float
+    cost_is_lower_bound: bool
+    """Of some calls only a part of the cost is known."""
 
 
 class SettingView(msgspec.Struct, frozen=True, rename="camel"):
@@ -124,6 +126,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
             about.count("setupIterations"),
             about.count("executionIterations"),
             newest.view.total_cost_usd if newest is not None else 0.0,
+            newest is not None and newest.view.total_cost_is_lower_bound,
         ),
         created=_text(about.document.get("created")),
         last_run_at=_text(about.document.get("lastRun")),

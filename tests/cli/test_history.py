@@ -141,8 +141,8 @@ def test_a_cost_that_is_not_known_is_not_called_nothing(typed: Type, layout: Lay
     first = (IterationStarted(1), opened, cut)
     write(layout, FIRST, started(FIRST), *first, IterationStarted(2), opened, told, done(2), IterationStarted(3), never)
     answer = typed("history", "w")
-    assert [line.split("2.0s")[1].split()[0] for line in answer.out.splitlines()[1:4]] == ["?", "$0.50", "$0.00"]
-    assert "the sums lack the cost of 1 call" in answer.err
+    assert [line.split("2.0s")[1].split()[0] for line in answer.out.splitlines()[1:4]] == ["not", "$0.50", "$0.00"]
+    assert "1 call without a reported cost" in answer.err
     document = typed("history", "w", "--json").document
     assert [row["costUsd"] for row in document["runs"][0]["iterations"]] == [None, 0.5, 0.0]
     assert (document["total"]["costUsd"], document["total"]["callsWithoutCost"]) == (0.5, 1)

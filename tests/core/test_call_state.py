@@ -19,11 +19,13 @@ from claude_iterate.core.events import (
     TaskEnded,
     TaskStarted,
     Thought,
+    Tokens,
     ToolAnswered,
     ToolCalled,
+    UsageReported,
 )
 from claude_iterate.core.events.vocabulary import Cause
-from claude_iterate.core.state.call_state import STDERR_KEPT, Call
+from claude_iterate.core.state.call_state import STDERR_KEPT, Call, Spending
 from claude_iterate.core.state.steps import fold
 
 
@@ -121,3 +123,30 @@ def test_the_grace_begins_with_the_last_task() -> None:
     assert (left.open_tasks, left.result_at) == (((two, 2.0),), 3.0)
     assert call_after(one, two, ResultReported(), TaskEnded("1"), TaskEnded("2")).result_at == 5.0
     assert call_after(one, TaskEnded("1")).result_at is None
+
+
+USED = UsageReported(Tokens(10, 1), 0.25)
+OPENED = SessionOpened("s")
+
+
+@pytest.mark.parametrize(
+    ("events", "spent"),
+    [
+        ([], Spending()),
+        ([OPENED], Spending(0.0, at_least=True)),
+        ([USED], Spending(0.25, Tokens(10, 1), True)),
+        ([USED, UsageReported(Tokens(20, 2), 0.5)], Spending(0.5, Tokens(20, 2), True)),
+        ([OPENED, USED, ResultReported(cost_usd=0.3, tokens=Tokens(9))], Spending(0.3, Tokens(9))),
+        ([ResultReported(cost_usd=0.3, tokens=Tokens(9)), USED], Spending(0.55, Tokens(19, 1), True)),
+        ([OPENED, USED, ResultReported(untold=True)], Spending(0.25, Tokens(10, 1), True)),
+        ([USED, ResultReported(untold=True, tokens=Tokens(15))], Spending(0.25, Tokens(15), True)),
+        ([USED, CutStarted(Cause.IDLE), ResultReported(cost_usd=0.4)], Spending(0.4)),
+        ([ResultReported(untold=True), CutStarted(Cause.IDLE), ResultReported(cost_usd=0.4)], Spending(0.4)),
+        ([ResultReported(cost_usd=0.4), CutStarted(Cause.IDLE), ResultReported(untold=True)], Spending(0.4)),
+    ],
+)
+def test_what_a_call_has_cost_so_far(events: list[Event], spent: Spending) -> None:
+    """The result's word, and what messages used since; without a result it may be more than that."""
+    found = call_after(*events).spending
+    assert found.cost_usd == pytest.approx(spent.cost_usd)
+    assert (found.tokens, found.at_least) == (spent.tokens, spent.at_least)

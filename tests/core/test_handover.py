@@ -24,6 +24,7 @@ from claude_iterate.core.events import (
     ReviewStarted,
     RunStarted,
     Tokens,
+    UsageReported,
     VerificationFinished,
     VerificationStarted,
     WaitEnded,
@@ -34,7 +35,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proving import digest
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verdict, Verify, Wait
-from claude_iterate.core.state.handover import resumption, retold
+from claude_iterate.core.state.handover import handed_on, resumption, retold
 from claude_iterate.core.state.run_state import Claim, Requests, RunState, Session, Streaks, Waiting
 from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
@@ -138,6 +139,7 @@ FULL = RunState(
     last_status=Status(True),
     findings="tests fail",
     cost_usd=0.5,
+    cost_is_lower_bound=True,
     tokens=Tokens(1, 2, 3, 4),
     streaks=Streaks(
         idle_iterations=1,
@@ -182,6 +184,24 @@ def test_a_journal_that_lost_its_beginning_can_be_told_by_one_entry() -> None:
     assert (again.iterations, again.total_cost_usd) == (left.iterations, left.total_cost_usd)
     assert (again.streaks, again.carried) == (left.streaks, carried)
     assert retold(RunState()) is None
+
+
+def test_money_of_a_call_that_was_killed_is_handed_on() -> None:
+    """At least what its messages cost: to the run that goes on, to the totals, and from there to the next totals. A
+    journal that is told again while the call is on leaves it out, because its end will tell it."""
+    paid = iteration(1, cost_usd=0.5, tokens=Tokens(1))
+    killed = state_of(*paid, IterationStarted(2), UsageReported(Tokens(10, 1), 0.25))
+    after = resumption("a", killed, 1.0)
+    assert (after.cost_usd, after.tokens, after.cost_is_lower_bound) == (0.75, Tokens(11, 1), True)
+    carried = handed_on(killed)
+    assert (carried.cost_usd, carried.cost_is_lower_bound) == (0.75, True)
+    later = RunStarted("b", "w", "loop", 9, 1, "h", "0", ("c",), carried=carried)
+    assert handed_on(fold([Entry(1, 600.0, 0.0, later)])).cost_is_lower_bound
+    told = retold(killed)
+    assert told is not None
+    assert told.resumed is not None
+    assert (told.resumed.cost_usd, told.resumed.cost_is_lower_bound) == (0.5, False)
+    assert not handed_on(state_of(*paid)).cost_is_lower_bound
 
 
 @pytest.mark.parametrize("story", STORIES)

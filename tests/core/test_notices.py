@@ -212,6 +212,7 @@ def test_facts() -> None:
         "cause": "Reached maximum iterations (50)",
         "next": "claude-iterate run my-task",
         "costUsd": 0.25,
+        "costIsLowerBound": False,
         "at": "2025-10-15T14:23:45.000Z",
     }
     assert subject.trial("w", "", AT).facts.keys() == notice.facts.keys()

@@ -109,6 +109,7 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
         "next": "" if reason == "completed" else "claude-iterate run w",
         "iterations": 2,
         "costUsd": 1.0,
+        "costIsLowerBound": False,
         "dryRun": False,
         "log": "x.log",
         "progress": {"completed": 2, "total": 5},

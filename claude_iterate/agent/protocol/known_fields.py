@@ -31,6 +31,8 @@ class _Usage(TypedDict, total=False):
 
 
 class _Message(TypedDict, total=False):
+    id: Any
+    model: Any
     content: Any
     usage: _Usage | None
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
 from claude_iterate.agent.protocol.known_fields import known_fields
+from claude_iterate.agent.protocol.message_usage import MessageUsage
 from claude_iterate.agent.protocol.result import read_result
 from claude_iterate.core import events
 from claude_iterate.core.events import StreamEvent
@@ -34,11 +35,12 @@ class Translator:
         self._refusals: dict[str, str] = {}
         self._ended_tasks: set[str] = set()
         self._used = 0
+        self._messages = MessageUsage()
         self._kinds: dict[str, Callable[[dict[str, Any]], list[StreamEvent]]] = {
             "assistant": self._assistant,
             "user": self._user,
             "system": self._system,
-            "result": lambda document: [read_result(document, self._used, self._refusals)],
+            "result": self._result,
             "rate_limit_event": _limit,
             "stream_event": lambda _: [],  # pieces of a message that comes whole later
         }
@@ -68,11 +70,24 @@ class Translator:
             return [events.AgentNoted(word(kind) or "unknown", _remark(document))]
         return read(document)
 
+    def usage(self) -> events.UsageReported | None:
+        """What messages used since the last result; None when that is known already."""
+        return self._messages.news()
+
+    def _result(self, document: dict[str, Any]) -> list[StreamEvent]:
+        found = read_result(document, self._used, self._refusals)
+        if not found.untold:
+            self._messages.settle(found)
+        return [found]
+
     def _assistant(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
         error = word(document.get("error"))
-        if not parent:
-            self._used = _request_size(document) or self._used
+        message = document.get("message")
+        if type(message) is dict:
+            size = self._messages.count(message)
+            if size and not parent:
+                self._used = size
         found: list[StreamEvent] = []
         for block in _blocks(document):
             kind = block.get("type")
@@ -153,18 +168,6 @@ def _blocks(document: dict[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(content, list):
         return []
     return [block if isinstance(block, dict) else {"type": "text", "text": text_of(block)} for block in content]
-
-
-def _request_size(document: dict[str, Any]) -> int:
-    """Tokens of the request behind an assistant's message: how full the context is."""
-    message = document.get("message")
-    usage = message.get("usage") if isinstance(message, dict) else None
-    if not isinstance(usage, dict):
-        return 0
-    size = 0
-    for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"):
-        size += max(0, whole(usage.get(name)))
-    return size
 
 
 def _limit(document: dict[str, Any]) -> list[StreamEvent]:

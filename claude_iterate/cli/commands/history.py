@@ -9,7 +9,7 @@ import click
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.formats import counted, duration, money
+from claude_iterate.core.formats import cost, counted, duration
 from claude_iterate.errors import UsageProblem
 from claude_iterate.text import local_times
 from claude_iterate.views import history_view
@@ -75,7 +75,8 @@ def _print(view: HistoryView, whole: bool, wide: bool) -> None:
     total = view.total
     now = None if wide else time.time()
     rows = [row for told in view.runs for row in (told.iterations if whole or not told.dry_run else _dry_run(told))]
-    sums = ("", "", "total", duration(total.duration), money(total.cost_usd - total.other_cost_usd))
+    of_rows = any(row.cost_is_lower_bound for told in view.runs for row in told.iterations)
+    sums = ("", "", "total", duration(total.duration), cost(total.cost_usd - total.other_cost_usd, of_rows))
     figures = [_HEAD, *(_figures(row, now) for row in rows), (*sums, *_counts(total.tokens, total.turns, total.tools))]
     widths = [max(len(row[column]) for row in figures) for column in range(len(_HEAD))]
     shown_columns = [column for column, title in enumerate(_HEAD) if wide or title not in _WIDE]
@@ -84,11 +85,14 @@ def _print(view: HistoryView, whole: bool, wide: bool) -> None:
     shown = [(*cells, *end) for cells, end in zip(aligned[1:], ends, strict=True)]
     real = any(not told.dry_run for told in view.runs)  # else there is nothing to sum up
     output.table(shown if real else shown[:-1], (*aligned[0], *_ENDS))
-    if total.other_cost_usd:
-        output.result(f"Reviews and other calls: {money(total.other_cost_usd)}; in all {money(total.cost_usd)}")
-    if total.calls_without_cost:
-        calls = counted(total.calls_without_cost, "call")
-        output.note(f"?: the sums lack the cost of {calls}: still at work, or ended before Claude reported it.")
+    others = any(told.other_cost_is_lower_bound for told in view.runs)
+    if total.other_cost_usd or others:
+        in_all = cost(total.cost_usd, total.cost_is_lower_bound)
+        output.result(f"Reviews and other calls: {cost(total.other_cost_usd, others)}; in all {in_all}")
+    if total.cost_is_lower_bound:
+        calls = counted(total.calls_without_cost, "call") if total.calls_without_cost else "Some calls"
+        output.note(f"{calls} without a reported cost: still at work, or ended before Claude reported it.")
+        output.note("What its messages cost at least is counted, where the price of the model is known.")
     if any(told.dry_run for told in view.runs):
         output.note("A dry run costs nothing and is not part of the sums.")
 
@@ -109,10 +113,10 @@ def _figures(row: Row, now: float | None) -> tuple[str, ...]:
     number = str(row.number) if row.attempt == 1 else f"{row.number}.{row.attempt}"
     if row.number == _DRY_RUN:
         number = "dry run"
-    cost = "?" if row.cost_usd is None else money(row.cost_usd)
+    paid = cost(row.known_cost_usd, row.cost_is_lower_bound)
     began = local_times.whole(row.began) if now is None else local_times.narrow(row.began, now)
     return (
-        *(_short(row.run), number, began, duration(row.duration), cost),
+        *(_short(row.run), number, began, duration(row.duration), paid),
         *_counts(row.tokens, row.turns, row.tools),
     )
 

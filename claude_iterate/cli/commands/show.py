@@ -42,7 +42,8 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     _print_dry_run(view.last_dry_run, now)
     _print_proof(view.proof, view.running_run, _before(view))
     counters = view.counters
-    spent = f"; ${counters.cost_usd:.2f} in all" if counters.cost_usd else ""
+    paid = formats.cost(counters.cost_usd, counters.cost_is_lower_bound)
+    spent = f"; {paid} in all" if counters.cost_usd else ""
     output.result(f"Iterations: {counters.execution} in runs, {counters.setup} in setup{spent}")
     output.result(f"Created: {local_times.when(foreign(view.created), now) if view.created else 'unknown'}")
     output.result(f"Next run: {view.next_run}")
@@ -135,7 +136,8 @@ def _print_run(view: WorkspaceView, now: float) -> None:
         return
     title = "This run" if run.now is not None else "Last run"
     output.result(f"{title}: {run.id}, began {local_times.when(run.started or '', now)}")
-    cost = f", ${run.cost_usd:.2f}" if run.cost_usd else ""
+    paid = formats.cost(run.cost_usd, run.cost_is_lower_bound)
+    cost = f", {paid}" if run.cost_usd else ", cost not known" if run.cost_is_lower_bound else ""
     most = f" of at most {run.max_iterations}" if run.max_iterations else ""
     so_far = " so far" if run.now is not None else ""
     output.result(f"  {run.iterations}{most} iterations, {formats.duration(run.duration)}{cost}{so_far}")

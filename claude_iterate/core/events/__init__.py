@@ -57,6 +57,7 @@ from claude_iterate.core.events.stream_events import (
     Told,
     ToolAnswered,
     ToolCalled,
+    UsageReported,
 )
 
 Event = (

@@ -79,7 +79,8 @@ class StatusChanged(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """One iteration is over. `status` is the report if the agent wrote one in this iteration. `changed` is False if it
     wrote none, and neither the project nor TODO.md changed; with a report it is not measured. With a claim,
-    `task` is the identity of the instructions in the prompt."""
+    `task` is the identity of the instructions in the prompt. `cost_is_lower_bound`: Claude was gone before it named the
+    cost, so `cost_usd` is only what its messages cost at least."""
 
     number: int
     outcome: Outcome
@@ -95,6 +96,7 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     context: float | None = None
     changed: bool = True
     task: str = ""
+    cost_is_lower_bound: bool = False
 
     @property
     def reported(self) -> bool:
@@ -131,6 +133,7 @@ class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     outcome: Outcome | None = None
     tokens: Tokens = Tokens()
     requirements: tuple[JudgedRequirement, ...] = ()
+    cost_is_lower_bound: bool = False
 
 
 class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -168,6 +171,7 @@ class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     structured: dict[str, Any] | None = None
     changed: tuple[str, ...] = ()
     trouble: str = ""
+    cost_is_lower_bound: bool = False
 
 
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -178,6 +182,7 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     runs: int = 0
     findings: str = ""
     results: dict[str, CheckResult] = {}
+    cost_is_lower_bound: bool = False
 
 
 class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -231,6 +236,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     context: float | None = None
     tokens: Tokens = Tokens()
     absences: int = 0
+    cost_is_lower_bound: bool = False
 
 
 class StopRequested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -288,3 +294,4 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     about_claim: str = ""
     cause: str = ""
     next: str = ""
+    cost_is_lower_bound: bool = False

@@ -174,6 +174,14 @@ class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     refused_bytes: int = 0
 
 
+class UsageReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """What the messages of this call used since its last result, sub-agents included: tokens, and what those of known
+    models cost at least. Each one replaces the one before it; a result that names the cost makes it void."""
+
+    tokens: Tokens = Tokens()
+    cost_usd: float = 0.0
+
+
 class GarbageSeen(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A line of output that is not an event: kept, shown, never fatal."""
 
@@ -200,6 +208,7 @@ StreamEvent = (
     | LimitReported
     | AgentNoted
     | ResultReported
+    | UsageReported
     | GarbageSeen
     | ErrorPrinted
 )

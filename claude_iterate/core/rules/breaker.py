@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from claude_iterate.core.events import Outcome
 from claude_iterate.core.events.vocabulary import Kind, Purpose
-from claude_iterate.core.formats import duration, money
+from claude_iterate.core.formats import cost, duration, money
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts
@@ -92,7 +92,8 @@ def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def _figures(state: RunState, facts: Facts) -> str:
-    return f"{money(state.total_cost_usd)} of {money(facts.limits.max_cost_usd or 0.0)} (limits.max_cost_usd)"
+    spent = cost(state.total_cost_usd, state.total_is_lower_bound)
+    return f"{spent} of {money(facts.limits.max_cost_usd or 0.0)} (limits.max_cost_usd)"
 
 
 def _with_more_money(state: RunState, facts: Facts) -> str:

@@ -45,6 +45,7 @@ def told(verdict: Finish, state: RunState, facts: Facts) -> RunFinished:
         about_claim=proving.about_the_claim(state, facts, verdict.reason),
         cause=verdict.cause,
         next=verdict.next,
+        cost_is_lower_bound=state.cost_is_lower_bound,
     )
     return in_words(ending, state, facts.command_line)
 

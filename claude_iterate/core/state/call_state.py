@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from claude_iterate.core import events
 from claude_iterate.core.events.stream_events import telling
@@ -15,6 +15,14 @@ STDERR_KEPT = 4000
 _OPEN_KEPT = 31
 _OPEN_TASKS_KEPT = 999
 _LABEL = 60
+
+
+class Spending(NamedTuple):
+    """What a call cost and used so far; `at_least`: it may be more."""
+
+    cost_usd: float = 0.0
+    tokens: events.Tokens = events.Tokens()
+    at_least: bool = False
 
 
 class Call(NamedTuple):
@@ -39,6 +47,19 @@ class Call(NamedTuple):
     resumes: str = ""
     by_schema: bool = False
     """Claude knows the schema that its answer is to have."""
+    usage: events.UsageReported | None = None
+    """What was used since the last result that named the cost."""
+
+    @property
+    def spending(self) -> Spending:
+        """The last result's word, and what messages used since then. A call that opened a session and gave no result
+        may have cost anything."""
+        result, used = self.result, self.usage or events.UsageReported()
+        if result is None:
+            return Spending(used.cost_usd, used.tokens, bool(self.session) or self.usage is not None)
+        # The tokens of a result are those of the whole process, whether it names the cost or not.
+        tokens = result.tokens if result.untold and any(astuple(result.tokens)) else result.tokens + used.tokens
+        return Spending(result.cost_usd + used.cost_usd, tokens, result.untold or self.usage is not None)
 
     @property
     def in_doubt(self) -> bool:
@@ -95,9 +116,13 @@ def _retried(now: Call, _event: events.ApiRetried, _elapsed: float) -> Call:
 
 
 def _result_reported(now: Call, event: events.ResultReported, elapsed: float) -> Call:
+    if not event.untold:
+        now = now._replace(usage=None)
     if now.cut is not None and now.result is not None:
         # What Claude says when we end it does not unsay the result it gave before; its costs count.
-        return now._replace(result=replace(now.result, cost_usd=max(now.result.cost_usd, event.cost_usd)))
+        untold = now.result.untold and event.untold
+        most = max(now.result.cost_usd, event.cost_usd)
+        return now._replace(result=replace(now.result, cost_usd=most, untold=untold))
     # The cost is the process's, so it never falls; a result without a cost takes nothing back.
     if now.result is not None and now.result.cost_usd > event.cost_usd:
         event = replace(event, cost_usd=now.result.cost_usd)
@@ -141,6 +166,7 @@ _STEPS: dict[type, Callable[[Call, Any, float], Call]] = {
     events.Thought: _answered,
     events.ApiRetried: _retried,
     events.ResultReported: _result_reported,
+    events.UsageReported: lambda now, event, _elapsed: now._replace(usage=event),
     events.SessionOpened: _session_opened,
     events.TaskStarted: _task_told,
     events.TaskEnded: _task_told,

@@ -11,13 +11,14 @@ from claude_iterate.core.state.run_state import RunState
 
 def handed_on(state: RunState) -> Carried:
     """What the next run has to know of this one and of all before it."""
-    cost = state.total_cost_usd + state.result.cost_usd
+    spent = state.spending
+    cost, partly = state.total_cost_usd + spent.cost_usd, state.total_is_lower_bound or spent.at_least
     worked = state.iterations > 0 or (state.proof is not None and state.proof.passed)
     # The next iteration has to read what a proof found, even if it is one of another run.
     findings = state.findings if state.proof is not None and not state.proof.passed else ""
     findings = findings or ("" if worked else state.carried.findings)
     results = dict(list(state.claim.results.items())[-_RESULTS:])
-    return Carried(state.total_iterations, cost, state.carried.runs + 1, findings, results)
+    return Carried(state.total_iterations, cost, state.carried.runs + 1, findings, results, partly)
 
 
 def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
@@ -25,6 +26,7 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
     # A claim that failed has been judged, and a user who says `run` wants another try: the findings go with it.
     failed = state.proof is not None and not state.proof.passed
     claim = state.last_status if state.last_status and state.last_status.complete else None
+    spent = state.spending
     return Resumed(
         run=run,
         iterations=state.iterations,
@@ -33,7 +35,7 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         failures=state.streaks.failures,
         retries=state.streaks.retries,
         claims=state.claim.judged,
-        cost_usd=state.cost_usd + state.result.cost_usd,
+        cost_usd=state.cost_usd + spent.cost_usd,
         elapsed=state.elapsed_before + elapsed,
         findings=state.findings,
         # An iteration under way comes after the proof of the claim before it: that one has been judged.
@@ -54,15 +56,20 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         denials=min(state.streaks.denials, 1),
         session=state.session.id,
         context=state.session.context,
-        tokens=state.tokens + state.result.tokens,
+        tokens=state.tokens + spent.tokens,
+        cost_is_lower_bound=state.cost_is_lower_bound or spent.at_least,
         absences=state.streaks.absences,
     )
 
 
 def retold(state: RunState) -> RunStarted | None:
-    """The first event of this run with all that came since in it, for a journal that has lost its beginning."""
+    """The first event of this run with all that came since in it, for a journal that has lost its beginning. What the
+    call under way has cost is left out: its end will tell."""
     started = state.started
-    return replace(started, resumed=resumption(started.run, state, 0.0)) if started is not None else None
+    if started is None:
+        return None
+    known = {name: getattr(state, name) for name in ("cost_usd", "tokens", "cost_is_lower_bound")}
+    return replace(started, resumed=replace(resumption(started.run, state, 0.0), **known))
 
 
 _RESULTS = 50

@@ -14,7 +14,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.call_state import Call
+from claude_iterate.core.state.call_state import Call, Spending
 
 _NO_RESULTS: Mapping[str, events.CheckResult] = MappingProxyType({})
 _NO_WINDOWS: Mapping[str, events.LimitReported] = MappingProxyType({})
@@ -107,6 +107,8 @@ class RunState(NamedTuple):
     finished: events.RunFinished | None = None
     worked: bool = False
     """Claude was called in this run, and that went well."""
+    cost_is_lower_bound: bool = False
+    """Of some calls only a part of the cost is known."""
 
     def with_call(self, call: Call) -> RunState:
         """As `_replace(call=call)`, in less time: this is done for every tool that Claude uses."""
@@ -156,6 +158,16 @@ class RunState(NamedTuple):
     def total_cost_usd(self) -> float:
         """Over all runs of the workspace."""
         return self.carried.cost_usd + self.cost_usd
+
+    @property
+    def spending(self) -> Spending:
+        """What the call under way cost and used so far."""
+        return self.call.spending if self.call is not None else Spending()
+
+    @property
+    def total_is_lower_bound(self) -> bool:
+        """Of some calls of the workspace only a part of the cost is known."""
+        return self.carried.cost_is_lower_bound or self.cost_is_lower_bound
 
     @property
     def total_iterations(self) -> int:

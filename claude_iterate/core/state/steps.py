@@ -105,6 +105,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         status=before.last_status,
         findings=before.findings,
         cost_usd=before.cost_usd,
+        cost_is_lower_bound=before.cost_is_lower_bound,
         tokens=before.tokens,
         streaks=Streaks(
             before.idle_iterations,
@@ -133,7 +134,12 @@ def _iteration_started(state: RunState, event: events.IterationStarted, entry: e
 def _call_finished(
     state: RunState, event: events.IterationFinished | events.ReviewFinished | events.ErrandFinished
 ) -> RunState:
-    return state._replace(call=None, cost_usd=state.cost_usd + event.cost_usd, tokens=state.tokens + event.tokens)
+    return state._replace(
+        call=None,
+        cost_usd=state.cost_usd + event.cost_usd,
+        cost_is_lower_bound=state.cost_is_lower_bound or event.cost_is_lower_bound,
+        tokens=state.tokens + event.tokens,
+    )
 
 
 def _review_finished(state: RunState, event: events.ReviewFinished) -> RunState:

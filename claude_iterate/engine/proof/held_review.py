@@ -84,7 +84,7 @@ class HeldReview(Record, frozen=False):
         return report.keep(said + "\n") or prose_review.read(said, identity)
 
     def _record_end(self, found: Review, outcome: events.Outcome, began: float) -> None:
-        result = self._recorder.state.result
+        spent = self._recorder.state.spending
         self._recorder.record(
             events.ReviewFinished(
                 verdict=found.verdict,
@@ -92,9 +92,10 @@ class HeldReview(Record, frozen=False):
                 findings=found.findings,
                 report=str(self._plan.report),
                 duration=self._recorder.elapsed() - began,
-                cost_usd=result.cost_usd,
+                cost_usd=spent.cost_usd,
                 outcome=outcome if found.verdict == UNHELD else None,
-                tokens=result.tokens,
+                tokens=spent.tokens,
+                cost_is_lower_bound=spent.at_least,
                 requirements=tuple(
                     events.JudgedRequirement(
                         one.number, one.text, one.status, shortened(one.evidence, _LONGEST_EVIDENCE)

@@ -110,7 +110,7 @@ class LiveLine:
 
 
 def compose(state: RunState, now: float) -> str:
-    """`[3/50] ██░░░░░░ 12/60 · 3m 05s · $0.42`; what is not known is left out."""
+    """`[3/50] ██░░░░░░ 12/60 · 3m 05s · $0.42`; what is not known is left out. `$0.42+`: and more, not known yet."""
     number = state.call.number if state.call and state.call.number else state.iterations
     most = state.started.max_iterations if state.started else 0
     parts = [f"[{number}/{most}]" if most else f"[{number}]"]
@@ -120,11 +120,10 @@ def compose(state: RunState, now: float) -> str:
         filled = CELLS * done // status.total
         parts[0] += f" {'█' * filled}{'░' * (CELLS - filled)} {status.completed}/{status.total}"
     parts.append(_age(now))
-    cost = state.cost_usd
-    if state.call is not None and state.call.result is not None:
-        cost += state.call.result.cost_usd
-    if cost:
-        parts.append(money(cost))
+    spent = state.spending
+    if cost := state.cost_usd + spent.cost_usd:
+        more = "+" if state.cost_is_lower_bound or spent.at_least else ""
+        parts.append(f"{money(cost)}{more}")
     return " · ".join(parts)
 
 

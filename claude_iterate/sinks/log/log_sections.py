@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from claude_iterate.core.events import IterationFinished, RunFinished, RunStarted
-from claude_iterate.core.formats import duration, money, one_line, precise_moment
+from claude_iterate.core.formats import cost, duration, one_line, precise_moment
 from claude_iterate.core.outcomes.classes import FINE, RETRIED, WELL
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import ending_lines, run_lines
@@ -60,7 +60,7 @@ def iteration_closing(event: IterationFinished, at: float) -> list[str]:
         f"STATUS: {_verdict(event)}",
         f"Completed: {precise_moment(at)}",
         f"Duration: {duration(event.duration)}",
-        f"Cost: {money(event.cost_usd)}",
+        f"Cost: {cost(event.cost_usd, event.cost_is_lower_bound)}",
         f"Turns: {event.turns}, tools: {event.tools}, tokens: {read:,} in, {tokens.output:,} out",
     ]
     if status is not None and status.remaining is not None:

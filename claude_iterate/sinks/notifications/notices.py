@@ -41,6 +41,7 @@ def notices(entry: Entry, state: RunState, project: str = "") -> list[Notice]:
         "iteration": iteration_number(state),
         "maxIterations": started.max_iterations or None,
         "costUsd": round(state.cost_usd, 6),
+        "costIsLowerBound": state.cost_is_lower_bound,
         "reason": state.reason,
         "cause": ending.cause if ending is not None else None,
         "next": ending.next if ending is not None else None,
@@ -86,7 +87,18 @@ def _notice(draft: Draft, workspace: str | None, project: str, at: float, **know
     """Facts that are not known are null: programs find the same keys in every notice. The title is often all that a
     phone shows, so it names the workspace."""
     unknown = dict.fromkeys(
-        ("id", "run", "iteration", "maxIterations", "progress", "reason", "cause", "next", "costUsd")
+        (
+            "id",
+            "run",
+            "iteration",
+            "maxIterations",
+            "progress",
+            "reason",
+            "cause",
+            "next",
+            "costUsd",
+            "costIsLowerBound",
+        )
     )
     facts = {"workspace": workspace, "project": project or None, "at": precise_moment(at), **unknown, **known}
     title = f"[{workspace}] {draft.title}" if workspace else draft.title

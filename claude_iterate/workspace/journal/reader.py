@@ -28,14 +28,37 @@ WORDS = frozenset(
 
 def is_word(line: str) -> bool:
     """True for a line that has no effect once a call is over."""
+    return _kind(line) in WORDS
+
+
+def _kind(line: str) -> str:
+    """The event's name; empty when it cannot be seen."""
     start = line.find('"event":{"event":"', 0, 120) + 18
-    return start >= 18 and line[start : line.find('"', start)] in WORDS
+    return line[start : line.find('"', start)] if start >= 18 else ""
 
 
 def milestones(path: Path) -> Iterator[Entry]:
     """The entries that a state is folded from, without what Claude said in between: fast, however long the journal.
     Where there is no journal, there are none."""
-    return read(path, lambda lines: (line for line in lines if not is_word(line))) if path.is_file() else iter(())
+    return read(path, _milestones) if path.is_file() else iter(())
+
+
+def _milestones(lines: Iterable[str]) -> Iterator[str]:
+    """Of reports of usage, which replace each other, the last one before anything else."""
+    usage = ""
+    for line in lines:
+        kind = _kind(line)
+        if kind in WORDS:
+            continue
+        if kind == "UsageReported":
+            usage = line
+            continue
+        if usage:
+            yield usage
+            usage = ""
+        yield line
+    if usage:
+        yield usage
 
 
 def read(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Entry]:

@@ -98,7 +98,8 @@ def _resumed(layout: Layout, newest: str, state: RunState, unfinished: _Unfinish
     handed = _handed_on(state)
     # What the killed run spent comes with its state; carried is all the rest, including what was spent since.
     since = max(0.0, handed.cost_usd - handed_on(before).cost_usd)
-    carried = replace(before.carried, cost_usd=before.carried.cost_usd + since, runs=max(0, handed.runs - 1))
+    cost, partly = before.carried.cost_usd + since, handed.cost_is_lower_bound
+    carried = replace(before.carried, cost_usd=cost, cost_is_lower_bound=partly, runs=max(0, handed.runs - 1))
     # A proof made since then decides; a claim is judged again, or dropped if the instructions changed.
     findings = state.findings if state.proof is not None else handed.findings or resumed.findings
     resumed = replace(resumed, findings=findings)

@@ -70,8 +70,11 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     dry_run: bool
     cost_usd: float
     """What a call under way has reported is included; 0 in a dry run."""
+    cost_is_lower_bound: bool
+    """Of some calls only a part of the cost is known, because Claude was gone before it named it."""
     total_cost_usd: float
     """Of all runs of the workspace, as the next run will count it."""
+    total_cost_is_lower_bound: bool
     tokens: TokenCounts
     reason: Reason | None
     meaning: str
@@ -109,8 +112,9 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
     started, finished = state.started or _UNKNOWN, state.finished
     over = finished is not None and not running
     failed = state.last_outcome if state.last_outcome and state.last_outcome.kind != "ok" else None
-    under_way = state.call.result if state.call is not None and state.call.result is not None else None
+    spent = state.spending
     real = not started.dry_run  # what a dry run says of money and proof is made up
+    handed = handed_on(state) if real else started.carried
     return kind(
         id=run,
         purpose=started.purpose,
@@ -125,9 +129,11 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         activity=_activity(state),
         total_iterations=state.total_iterations,
         dry_run=started.dry_run,
-        cost_usd=state.cost_usd + (under_way.cost_usd if under_way else 0.0) if real else 0.0,
-        total_cost_usd=handed_on(state).cost_usd if real else started.carried.cost_usd,
-        tokens=counts(state.tokens + under_way.tokens if under_way else state.tokens) if real else TokenCounts(),
+        cost_usd=state.cost_usd + spent.cost_usd if real else 0.0,
+        cost_is_lower_bound=real and (state.cost_is_lower_bound or spent.at_least),
+        total_cost_usd=handed.cost_usd,
+        total_cost_is_lower_bound=handed.cost_is_lower_bound,
+        tokens=counts(state.tokens + spent.tokens) if real else TokenCounts(),
         **_ending(state),
         last_error=f"{failed.kind}: {failed.message}" if failed and failed.message else "",
         paused=state.paused and not finished,

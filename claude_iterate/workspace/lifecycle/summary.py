@@ -29,7 +29,8 @@ _STATUS = {
 }
 _SETUPS = frozenset({"setup", "edit"})
 _ENDING = ("reason", "cause", "detail", "next", "knownBy")
-_KEPT = ("id", "state", "started", "finished", *_ENDING, "iterations", "costUsd", "dryRun", "log", "progress")
+_MONEY = ("costUsd", "costIsLowerBound")
+_KEPT = ("id", "state", "started", "finished", *_ENDING, "iterations", *_MONEY, "dryRun", "log", "progress")
 """Keys of a summary that are kept in the file."""
 _OPTIONAL = frozenset({"progress", "knownBy"})
 
