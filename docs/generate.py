@@ -63,7 +63,9 @@ def commands() -> list[str]:
         command = application.get_command(context, row.name)
         assert command is not None
         lines += [f"## {row.name}", "", code(_usage(row.name, command)), "", *_prose(command.help or "")]
-        others = [alias for alias, name in ALIASES.items() if name == row.name]
+        others = [
+            alias for alias, name in ALIASES.items() if name == row.name or (not name and row.name in {"list", "show"})
+        ]
         if others:
             lines += [f"Also: {', '.join(code(alias) for alias in others)}.", ""]
         lines += _options(command)

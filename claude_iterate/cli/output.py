@@ -47,12 +47,18 @@ def passing(text: str) -> None:
 
 def warn(text: str) -> None:
     """A note that should be noticed."""
-    note(f"{symbol('warning', sys.stderr)} {foreign(text)}")
+    note(signed("warning", text, sys.stderr))
 
 
 def done(text: str) -> None:
     """A line that says that something worked."""
-    click.echo(f"{symbol('good')} {foreign(text)}")
+    click.echo(signed("good", text))
+
+
+def signed(kind: str, text: str, stream: IO[str] | None = None) -> str:
+    """A line of its own that begins with a sign, all in one colour, as the lines of a run are."""
+    first, *rest = f"{_sign(kind, stream)} {foreign(text)}".split("\n")
+    return "\n".join([click.style(first, fg=_SYMBOLS[kind][1]), *rest])
 
 
 def document(value: Any) -> None:
@@ -78,14 +84,18 @@ def view(form: Struct) -> None:
 
 
 def symbol(kind: str, stream: IO[str] | None = None) -> str:
-    """good, warning or bad as one character; click removes colour where there is no terminal."""
-    sign, colour, plain = _SYMBOLS[kind]
+    """good, warning or bad as one character, for a list; click removes colour where there is no terminal."""
+    return click.style(_sign(kind, stream), fg=_SYMBOLS[kind][1])
+
+
+def _sign(kind: str, stream: IO[str] | None) -> str:
+    sign, _, plain = _SYMBOLS[kind]
     encoding = getattr(stream or sys.stdout, "encoding", None) or "ascii"
     try:
         sign.encode(encoding)
     except (UnicodeEncodeError, LookupError):
-        sign = plain
-    return click.style(sign, fg=colour)
+        return plain
+    return sign
 
 
 def printable(text: object) -> str:

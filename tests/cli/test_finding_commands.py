@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 
@@ -212,3 +214,16 @@ def test_colour_can_be_forced(
     answer = typed("run", "w", "--dry-run", "--no-delay", "-m", "1")
     assert ("\x1b[" in answer.err) == coloured
     assert ("\x1b[" in answer.out) == coloured
+
+
+def test_signs_look_as_they_do_in_a_run(
+    typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    """A line of its own has one colour: green for what worked, yellow for a warning, red for what did not."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    project.create("w")
+    assert typed("config", "delay", "3").out == f"\x1b[32m✓ delay = 3  ({folder / '.claude-iterate.toml'})\x1b[0m\n"
+    monkeypatch.setenv("CLAUDE_ITERATE_DELAI", "3")
+    assert typed("list").err.startswith("\x1b[33m⚠ CLAUDE_ITERATE_DELAI is not a setting")
+    typed("config", "notify.url", "http://127.0.0.1:1/")
+    assert "\x1b[31m✗ Not delivered to 127.0.0.1: " in typed("notify", "test").err

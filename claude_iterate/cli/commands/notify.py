@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import click
@@ -35,7 +36,8 @@ def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
     elif answer.delivered:
         output.done(f"Delivered to {delivery.host} ({answer.status})")
     else:
-        output.note(f"{output.symbol('bad')} Not delivered to {delivery.host}: {output.printable(answer.problem)}")
+        failed = f"Not delivered to {delivery.host}: {output.printable(answer.problem)}"
+        output.note(output.signed("bad", failed, sys.stderr))
     if not as_json and answer.text.strip():
         output.result(output.foreign(answer.text.rstrip()))
     return 0 if answer.delivered else 1
