@@ -145,7 +145,7 @@ DENIED = (Denial("Bash", "npm test"), Denial("Write", "/x"))
 
 def denied(number: int, status: Status | None = None, denials: tuple[Denial, ...] = DENIED) -> list[Event]:
     allowed = (("--allow", "Bash(npm test:*)"),)
-    outcome = Outcome(Kind.OK if status else Kind.DENIED, advice="Allow it.", allowed_by=allowed)
+    outcome = Outcome(Kind.OK if status else Kind.DENIED, advice="Allow it.\nOr for one run: this", allowed_by=allowed)
     return [IterationStarted(number), IterationFinished(number, outcome, status, denials=denials)]
 
 
@@ -165,7 +165,7 @@ def test_the_same_denial_twice_ends_the_run_with_the_rules() -> None:
     rules = "Bash(npm test:*), Write"
     assert verdict == Finish(
         "agent_failed",
-        f"not allowed: {rules}",
+        rules,
         "Allow it.",
         f"Claude got no further, because it is not allowed to use {rules}",
         "claude-iterate run NAME --allow 'Bash(npm test:*)'",

@@ -185,10 +185,10 @@ def test_denied_tools_end_the_run_and_the_advice_works(real: RealLoop) -> None:
     assert (done.code, real.ending()["reason"]) == (6, "agent_failed")
     assert real.iterations() == [(1, "denied"), (2, "denied")]
     advice = real.ending()["advice"]
-    assert "--permission-mode acceptEdits" in advice
+    assert "claude.permission_mode acceptEdits" in advice
     assert all(line in done.err for line in advice.splitlines())
     assert not (real.root / "made.txt").exists()
-    words = shlex.split(advice.splitlines()[1].partition(": ")[2])
+    words = shlex.split(real.ending()["next"])
     real.api.script(Message(attempt), text("Done."))
     assert real.call(*words[1:]).code == 0
     assert (real.root / "made.txt").exists()

@@ -14,7 +14,7 @@ from claude_iterate.core.events import Denial
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import one_line, shortened
 from claude_iterate.core.outcomes import known_programs, narrow_rules
-from claude_iterate.core.outcomes.evidence import Granted
+from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN, Granted
 from claude_iterate.core.outcomes.shell_commands import Simple, simple_commands
 
 EDITING = "acceptEdits"
@@ -74,7 +74,7 @@ def advice(denials: tuple[Denial, ...], granted: Granted) -> str:
             commands.append(f"{save} claude.allowed_tools {_flags('--add', needed.rules)}")
         mode = f" --permission-mode {needed.mode}" if needed.mode else ""
         flags = f" {_flags('--allow', needed.rules)}" if needed.rules else ""
-        lines = [f"Allow it: {' && '.join(commands)}", f"Or for one run: claude-iterate run {name}{mode}{flags}"]
+        lines = [f"Allow it: {' && '.join(commands)}", f"{FOR_ONE_RUN}claude-iterate run {name}{mode}{flags}"]
     lines += [f"No rule is offered: {reason}" for reason in needed.hopeless[:3]]
     if needed.hopeless and not lines[0].startswith("Allow"):
         wish = "Use plain commands, one at a time: no loops, no $(...), no here-documents. Write files with Write."

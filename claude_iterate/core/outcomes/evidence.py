@@ -6,6 +6,9 @@ from claude_iterate.core.events import CutStarted, LimitReported, ResultReported
 from claude_iterate.core.outcomes.reset_times import Zones, utc_only
 from claude_iterate.core.records import Record
 
+FOR_ONE_RUN = "Or for one run: "
+"""Begins the line of advice on a denial that changes no setting."""
+
 
 class Granted(Record):
     """What Claude was allowed to do. `roots` are the names of the project's folder."""

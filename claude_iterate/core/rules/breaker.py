@@ -6,6 +6,7 @@ from claude_iterate.core.events import Outcome
 from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.formats import cost, duration, money
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
+from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, Verdict
@@ -54,7 +55,9 @@ def denied_again(state: RunState, facts: Facts) -> Verdict | None:
     outcome = state.last_outcome or Outcome(Kind.DENIED)
     cause = f"Claude got no further, because it is not allowed to use {rules}"
     allowed = next_steps.again(state, facts.command_line, *outcome.allowed_by)
-    return Finish("agent_failed", f"not allowed: {rules}", outcome.advice, cause, allowed)
+    # The next step is the command for one run.
+    advice = "\n".join(line for line in outcome.advice.splitlines() if not line.startswith(FOR_ONE_RUN))
+    return Finish("agent_failed", rules, advice, cause, allowed)
 
 
 def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
