@@ -4,6 +4,7 @@ reader of a pipe, a file or a message. Journal and raw output keep it."""
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -34,11 +35,14 @@ def test_the_report_of_a_review(loop: Loop) -> None:
     assert (EVIL in piped, MASKED in piped) == (False, True)
 
 
-def test_the_report_on_instructions(loop: Loop) -> None:
-    """`validate`."""
+@pytest.mark.parametrize("by_schema", [True, False])
+def test_the_report_on_instructions(loop: Loop, by_schema: bool) -> None:
+    """`validate`: an answer by schema, and a report of an agent that does not know it."""
     loop.make()
-    path = "validation-report.md"
-    loop.script([{"init": {}}, {"write": {"path": path, "text": f"# {EVIL}\n\nVERDICT: READY\n"}}, {"result": {}}])
+    said: dict[str, Any] = {"structured": {"summary": f"{EVIL} looked", "criteria": [], "changes": [EVIL]}}
+    written = {"write": {"path": "validation-report.md", "text": f"# {EVIL}\n\nVERDICT: READY\n"}}
+    init: dict[str, Any] = {} if by_schema else {"tools": []}
+    loop.script([{"init": init}, said if by_schema else written, {"result": {}}])
     shown = seen(loop, "validate", "my-task")
     assert (EVIL in shown, MASKED in shown) == (False, True)
     piped = loop.call("validate", "my-task").out
