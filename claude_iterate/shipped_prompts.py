@@ -182,18 +182,18 @@ def _validation_criteria(text: str, values: Values) -> Pieces:
 
 
 def _verify_answer(text: str, values: Values) -> Pieces:
-    yield text[0:112]
+    yield text[0:170]
     yield str(values["requirements"])
-    yield text[130:132]
+    yield text[188:190]
     if values["by_schema"]:
-        yield text[151:1000]
+        yield text[209:1058]
     else:
-        yield text[1011:1039]
-    yield text[1051:1070]
+        yield text[1069:1097]
+    yield text[1109:1128]
     yield str(values["workspace_name"])
-    yield text[1090:1523]
+    yield text[1148:1581]
     yield str(values["nonce"])
-    yield text[1534:1798]
+    yield text[1592:1856]
 
 
 def _verify_completion(text: str, values: Values) -> Pieces:
@@ -248,7 +248,7 @@ SHIPPED: dict[str, tuple[int, Callable[[str, Values], Pieces]]] = {
     "validate-answer.md": (0x06C5E5FD, _validate_answer),
     "validate.md": (0x2E8662EB, _validate),
     "validation-criteria.md": (0x153DD1DC, _validation_criteria),
-    "verify-answer.md": (0xC8892138, _verify_answer),
+    "verify-answer.md": (0x45E98EC5, _verify_answer),
     "verify-completion.md": (0x383536DA, _verify_completion),
     "workspace-system.md": (0xF9B83D35, _workspace_system),
 }

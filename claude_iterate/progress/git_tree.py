@@ -18,6 +18,9 @@ _PATIENCE = 20.0
 _LARGEST = 64 * 1024 * 1024
 _MOST = 512 * 1024 * 1024
 """Bytes of one file and of all files that are read again. Beyond that, size and times stand for the content."""
+_MOST_NESTED = 100
+_LINK = "160000 "
+"""The mode of a submodule."""
 _ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
 _ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
 # The user's hooks and programs are not started, and these objects are not kept, so they are not compressed.
@@ -62,7 +65,7 @@ def tree_of(root: Path, counts: Callable[[str], bool], scratch: Path) -> Tree | 
             "GIT_OBJECT_DIRECTORY": f"{scratch}/objects",
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": _known_objects(root / objects),
         }
-        return _Look(root, counts, elsewhere).tree(prefix)
+        return _Look(root, counts, elsewhere, scratch / "nested").tree(prefix)
     except (_Failed, OSError, ValueError):
         return None
     finally:
@@ -92,10 +95,11 @@ def last_commit(root: Path) -> int:
 class _Look:
     """One look, with an index of its own."""
 
-    def __init__(self, root: Path, counts: Callable[[str], bool], environment: dict[str, str]) -> None:
+    def __init__(self, root: Path, counts: Callable[[str], bool], environment: dict[str, str], scratch: Path) -> None:
         self._root = root
         self._counts = counts
         self._environment = environment
+        self._scratch = scratch
         self._spent = 0
 
     def tree(self, prefix: str) -> Tree:
@@ -113,7 +117,21 @@ class _Look:
         ours = [name for name in found if not self._counts(name)]
         self._update("--force-remove", names=ours)
         files = {name: content for name, content in found.items() if self._counts(name)}
-        return Tree(self._identity(prefix, bool(files)), files | unread)
+        links = [f"{name}/" for name, content in files.items() if content.startswith(_LINK)]
+        nested = [name for name in (*new, *links) if name.endswith("/") and self._counts(name.rstrip("/"))]
+        return Tree(self._identity(prefix, bool(files)), files | unread | self._within(nested))
+
+    def _within(self, folders: list[str]) -> dict[str, str]:
+        """What is in repositories inside of this one: git itself does not look into them."""
+        found: dict[str, str] = {}
+        for folder in folders[:_MOST_NESTED]:
+            if (self._root / folder / ".git").exists():
+                found |= self._inside(folder)
+        return found
+
+    def _inside(self, folder: str) -> dict[str, str]:
+        tree = tree_of(self._root / folder, lambda name: self._counts(folder + name), self._scratch)
+        return {folder + name: content for name, content in tree.files.items()} if tree is not None else {}
 
     def _clear_flags(self) -> None:
         """`assume-unchanged` would hide a change from us."""

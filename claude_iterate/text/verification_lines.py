@@ -59,9 +59,14 @@ def review_finished(event: events.ReviewFinished, dry_run: bool = False) -> list
         return [f"  Review: {event.verdict} (dry run: the stand-in did not look at the work)"]
     sign = "✓" if event.verdict == "verified" else "✗"
     said = f" - {one_line(event.summary)}" if event.summary else ""
-    lines = [f"  {sign} Review: {event.verdict}{requirements_met(event.requirements)}{said}"]
+    lines = [f"  {sign} Review: {in_words(event.verdict)}{requirements_met(event.requirements)}{said}"]
     lines += [f"    {number}. {one_line(item)}" for number, item in enumerate(event.findings, 1)]
     return [*lines, f"    Report: {event.report}"] if event.report and event.verdict != "invalid" else lines
+
+
+def in_words(verdict: str) -> str:
+    """A review's verdict, for people."""
+    return {"invalid": "no verdict", "unheld": "not held"}.get(verdict, verdict)
 
 
 def requirements_met(requirements: Sequence[Any]) -> str:

@@ -66,7 +66,7 @@ def test_what_is_not_met_reaches_the_next_prompt(loop: Loop) -> None:
     done = loop.run("--verify", "--detailed-exit-code")
     assert (done.code, len(loop.events("IterationFinished"))) == (0, 2)
     prompt = Path(loop.record(3)["stdin"]).read_text()
-    assert "1. No tests." in prompt
+    assert "The review found 2 things missing.\nLooked at all.\n1. No tests." in prompt
     assert "2. Requirement 2 is not met: two (b.txt is empty)" in prompt
     assert "✗ Review: incomplete, 1 of 2 requirements met" in done.err
 
@@ -103,6 +103,20 @@ def test_whatever_is_odd_is_not_a_pass_and_says_why(loop: Loop, steps: list[dict
     told = verdict(loop, steps)
     assert (told["review"]["verdict"], words in told["review"]["summary"]) == ("invalid", True), told["review"]
     assert words in told["findings"]
+
+
+def test_the_end_says_what_the_review_came_to(loop: Loop) -> None:
+    """Something is missing: not done. No verdict: not proven, and why. `show` has the same words."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
+    loop.script(CLAIM, answers(answer(entry(1), entry(2, "not_met"))))
+    assert "✗ Not done: the review found 1 thing missing\n" in loop.run("--verify").err
+    loop.script(CLAIM, CLAIM, CLAIM, answers(answer(entry(1))))
+    done = loop.run("--verify")
+    why = "it says nothing about requirement 2"
+    assert f"✗ Not proven: the review gave no verdict: {why}\n" in done.err
+    assert f"✗ Review: no verdict, 1 of 2 requirements met - {why}\n" in done.err
+    assert f"✗ review: no verdict, 1 of 2 requirements met - {why}\n" in loop.call("show", "my-task").out
 
 
 def test_unknown_fields_do_not_matter(loop: Loop) -> None:

@@ -190,13 +190,26 @@ def test_a_file_too_large_to_be_read_is_known_by_its_size_and_time(root: Path, m
     assert found(root).id == before.id
 
 
-def test_another_repository_inside_is_not_looked_into(root: Path) -> None:
-    """Not even one without a commit, at which `git add` fails."""
-    (root / "nested").mkdir()
-    said(root / "nested", "init", "-q")
-    (root / "nested" / "x").write_text("x\n")
-    (root / "b").write_text("seen\n")
-    assert {"a", "b"} <= found(root).files.keys()
+@pytest.mark.parametrize("kind", ["without a commit", "with a commit", "submodule"])
+def test_a_change_in_a_repository_inside_is_seen(root: Path, kind: str) -> None:
+    """Git does not look into it, and `git add` fails at one without a commit. What is ignored there does not count."""
+    inner = root / "nested"
+    inner.mkdir()
+    said(inner, "init", "-q")
+    (inner / "x").write_text("x\n")
+    if kind != "without a commit":
+        said(inner, "add", "x")
+        said(inner, "commit", "-qm", "one")
+    if kind == "submodule":
+        said(root, "add", "nested")
+    before = found(root)
+    assert {"a", "nested/x"} <= before.files.keys()
+    (inner / ".git" / "info" / "exclude").write_text("log\n")
+    (inner / "log").write_text("busy\n")
+    assert found(root) == before
+    (inner / "x").write_text("changed\n")
+    after = found(root)
+    assert [name for name in after.files if after.files[name] != before.files.get(name)] == ["nested/x"]
 
 
 def test_variables_that_name_another_repository_do_not_mislead(

@@ -11,7 +11,7 @@ from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
 from claude_iterate.text import local_times
 from claude_iterate.text.next_actions import next_actions
-from claude_iterate.text.verification_lines import CUTS, SHOWN, requirements_met, tail
+from claude_iterate.text.verification_lines import CUTS, SHOWN, in_words, requirements_met, tail
 from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.setting_values import as_words, shortened
@@ -189,7 +189,7 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None, before: str) 
     if review is not None:
         sign = output.symbol("good" if review.verdict == "verified" else "bad")
         summary = f" - {foreign(review.summary)}" if review.summary else ""
-        output.result(f"  {sign} review: {review.verdict}{requirements_met(review.requirements)}{summary}")
+        output.result(f"  {sign} review: {in_words(review.verdict)}{requirements_met(review.requirements)}{summary}")
         for item in review.findings:
             output.result(f"      - {foreign(item)}")
 

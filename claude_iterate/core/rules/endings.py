@@ -94,7 +94,8 @@ def _stagnated(ending: RunFinished, _state: RunState) -> str:
 
 
 def _refuted(ending: RunFinished, _state: RunState) -> str:
-    return f"Not done: {proving.first_finding(ending.detail) or 'the proof failed'}"
+    what = "Not proven" if ending.detail.startswith(proving.NO_VERDICT) else "Not done"
+    return f"{what}: {proving.first_finding(ending.detail) or 'the proof failed'}"
 
 
 def _stopped(ending: RunFinished, _state: RunState) -> str:

@@ -16,6 +16,8 @@ from claude_iterate.core.state.requests import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.task_identity import UNREADABLE, is_same
 
+NO_VERDICT = "The review gave no verdict"
+"""What a finding begins with when nothing is known to be missing, and nothing is proven."""
 REPORT, CHECKS, REVIEW, BOTH = "report", "checks", "review", "checks_and_review"
 """How it is known that a task is done. The first one is Claude's word alone."""
 KNOWN_BY = {

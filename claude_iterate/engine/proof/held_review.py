@@ -11,11 +11,12 @@ from pathlib import Path
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.formats import listed, shortened
+from claude_iterate.core.formats import counted, listed, shortened
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.records import Record
 from claude_iterate.core.reports import prose_review, requirements, review
 from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, Review
+from claude_iterate.core.rules.proving import NO_VERDICT
 from claude_iterate.engine import asking
 from claude_iterate.engine.asking import Asked, Question
 from claude_iterate.engine.plan import Plan
@@ -147,6 +148,8 @@ def _findings(found: Review) -> list[str]:
     if found.verdict == VERIFIED:
         return []
     if found.verdict == INVALID:
-        return [f"The independent review gave no verdict that can be trusted: {found.summary}"]
-    numbered = "\n".join(f"{number}. {item}" for number, item in enumerate(found.findings, 1))
-    return [f"The independent review found the work incomplete. {found.summary}\n{numbered}".strip()]
+        return [f"{NO_VERDICT}: {found.summary}"]
+    count = len(found.findings)
+    first = f"The review found {counted(count, 'thing')} missing." if count else "The review found the work incomplete."
+    numbered = [f"{number}. {item}" for number, item in enumerate(found.findings, 1)]
+    return ["\n".join(filter(None, (first, found.summary, *numbered)))]
