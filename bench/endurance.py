@@ -80,7 +80,7 @@ def main() -> int:
         project = bench.project([bench.script("short-fake", loop.FAKE)])
         began = time.monotonic()
         words = ("run", NAME, "--no-delay", "-m", str(options.count), "-q")
-        process = project.start(*words, stdout=None, stderr=None, program=program)
+        process = project.start(*words, stdout=None, stderr=subprocess.DEVNULL, program=program)
         samples = watch(process, began, min(1.0, options.count / 2000), project.workspace / "runs")
         took = time.monotonic() - began
         (journal,) = project.workspace.glob("runs/*/events.ndjson")

@@ -51,6 +51,8 @@ def test_looking_tells_the_same(old: Loop, name: str) -> None:
         for document in (told, now):
             if "logs" in document:  # by their time, which a checkout does not keep
                 document["logs"] = sorted(document["logs"])
+            if "runs" in document:  # dry runs have lines of their own by now, and cost nothing
+                document["runs"] = [run for run in document["runs"] if not run.get("dryRun")]
             if command == "list":
                 document["workspaces"] = [row for row in document["workspaces"] if row["name"] == name]
         assert differences(told, now) == [], command

@@ -79,7 +79,7 @@ def test_checks_that_always_change_the_project_prove_nothing(loop: Loop) -> None
     loop.script(CLAIM)
     done = loop.run("--detailed-exit-code")
     assert (done.code, codes(loop)) == (5, [0, 0])
-    assert "The checks change the project, also when they run again: log.txt" in done.err
+    assert "the checks change the project, also when they run again: log.txt" in done.err
 
 
 def test_a_check_that_spoils_what_another_proved_is_found_out(loop: Loop) -> None:
