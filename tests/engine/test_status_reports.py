@@ -1,4 +1,4 @@
-"""When a report that may have changed is looked at."""
+"""When a report that may have changed is looked at, and whether it is one of this iteration."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from claude_iterate.core.events import StatusChanged
 from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.core.settings.declared import Settings, build
+from claude_iterate.core.state.run_state import Batch
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.workspace.layout import Layout
@@ -67,3 +69,91 @@ def test_a_report_is_read_when_it_was_quiet_for_as_long_as_is_set(
     (tmp_path / ".status.json").write_text('{"complete": false}')
     reports.touched(100.0)
     assert least <= reports.due <= most
+
+
+OLD = '{"complete": true, "lastUpdated": "monday"}'
+
+
+class Story:
+    """Iterations in a folder without git, and the news that were recorded."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / ".status.json"
+        self.news: list[bool] = []
+        recorder = Recorder(Nobody(), self._hear, Redactor({}), [])
+        self.reports = StatusReports(Layout(folder, folder), Settings().notification.status_watch, recorder)
+
+    def _hear(self, batch: Batch) -> None:
+        self.news += [entry.event.status.complete for entry, _ in batch if isinstance(entry.event, StatusChanged)]
+
+    def write(self, text: str) -> None:
+        """A new file beside the old one: both have their own inode, however coarse the clock is."""
+        other = self.file.with_name("other")
+        other.write_text(text)
+        other.replace(self.file)
+
+    def look(self) -> None:
+        """The file was quiet for long enough."""
+        self.reports.touched(0.0)
+        self.reports.look_if_due(float("inf"))
+
+    def end(self) -> tuple[bool | None, tuple[str, ...]]:
+        """Whether a report counts and claims completion, and what is wrong with it."""
+        reading = self.reports.iteration_ends("")
+        status = reading.status if reading is not None else None
+        return (status.complete if status is not None else None), reading.problems if reading is not None else ()
+
+
+def test_an_old_text_that_is_put_there_again_is_no_report(tmp_path: Path) -> None:
+    """It was there when the iteration began. Without a date the same words would count."""
+    for text, counts in ((OLD, None), ('{"complete": true}', True)):
+        story = Story(tmp_path)
+        story.write(text)
+        story.reports.iteration_begins(1)
+        assert story.end() == (None, ())
+        story.reports.iteration_begins(2)
+        story.write(text)
+        complete, problems = story.end()
+        assert (complete, bool(problems)) == (counts, counts is None)
+
+
+def test_a_text_of_an_earlier_iteration_is_no_report(tmp_path: Path) -> None:
+    """Also if it was not there any more when this one began: a check removed it, or Claude replaced it."""
+    story = Story(tmp_path)
+    story.reports.iteration_begins(1)
+    story.write(OLD)
+    story.look()
+    story.write('{"complete": false}')
+    assert story.end()[0] is False
+    story.file.unlink()
+    story.reports.iteration_begins(2)
+    story.write(OLD)
+    assert story.end()[0] is None
+    assert story.news == [True, False]
+
+
+def test_what_is_written_between_two_iterations_is_no_news(tmp_path: Path) -> None:
+    """It is not of Claude; the next iteration begins with it."""
+    story = Story(tmp_path)
+    story.reports.iteration_begins(1)
+    assert story.end() == (None, ())
+    story.write('{"complete": true}')
+    story.look()
+    story.reports.iteration_begins(2)
+    story.look()
+    assert (story.end(), story.news) == ((None, ()), [])
+
+
+def test_the_id_of_the_iteration_counts_and_no_other(tmp_path: Path) -> None:
+    """Whatever else is the same."""
+    story = Story(tmp_path)
+    first = story.reports.iteration_begins(1)
+    story.write(OLD.replace("{", f'{{"iteration": "{first}", '))
+    assert story.end() == (True, ())
+    second = story.reports.iteration_begins(2)
+    story.write(OLD.replace("{", f'{{"iteration": "{first}", '))
+    assert story.end()[0] is None
+    third = story.reports.iteration_begins(3)
+    assert len({first, second, third}) == 3
+    story.write(OLD.replace("{", f'{{"iteration": "{third}", '))
+    assert story.end() == (True, ())
