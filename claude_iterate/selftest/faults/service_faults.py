@@ -86,14 +86,14 @@ FAULTS = {
         "The run would spend all its iterations on denied requests.",
         (_denied(),),
         Expected("agent_failed", 1, ("denied", "denied")),
-        checks=(expectations.says("--allow 'Bash(npm:*)'"),),
+        checks=(expectations.says("--allow 'Bash(npm test:*)'"),),
     ),
     "denied-and-reported": Fault(
         "the same tool is denied twice, and Claude reports no progress",
         "The report would hide that Claude is not allowed to work.",
         (_denied(UNFINISHED),),
         Expected("agent_failed", 1, ("ok", "ok")),
-        checks=(expectations.says("--allow 'Bash(npm:*)'"), expectations.called(2)),
+        checks=(expectations.says("--allow 'Bash(npm test:*)'"), expectations.called(2)),
     ),
     "http-400": Fault(
         "the API refuses one request",
