@@ -185,6 +185,6 @@ def _place(traceback: TracebackType | None) -> tuple[str, int] | None:
 def _complaint(file: str, line: int, problem: Exception, values: Mapping[str, object]) -> ExpectedError:
     known = ", ".join(sorted(values)) or "none"
     return ExpectedError(
-        f"The prompt {file}, line {line}, cannot be rendered: {str(problem) or type(problem).__name__}.",
+        f"The prompt {file}, line {line}, cannot be rendered: {str(problem).rstrip('.') or type(problem).__name__}.",
         f"Fix it, or remove it to use the shipped one. Variables it can use: {known}.",
     )

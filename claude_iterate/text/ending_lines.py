@@ -21,8 +21,8 @@ def ending(finished: RunFinished, state: RunState, brief: bool = False) -> list[
     finished = in_words(finished, state)
     block = [f"{SIGNS.get(finished.reason, '✗')} {finished.cause}"]
     if not brief and finished.reason in _EVIDENCE:
-        whole = one_line(finished.detail) in finished.cause
-        block += [] if whole else indented(finished.detail.strip().split("\n"), "  ")
+        shortened = finished.cause.endswith("...")
+        block += [] if not shortened else indented(finished.detail.strip().split("\n"), "  ")
     if not brief and finished.reason in _REPORTED and _purpose(state) == "run":
         block += _report(finished, state)
     block += [f"  ⚠ {remark}" for remark in claim_lines.remarks(finished, state)]

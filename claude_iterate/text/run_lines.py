@@ -56,7 +56,7 @@ def iteration_finished(
     elif outcome.kind not in FINE:
         first, rest = first_and_rest(outcome.message or outcome.kind)
         if told_elsewhere:
-            return [f"✗ Iteration {event.number} failed", *trouble(event)]
+            return [f"✗ Iteration {event.number} failed", *trouble(event)] if outcome.called else []
         block = [f"✗ Iteration {event.number} failed: {first}", *indented(rest, "  ")]
         block += [f"  {one_line(line)}" for line in outcome.advice.splitlines()]
     else:

@@ -7,10 +7,12 @@ from typing import Any
 
 from claude_iterate.core import events
 from claude_iterate.core.formats import counted, duration, listed, one_line
+from claude_iterate.core.outcomes.classes import RETRIED
 from claude_iterate.text.line_blocks import indented
 
 SHOWN = 15
 """Lines of what a check printed; the log has all that is kept."""
+UNHELD = "  ✗ The review could not be held"
 CUTS = {"timeout": "did not end in time", "stopped": "was stopped", "duration": "the run's time was over"}
 
 
@@ -57,6 +59,9 @@ def review_finished(event: events.ReviewFinished, dry_run: bool = False) -> list
     """The verdict and the findings."""
     if dry_run:
         return [f"  Review: {event.verdict} (dry run: the stand-in did not look at the work)"]
+    if event.outcome is not None:  # it could not be held
+        again = event.outcome.kind in RETRIED
+        return ["  ↻ The review will be repeated" if again else f"{UNHELD}: {one_line(event.summary)}"]
     sign = "✓" if event.verdict == "verified" else "✗"
     said = f" - {one_line(event.summary)}" if event.summary else ""
     lines = [f"  {sign} Review: {in_words(event.verdict)}{requirements_met(event.requirements)}{said}"]

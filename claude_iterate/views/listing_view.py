@@ -142,7 +142,7 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _text(run.get("reason")),
         _known_by(found.status, document, run),
         _text(run.get("cause")),
-        _text(run.get("next")),
+        _next(name, document, run),
         _number(run.get("costUsd")),
         False,
         found.run.waiting if found.run is not None and found.status == "running" else None,
@@ -176,6 +176,15 @@ def _known_by(status: str, document: dict[str, Any], run: dict[str, Any]) -> str
     proof = document.get("verification")
     later = isinstance(proof, dict) and str(proof.get(VERIFIED_BY, "")) > str(run.get("id", ""))
     return _text((proof if later and proof else run).get("knownBy"))
+
+
+def _next(name: str, document: dict[str, Any], run: dict[str, Any]) -> str | None:
+    step, before = _text(run.get("next")), document.get("name")
+    if not step or not isinstance(before, str) or before == name:
+        return step
+    from claude_iterate.core.rules.next_steps import renamed  # copies are rare
+
+    return renamed(step, before, name)
 
 
 def _document(path: str) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import AgentStarted, Entry, StreamEvent
+from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold, fold_from
 from claude_iterate.text.tool_calls import headline
@@ -70,7 +71,7 @@ def recorded(layout: Layout, run: str) -> Recorded | None:
     """A run that does not run now; None when its journal has no beginning."""
     entries = list(reader.milestones(layout.journal(run)))
     state = fold(entries)
-    return Recorded(summarise(RunView, run, state, running=False), entries) if state.started else None
+    return Recorded(_summary(layout, run, state, running=False), entries) if state.started else None
 
 
 def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
@@ -84,10 +85,17 @@ def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
     state = fold_from(fold(entry for entry in entries if entry.seq not in known), recent)
     if state.started is None:
         return None
-    view = summarise(RunView, run, state, running=state.finished is None)
+    view = _summary(layout, run, state, running=state.finished is None)
     if view.state == "running":
         view = replace(view, now=_now(view, state, recent, at), duration=round(max(0.0, at - state.started_at), 3))
     return Recorded(view, entries)
+
+
+def _summary(layout: Layout, run: str, state: RunState, running: bool) -> RunView:
+    """For the name that the workspace has now."""
+    view = summarise(RunView, run, state, running)
+    before = state.started.workspace if state.started is not None else layout.name
+    return replace(view, next=renamed(view.next, before, layout.name))
 
 
 def runs(layout: Layout) -> RunsView:
@@ -100,7 +108,7 @@ def runs(layout: Layout) -> RunsView:
         state = fold(reader.milestones(layout.journal(run)))
         if state.started is not None:
             running = under_way == run and state.finished is None
-            view = summarise(RunView, run, state, running)
+            view = _summary(layout, run, state, running)
             found.append(replace(view, log=str(layout.folder / view.log) if view.log else ""))
     return RunsView(layout.name, tuple(found), tuple(map(str, layout.logs())))
 

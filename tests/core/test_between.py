@@ -165,7 +165,7 @@ def test_the_same_denial_twice_ends_the_run_with_the_rules() -> None:
     rules = "Bash(npm test:*), Write"
     assert verdict == Finish(
         "agent_failed",
-        rules,
+        f"not allowed: {rules}",
         "Allow it.",
         f"Claude got no further, because it is not allowed to use {rules}",
         "claude-iterate run NAME --allow 'Bash(npm test:*)'",

@@ -18,11 +18,12 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.events.vocabulary import Kind, Purpose
+from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.endings import in_words, told
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.core.rules.next_steps import CommandLine, renamed
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
@@ -175,6 +176,20 @@ def test_the_next_step_repeats_the_command() -> None:
     assert words(known, IterationFinished(1, OK))[1] == "claude-iterate -C '/my projects' run t --verify --max-cost 1"
     spent = facts(0, max_cost_usd=1.0)._replace(command_line=LINE)
     assert shlex.split(words(spent, IterationFinished(1, OK, cost_usd=1.0))[1])[-2:] == ["--max-cost", "2"]
+
+
+def test_what_the_next_step_says_is_not_said_twice() -> None:
+    """The advice after a denial has the way for good; the next step is the way for one run."""
+    advice = f"Allow it: claude-iterate config ...\n{FOR_ONE_RUN}claude-iterate run t"
+    denied = IterationFinished(1, Outcome(Kind.DENIED, advice=advice), denials=(Denial("Bash", "npm test"),))
+    assert ended(facts(0), denied, denied).advice == "Allow it: claude-iterate config ..."
+
+
+def test_a_copy_has_a_next_step_of_its_own() -> None:
+    """The name of the workspace is changed where it stands alone, and nowhere else."""
+    assert renamed("claude-iterate run t --allow 'Bash(t:*)'", "t", "t2") == "claude-iterate run t2 --allow 'Bash(t:*)'"
+    assert renamed("claude-iterate run t", "t", "t") == "claude-iterate run t"
+    assert renamed("an odd ' quotation", "t", "t2") == "an odd ' quotation"
 
 
 def test_verify_has_no_option_for_money() -> None:

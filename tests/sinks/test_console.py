@@ -20,6 +20,7 @@ from claude_iterate.core.events import (
     IterationStarted,
     LeftoversEnded,
     Outcome,
+    ReviewFinished,
     RunFinished,
     Said,
     StatusChanged,
@@ -219,6 +220,22 @@ def test_a_proof_that_ends_the_run_is_told_once(play: Play, started: MakeStarted
     ]
     _, err = play(started(), *red, IterationStarted(2))
     assert err.splitlines()[-2:] == ["✗ Verification failed.", "Running iteration 2..."]
+
+
+def test_a_review_that_could_not_be_held_is_told_once(play: Play, started: MakeStarted) -> None:
+    """Why is the cause of the end; if the run goes on, the next line says it."""
+    lost = ReviewFinished("unheld", "Not logged in", outcome=Outcome(Kind.AUTH, "Not logged in"))
+    _, err = play(started(), lost, RunFinished("agent_failed", "Not logged in"))
+    assert err.splitlines()[1:3] == ["  ✗ The review could not be held", "✗ Claude failed: Not logged in"]
+    limit = ReviewFinished("unheld", "Limit", outcome=Outcome(Kind.USAGE_LIMIT, "Limit"))
+    assert play(started(), limit)[1].splitlines()[1:] == ["  ↻ The review will be repeated"]
+
+
+def test_what_could_not_even_be_started_is_no_failure_of_an_iteration(play: Play, started: MakeStarted) -> None:
+    """Claude was not called."""
+    odd = IterationFinished(1, Outcome(Kind.CONFIG, "The prompt is odd", called=False))
+    ending = RunFinished("agent_failed", "The prompt is odd", cause="Cannot start: The prompt is odd")
+    assert play(started(), odd, ending)[1].splitlines()[1] == "✗ Cannot start: The prompt is odd"
 
 
 @pytest.mark.parametrize("last", ["tick", "close"])

@@ -59,7 +59,10 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
         output.result(f"\n{output.foreign(report.rstrip())}\n")
     if changed:
         output.warn(f"The project changed while Claude was only to look: {output.foreign(listed(changed))}")
-    _tell(name, found, as_json)
+    if (
+        found.verdict != validation.INVALID or not done.exit_code
+    ):  # else the end of the call has said why, and what next
+        _tell(name, found, as_json)
     return code
 
 

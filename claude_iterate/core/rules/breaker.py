@@ -57,7 +57,7 @@ def denied_again(state: RunState, facts: Facts) -> Verdict | None:
     allowed = next_steps.again(state, facts.command_line, *outcome.allowed_by)
     # The next step is the command for one run.
     advice = "\n".join(line for line in outcome.advice.splitlines() if not line.startswith(FOR_ONE_RUN))
-    return Finish("agent_failed", rules, advice, cause, allowed)
+    return Finish("agent_failed", f"not allowed: {rules}", advice, cause, allowed)
 
 
 def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:

@@ -37,6 +37,16 @@ def again(state: RunState, line: CommandLine, *changed: Words) -> str:
     return about(state, line, _verb(state), *(word for option in options for word in option))
 
 
+def renamed(step: str, before: str, now: str) -> str:
+    """The step for a workspace that was copied or restored under another name since."""
+    if not step or before == now:
+        return step
+    try:
+        return shlex.join([now if word == before else word for word in shlex.split(step)])
+    except ValueError:  # a file that was changed by hand
+        return step
+
+
 def name(state: RunState) -> str:
     """The workspace of the run."""
     return state.started.workspace if state.started is not None else "NAME"

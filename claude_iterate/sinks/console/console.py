@@ -24,7 +24,7 @@ from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.transcript import Transcript
 
 STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
-_Held = events.IterationFinished | events.VerificationFinished
+_Held = events.IterationFinished | events.ReviewFinished | events.VerificationFinished
 SIGNS = {"✓": GREEN, "✗": RED, "⚠": YELLOW}
 
 
@@ -112,16 +112,21 @@ class Console:
         """A failure may be the end of the run, which says why: then the two together say it once."""
         if isinstance(event, events.IterationFinished):
             return event.outcome.kind not in FINE | RETRIED
+        if isinstance(event, events.ReviewFinished):
+            return event.outcome is not None and event.outcome.kind not in RETRIED
         return isinstance(event, events.VerificationFinished) and not event.passed
 
     def _release(self, ending: events.RunFinished | None = None) -> None:
         """Show what was held: short, if it is the cause of the ending."""
         event, self._held = self._held, None
+        dry_run = self._state.started is not None and self._state.started.dry_run
         if isinstance(event, events.IterationFinished):
-            message = event.outcome.message
-            self._iteration(event, ending is not None and bool(message) and message in ending.detail)
+            self._iteration(event, _is_cause(event.outcome, ending))
+        elif isinstance(event, events.ReviewFinished):
+            short = _is_cause(event.outcome, ending)
+            self._say([verification_lines.UNHELD] if short else verification_lines.review_finished(event, dry_run))
         elif event is not None and (ending is None or ending.reason != "verification_failed"):
-            self._say(verification_lines.verification_finished(event))
+            self._say(verification_lines.verification_finished(event, dry_run))
 
     def _iteration(self, event: events.IterationFinished, told_elsewhere: bool = False) -> None:
         gap = [""] if self._level == "verbose" else []  # verbose output is long: iterations stand apart
@@ -192,3 +197,8 @@ class Console:
         output.say([first], SIGNS.get(first[:1], ""))
         output.say([*rest, *figures])
         output.flush()
+
+
+def _is_cause(outcome: events.Outcome | None, ending: events.RunFinished | None) -> bool:
+    """The run ended because of this outcome, and says so."""
+    return outcome is not None and ending is not None and bool(outcome.message) and outcome.message in ending.detail
