@@ -240,3 +240,12 @@ def test_its_money_is_in_no_sum(loop: Loop) -> None:
     assert json.loads(loop.run("--dry-run", "--json").out)["totalCostUsd"] == 0.5
     assert json.loads(loop.call("show", "my-task", "--json").out)["counters"]["costUsd"] == 0.5
     assert json.loads(loop.call("history", "my-task", "--all", "--json").out)["total"]["costUsd"] == 0.5
+
+
+def test_the_verdict_of_the_stand_in_says_nothing_about_the_work(loop: Loop) -> None:
+    """Not done is as little evidence as done: the end says so, and `show` has no proof."""
+    loop.make("- [ ] one\n- [ ] two\n")
+    done = loop.call("verify", "my-task", "--dry-run")
+    assert "It proves nothing: the stand-in did not look at the work." in done.out + done.err
+    assert "Not done" not in done.out + done.err
+    assert "Proof" not in loop.call("show", "my-task").out

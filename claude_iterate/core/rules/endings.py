@@ -93,7 +93,9 @@ def _stagnated(ending: RunFinished, _state: RunState) -> str:
     return f"Stagnation detected: {idle}"
 
 
-def _refuted(ending: RunFinished, _state: RunState) -> str:
+def _refuted(ending: RunFinished, state: RunState) -> str:
+    if state.started is not None and state.started.dry_run:
+        return "Dry run finished with the verdict `not done`. It proves nothing: the stand-in did not look at the work."
     what = "Not proven" if ending.detail.startswith(proving.NO_VERDICT) else "Not done"
     return f"{what}: {proving.first_finding(ending.detail) or 'the proof failed'}"
 
