@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 _TYPED = "claude_iterate.typed"
 """Values of settings as they were typed, in the context of the command."""
-_SHOWING = frozenset({"as_json", "verbose", "quiet", "output", "detailed_exit_code", "show_report"})
-"""Options that change what is printed, and nothing else."""
+_SHOWING = frozenset({"as_json", "verbose", "quiet", "output", "detailed_exit_code", "show_report", "accept_changes"})
+"""Options that change what is printed and nothing else, and one that is not to be repeated without a thought."""
 
 
 class SettingOption(click.Option):
@@ -140,6 +140,10 @@ verbose_option = flag("-v", "--verbose", help="Show Claude's words and tools as 
 
 dangerous_option = flag("--dangerously-skip-permissions", help="Allow everything. For sandboxes; never saved.")
 
+accept_option = flag(
+    "--accept-changes",
+    help="Take the files that define the proof as they are, even if an earlier run changed them.",
+)
 dry_run_option = flag("--dry-run", help="Use the built-in fake Claude: no login, no cost.")
 
 mode_option = click.option(

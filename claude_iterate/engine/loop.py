@@ -6,13 +6,13 @@ import contextlib
 import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import assert_never, cast
+from typing import TYPE_CHECKING, assert_never, cast
 
 from claude_iterate import __version__
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import ClaimDropped, LeftoversEnded, RunStarted, WaitEnded, WaitStarted, Warned
-from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.rules import endings
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.facts import Facts
@@ -35,6 +35,9 @@ from claude_iterate.workspace.running import notes, run_place
 from claude_iterate.workspace.running.run_place import RunPlace
 from claude_iterate.workspace.running.status_file import StatusWatch
 
+if TYPE_CHECKING:
+    from claude_iterate.engine.proof.definition import Definition
+
 _ANSWER = 0.1
 """While a question is open, the answer is looked for this often, and everything else goes on as ever."""
 
@@ -53,6 +56,7 @@ class Engine:
         self._audience = audience
         self._warnings = warnings
         self._status_watch: StatusWatch | None = None
+        self._definition: Definition | None = None
         self._place = place
         self._reports = StatusReports(plan.layout, plan.settings.notification.status_watch, recorder)
         self._inbox = Inbox()
@@ -77,11 +81,25 @@ class Engine:
             self._record_start()
             self._summarise = summarise
             self._summarise_beginning()
-            if self._facts().proof_wanted:  # before the first call: an upgrade of the package must not come between
-                import_module("claude_iterate.engine.proof.verification")
+            self._prepare_proof()
             while self._step(dispatcher, supervisor):
                 pass
         return self._state
+
+    def _prepare_proof(self) -> None:
+        """Before the first call: no upgrade of the package may come between, and Claude has changed nothing yet."""
+        plan, wanted = self._plan, self._facts().proof_wanted
+        if wanted:
+            import_module("claude_iterate.engine.proof.verification")
+        if (wanted or plan.carried.changes) and not plan.dry_run and plan.purpose not in ONE_OFF:
+            from claude_iterate.engine.proof.definition import Definition
+
+            self._definition = Definition(plan, self._recorder)
+            self._definition.define()
+
+    def _count_tests(self) -> None:
+        if self._definition is not None:
+            self._definition.count_some()
 
     def _prepare(self, afterwards: contextlib.ExitStack) -> tuple[Dispatcher, Supervisor]:
         """Everything around the processes of the run, and how it is put away."""
@@ -99,7 +117,13 @@ class Engine:
         afterwards.callback(self._end_leftovers, orphans)
         # A folder that came back as another one is locked as soon as it is seen.
         look = cast("Callable[[], None]", self._place.look)
-        chores = (lambda: self._settle_in(awake, orphans), orphans.remember, self._watch_status, look)
+        chores = (
+            lambda: self._settle_in(awake, orphans),
+            orphans.remember,
+            self._watch_status,
+            look,
+            self._count_tests,
+        )
         dispatcher = Dispatcher(
             self._inbox, self._recorder, self._reports, self._steering, self._audience, plan.tick, chores
         )
@@ -183,7 +207,7 @@ class Engine:
             case Verify(claim, review):
                 from claude_iterate.engine.proof.verification import Proof
 
-                Proof(self._plan, self._recorder, supervisor, claim, review).run()
+                Proof(self._plan, self._recorder, supervisor, claim, review, self._definition).run()
                 self._audience.flush()
             case MakeOneOffCall():
                 make_one_off_call(self._plan, self._recorder, supervisor)
@@ -250,4 +274,6 @@ class Engine:
     def _finish(self, verdict: Finish) -> None:
         waiting = notes.waiting(self._plan.layout) if self._plan.purpose == Purpose.RUN else 0
         facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
-        self._recorder.record(endings.told(verdict, self._state, facts._replace(unread_notes=waiting)))
+        there = self._definition is not None and not self._place.look()
+        changes = self._definition.changes() if self._definition is not None and there else self._state.changes
+        self._recorder.record(endings.told(verdict, self._state, facts._replace(unread_notes=waiting), changes))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from claude_iterate.core.events import Carried, Requested, Resumed
+from claude_iterate.core.events import Carried, ProofDefined, Requested, Resumed
 from claude_iterate.core.events.vocabulary import Purpose, Verb
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.facts import Facts
@@ -54,6 +54,8 @@ class Plan(Record):
     skip_permissions: bool = False
     carried: Carried = Carried()
     resumed: Resumed | None = None
+    defined: ProofDefined | None = None
+    prompt_folders: tuple[Path, ...] = ()
     ask: Callable[[int], list[Requested]] = lambda _number: [Requested(Verb.GO, "answer")]
     listen: Callable[[RunState], list[Requested]] = lambda _state: []
     keys: bool = False
@@ -69,4 +71,4 @@ class Plan(Record):
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""
         known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose
-        return Facts(*known, command_line=self.command_line)
+        return Facts(*known, command_line=self.command_line, refuses=self.carried.refuses)

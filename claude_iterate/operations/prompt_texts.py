@@ -50,6 +50,7 @@ class TextSource:
         self.mode = mode
         self.max_iterations = max_iterations
         self._agents_file = agents_file
+        self.folders = folders
         self._prompts = Prompts(folders, mode.name)
 
     def __call__(self, number: int, failure: str, identity: str) -> Texts:

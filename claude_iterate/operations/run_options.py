@@ -27,6 +27,8 @@ class Options(Record):
     """What to do about a task that is completed: `run` it again, `leave` it, or ask and warn."""
     purpose: str = "run"
     report: str = ""
+    accept_changes: bool = False
+    """What defines the proof is taken as it is, whatever earlier runs changed."""
     command_line: CommandLine = CommandLine()
     prompt_values: Mapping[str, str] = {}
     """Variables in the prompt of a one-off call."""

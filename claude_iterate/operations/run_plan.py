@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES
@@ -30,6 +32,7 @@ def plan_run(
 ) -> Plan:
     """The plan of the run with the id `run`, which goes on where `before` ended."""
     texts = text_source(project, layout, settings)
+    before = _accepted(before) if options.accept_changes else before
     report = _report(layout, options.report or settings.verification.report_filename)
     one_off_values = {"report_path": str(report), **options.prompt_values}
     return Plan(
@@ -52,9 +55,18 @@ def plan_run(
         skip_permissions=options.skip_permissions,
         carried=before.carried,
         resumed=before.resumed,
+        defined=before.resumed.defined if before.resumed is not None else before.defined,
+        prompt_folders=tuple(texts.folders),
         command_line=options.command_line,
         load=late_imports.loader(),
     )
+
+
+def _accepted(before: Inheritance) -> Inheritance:
+    """Without what earlier runs changed of the definition of the proof."""
+    resumed = replace(before.resumed, defined=None, changes=()) if before.resumed is not None else None
+    carried = replace(before.carried, changes=(), refuses=False)
+    return before.changed(carried=carried, resumed=resumed, defined=None)
 
 
 def _report(layout: Layout, name: str) -> Path:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import RunFinished
+from collections.abc import Sequence
+
+from claude_iterate.core.events import ProofChange, RunFinished
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.proving import flaky_check
 from claude_iterate.core.state.run_state import RunState
+
+CHANGED = "Part of the proof was changed during the run"
 
 
 def remarks(finished: RunFinished, state: RunState) -> list[str]:
     """What has to be known of the claim and its proof beside the reason. Findings name flaky checks themselves."""
     proof = state.proof if state.proof is not None and state.proof.passed else None
     found = [one_line(finished.about_claim)] if finished.about_claim else []
-    return found + [one_line(flaky_check(command)) for command in (proof.flaky if proof else ())]
+    found += [one_line(flaky_check(command)) for command in (proof.flaky if proof else ())]
+    return [*found, f"{CHANGED}: {one_line(changed(finished.changes))}"] if finished.changes else found
+
+
+def changed(changes: Sequence[ProofChange]) -> str:
+    """What was changed of that which defines the proof."""
+    from claude_iterate.core.tampering.comparison import all_described  # rarely needed
+
+    return all_described(changes)

@@ -34,6 +34,7 @@ def check_finished(event: events.CheckFinished, flaky: bool = False, whole: bool
     if event.code == 0:
         return [f"  ✓ {name} ({duration(event.duration)})", *told]
     how = f"exit code {event.code}" if event.code is not None else CUTS.get(event.cut, "could not be run")
+    how += f", {listed(event.gone)} is gone" if event.gone else ""
     printed = tail(event.output, None if whole else SHOWN, "in the log")
     return [f"  ✗ {name}: {how} ({duration(event.duration)})", *indented(printed, "    "), *told]
 

@@ -11,6 +11,7 @@ from claude_iterate.core import events
 from claude_iterate.views.run_view import Recorded
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.run_summary import ChangeView, changes
 from claude_iterate.workspace.metadata import VERIFIED_BY, Metadata
 
 _LOOKED_AT = 3
@@ -19,7 +20,7 @@ _LOOKED_AT = 3
 
 class CheckView(msgspec.Struct, frozen=True, rename="camel"):
     """One check. `exit_code` is null when it was ended before its end; `cut` says why. `flaky`: it ended in another way
-    before, although nothing changed."""
+    before, although nothing changed. `gone` are files of it that were there when the run began."""
 
     command: str
     exit_code: int | None
@@ -27,6 +28,7 @@ class CheckView(msgspec.Struct, frozen=True, rename="camel"):
     output: str
     cut: str
     flaky: bool = False
+    gone: tuple[str, ...] = ()
 
 
 class RequirementView(msgspec.Struct, frozen=True, rename="camel"):
@@ -64,6 +66,7 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
     dry_run: bool = False
     purpose: str = "run"
     """run, or verify: then there need not be a claim."""
+    changes: tuple[ChangeView, ...] = ()
 
 
 def of_run(layout: Layout, run: str) -> EvidenceView | None:
@@ -98,11 +101,12 @@ def of_entries(run: str, entries: Iterable[events.Entry]) -> EvidenceView | None
 def _judged(found: EvidenceView, judged: events.VerificationFinished) -> EvidenceView:
     checks = tuple(replace(check, flaky=check.command in judged.flaky) for check in found.checks)
     passed = None if found.dry_run else judged.passed
-    return replace(found, passed=passed, findings=judged.findings, tree=judged.tree, checks=checks)
+    told = {"findings": judged.findings, "tree": judged.tree, "changes": changes(judged.changes)}
+    return replace(found, passed=passed, checks=checks, **told)
 
 
 def _check(check: events.CheckFinished) -> CheckView:
-    return CheckView(check.command, check.code, round(check.duration, 3), check.output, check.cut)
+    return CheckView(check.command, check.code, round(check.duration, 3), check.output, check.cut, gone=check.gone)
 
 
 def _review(event: events.ReviewFinished) -> ReviewView:

@@ -19,6 +19,8 @@ from claude_iterate.core.events import (
     IterationStarted,
     LimitReported,
     Outcome,
+    ProofChange,
+    ProofDefined,
     Resumed,
     ReviewFinished,
     ReviewStarted,
@@ -161,6 +163,8 @@ FULL = RunState(
         7, VerificationFinished(7, True, tree="abc"), CHECKED, {"true": CheckResult(True, "abc")}, ("true",), "t+1"
     ),
     session=Session("s", 0.5),
+    defined=ProofDefined("abc", {"check": {"check.sh": "1"}}),
+    changes=(ProofChange("check", "check.sh", "changed", "1", "2"),),
 )
 """A state in which every field that is handed on has a value of its own."""
 

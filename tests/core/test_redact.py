@@ -94,9 +94,9 @@ def test_every_text_of_an_event_is_cleaned() -> None:
 
 TEXTS = frozenset(
     """
-    about_claim advice agent_version allowed_by blocked blockers cause changed command denied description detail doing
-    error errors evidence facts findings flaky hint input instructions message next output phase problems processes
-    results said status_instructions structured summary system_prompt text trouble
+    about_claim advice agent_version allowed_by blocked blockers cause changed command denied description detail
+    doing error errors evidence facts findings flaky gone hint how input instructions message next output path phase
+    problems processes results said status_instructions structured summary system_prompt text trouble
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @options.dangerous_option
 @options.flag("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop.")
 @options.flag("--verify", help="Let Claude review a completion claim before it counts.")
+@options.accept_option
 @options.dry_run_option
 @options.flag("--again", help="Run a completed task again without asking.")
 @options.flag("--unless-completed", help="Do nothing (exit code 0) if the task is completed.")
@@ -80,6 +81,7 @@ def _options(
         if_completed=_if_completed(given.pop("again"), given.pop("unless_completed")),
         skip_permissions=given.pop("dangerously_skip_permissions"),
         detailed=given.pop("detailed_exit_code"),
+        accept_changes=given.pop("accept_changes"),
         flags=options.layer_from_options(_settings(**given)),
         allow=allow,
         dry_run=dry_run,

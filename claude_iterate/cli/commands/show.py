@@ -9,14 +9,16 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
+from claude_iterate.core.events import ProofChange
 from claude_iterate.text import local_times
+from claude_iterate.text.claim_lines import CHANGED, changed
 from claude_iterate.text.next_actions import next_actions
 from claude_iterate.text.verification_lines import CUTS, SHOWN, in_words, requirements_met, tail
 from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.setting_values import as_words, shortened
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
-from claude_iterate.workspace.lifecycle.run_summary import Waiting
+from claude_iterate.workspace.lifecycle.run_summary import ChangeView, Waiting
 
 _TOOL = 80
 """Characters of what Claude is doing."""
@@ -151,7 +153,8 @@ def _print_run(view: WorkspaceView, now: float) -> None:
         output.result(f"  Ended: {run.reason}. {foreign(run.cause)}")
     # The last iteration's error is news only if the run did not end with it.
     error = "" if run.last_error.partition(": ")[2] in run.detail else run.last_error
-    for line in (run.about_claim, *run.advice.splitlines(), error, f"Next: {run.next}" if run.next else ""):
+    tampering = f"{CHANGED}: {_described(run.changes)}" if run.changes else ""
+    for line in (run.about_claim, tampering, *run.advice.splitlines(), error, f"Next: {run.next}" if run.next else ""):
         if line:
             output.result(f"  {foreign(line)}")
 
@@ -180,6 +183,7 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None, before: str) 
     output.result(f"Proof{before}: {verdict} (run {proof.run}{claim}{tree})")
     for check in proof.checks:
         how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")
+        how += f", {formats.listed(check.gone)} is gone" if check.gone and check.exit_code != 0 else ""
         sign = output.symbol("good" if check.exit_code == 0 else "bad")
         flaky = ", flaky: it ended in another way before, and no file changed since" if check.flaky else ""
         output.result(f"  {sign} {foreign(check.command)}: {how} ({formats.duration(check.duration)}){flaky}")
@@ -192,6 +196,11 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None, before: str) 
         output.result(f"  {sign} review: {in_words(review.verdict)}{requirements_met(review.requirements)}{summary}")
         for item in review.findings:
             output.result(f"      - {foreign(item)}")
+
+
+def _described(changes: tuple[ChangeView, ...]) -> str:
+    """The changes in the words of the closing message."""
+    return changed([ProofChange(one.kind, one.path, one.how, earlier=one.earlier) for one in changes])
 
 
 def _print_files(view: WorkspaceView) -> None:

@@ -28,6 +28,7 @@ from claude_iterate.workspace.layout import Layout
 @options.verbose_option
 @options.flag("-q", "--quiet", help="Show errors only.")
 @options.dangerous_option
+@options.accept_option
 @options.dry_run_option
 def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bool, **given: Any) -> int:
     """Prove that the task NAME is done: run the checks, then let Claude review the work with fresh context.
@@ -47,6 +48,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         flags=options.layer_from_options({"verification.depth": given["verification.depth"], "output": level}),
         skip_permissions=given["dangerously_skip_permissions"],
         dry_run=given["dry_run"],
+        accept_changes=given["accept_changes"],
         as_json=as_json,
         color=invocation.color,
         command_line=options.typed_again(invocation),

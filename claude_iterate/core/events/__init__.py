@@ -12,6 +12,11 @@ from claude_iterate.core.events.check_events import (
     CheckResult,
     ChecksPassed,
     ClaimDropped,
+    ProofChange,
+    ProofDefined,
+    ProofTestsCounted,
+    ReviewStarted,
+    VerificationFinished,
     VerificationStarted,
 )
 from claude_iterate.core.events.run_events import (
@@ -29,12 +34,10 @@ from claude_iterate.core.events.run_events import (
     Requested,
     Resumed,
     ReviewFinished,
-    ReviewStarted,
     RunFinished,
     RunStarted,
     StatusChanged,
     StopRequested,
-    VerificationFinished,
     WaitEnded,
     WaitStarted,
     Warned,
@@ -75,6 +78,8 @@ Event = (
     | LeftoversEnded
     | StatusChanged
     | IterationFinished
+    | ProofDefined
+    | ProofTestsCounted
     | VerificationStarted
     | CheckFinished
     | ChecksPassed

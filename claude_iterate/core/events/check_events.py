@@ -1,4 +1,4 @@
-"""Events about a claim of completion: the user's checks, and a claim that is not about this task."""
+"""Events about a claim of completion: what defines its proof, the user's checks, and what came of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class VerificationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="even
 
 class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A check ran: its command, exit code (None: not started, too slow or stopped), and the end of its output.
-    `project` names the state of the project when the checks began."""
+    `project` names the state of the project when the checks began; `gone` are files of the check that were there when
+    the run began."""
 
     command: str
     code: int | None
@@ -28,6 +29,7 @@ class CheckFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
     output: str = ""
     cut: str = ""
     project: str = ""
+    gone: tuple[str, ...] = ()
 
 
 class ChecksPassed(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -53,3 +55,57 @@ class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
     green: bool
     project: str
+
+
+class ProofChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A part of what defines the proof is not what it was when the run began. `kind` is instructions, settings, check,
+    config, program, test, prompt or memory; `how` says what happened to it; `was` and `now` are fingerprints, empty for
+    what is not there. `earlier`: it changed in an earlier run of the same task."""
+
+    kind: str
+    path: str
+    how: str
+    was: str = ""
+    now: str = ""
+    earlier: bool = False
+
+
+class ProofDefined(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """What defines the proof was looked at before the first call: fingerprints of files, by kind and path; `digest` is
+    that of the checks' commands. `changes` are those of earlier runs that still stand; `refuses`: no claim holds while
+    something of it is changed."""
+
+    digest: str = ""
+    files: dict[str, dict[str, str]] = {}
+    changes: tuple[ProofChange, ...] = ()
+    refuses: bool = False
+
+
+class ProofTestsCounted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The test files as they were before the first call: tests, assertions and marks to skip of each. `left_out`: test
+    files, or a part of the project, that were too many or too large to look at."""
+
+    files: dict[str, str]
+    left_out: int = 0
+
+
+class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Claude, with fresh context, looks whether the work is really done."""
+
+    depth: str
+    prompt_bytes: int = 0
+
+
+class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """What the proof came to. `findings` goes into the next prompt; `tree` is git's name for what was proven;
+    `known_by` says what the proof rests on: checks, review or checks_and_review. `flaky` are checks with another end
+    than before, although nothing changed; `changes` is what changed, since the run began, of that which defines the
+    proof."""
+
+    claim: int
+    passed: bool
+    findings: str = ""
+    tree: str = ""
+    known_by: str = ""
+    flaky: tuple[str, ...] = ()
+    changes: tuple[ProofChange, ...] = ()

@@ -7,7 +7,13 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core.events.check_events import CheckResult, ChecksPassed
+from claude_iterate.core.events.check_events import (
+    CheckResult,
+    ChecksPassed,
+    ProofChange,
+    ProofDefined,
+    VerificationFinished,
+)
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.stream_events import Denial, LimitReported, Tokens
 from claude_iterate.core.events.vocabulary import Cause, Kind, Purpose, Verb, Why
@@ -104,13 +110,6 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
         return self.status is not None and self.status.source != "boxes"
 
 
-class ReviewStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude, with fresh context, looks whether the work is really done."""
-
-    depth: str
-    prompt_bytes: int = 0
-
-
 class JudgedRequirement(msgspec.Struct, frozen=True, omit_defaults=True):
     """A requirement of the instructions as the review saw it: met, not_met, not_checked, or empty: not clear."""
 
@@ -134,19 +133,6 @@ class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     tokens: Tokens = Tokens()
     requirements: tuple[JudgedRequirement, ...] = ()
     cost_is_lower_bound: bool = False
-
-
-class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """What the proof came to. `findings` goes into the next prompt; `tree` is git's name for what was proven;
-    `known_by` says what the proof rests on: checks, review or checks_and_review. `flaky` are checks with another end
-    than before, although nothing changed."""
-
-    claim: int
-    passed: bool
-    findings: str = ""
-    tree: str = ""
-    known_by: str = ""
-    flaky: tuple[str, ...] = ()
 
 
 class ErrandStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -175,7 +161,9 @@ class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
 
 
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What earlier runs of the workspace hand on, so that the totals can be read from the newest journal alone."""
+    """What earlier runs of the workspace hand on, so that the totals can be read from the newest journal alone.
+    `changes` of what defines the proof stand until they are undone or accepted; `refuses`: no claim holds until
+    then."""
 
     iterations: int = 0
     cost_usd: float = 0.0
@@ -183,6 +171,8 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     findings: str = ""
     results: dict[str, CheckResult] = {}
     cost_is_lower_bound: bool = False
+    changes: tuple[ProofChange, ...] = ()
+    refuses: bool = False
 
 
 class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -224,6 +214,8 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     results: dict[str, CheckResult] = {}
     flaky: tuple[str, ...] = ()
     task: str = ""
+    defined: ProofDefined | None = None
+    changes: tuple[ProofChange, ...] = ()
     last_outcome: Outcome | None = None
     windows: dict[str, LimitReported] = {}
     calls: tuple[float, ...] = ()
@@ -282,7 +274,8 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     """The run is over. `cause` says why in one sentence, `detail` is the evidence; `advice` says what to do about it,
     `next` is the next step as a command for a shell. `known_by` says how it is known that the task is done: checks,
     review, checks_and_review, or report for Claude's word alone. `about_claim` is what has to be known of the last
-    claim of completion: that it was not checked or did not hold, or what the report says beside it."""
+    claim of completion: that it was not checked or did not hold, or what the report says beside it. `changes` is what
+    changed, since the run began, of that which defines the proof."""
 
     reason: Reason
     detail: str = ""
@@ -295,3 +288,4 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     cause: str = ""
     next: str = ""
     cost_is_lower_bound: bool = False
+    changes: tuple[ProofChange, ...] = ()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import RunFinished
+from claude_iterate.core.events import ProofChange, RunFinished
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.core.formats import counted, one_line, shortened
@@ -34,18 +34,19 @@ STOPPED_BY = {
 _USUAL = CommandLine()
 
 
-def told(verdict: Finish, state: RunState, facts: Facts) -> RunFinished:
-    """The last event of a run that ends with this verdict now."""
+def told(verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofChange, ...] = ()) -> RunFinished:
+    """The last event of a run that ends with this verdict now. `changes` are those of what defines the proof."""
     ending = RunFinished(
         verdict.reason,
         verdict.detail,
-        "\n".join(filter(None, (_notes(facts), verdict.advice))),
+        "\n".join(filter(None, (_notes(facts), _changes(changes, verdict, state, facts), verdict.advice))),
         *(state.iterations, state.cost_usd, facts.now),
         known_by=proving.known_by(state, facts, verdict.reason),
         about_claim=proving.about_the_claim(state, facts, verdict.reason),
         cause=verdict.cause,
         next=verdict.next,
         cost_is_lower_bound=state.cost_is_lower_bound,
+        changes=changes,
     )
     return in_words(ending, state, facts.command_line)
 
@@ -133,6 +134,14 @@ def _next(ending: RunFinished, state: RunState, line: CommandLine) -> str:
         return next_steps.again(state, line)
     tried = state.started is not None and state.started.dry_run and state.started.purpose == Purpose.VERIFY
     return next_steps.about(state, line, "verify") if tried else ""
+
+
+def _changes(changes: tuple[ProofChange, ...], verdict: Finish, state: RunState, facts: Facts) -> str:
+    """What to do about changes of the proof; a run that completed has told them, and they are done with."""
+    if not changes or verdict.reason == "completed":
+        return ""
+    accept = next_steps.about(state, facts.command_line, "run", "--accept-changes")
+    return f"Undo what was changed of the proof, or accept it as it is: {accept}"
 
 
 def _notes(facts: Facts) -> str:

@@ -15,7 +15,8 @@ class Facts(NamedTuple):
     check under way; `workspace_gone` is the folder's path if it is gone, `workspace_replaced` if another one stands
     there; `unrecorded` says why nothing more can be recorded; `command_line` is how the run was started,
     `unread_notes` how many notes wait for an iteration; `task` is the identity of the instructions if a claim stands
-    that has to be about them."""
+    that has to be about them. `refuses`: an earlier run, which was to refuse that, left a change of what defines the
+    proof."""
 
     now: float
     wall: float
@@ -32,6 +33,7 @@ class Facts(NamedTuple):
     command_line: CommandLine = CommandLine()
     unread_notes: int = 0
     task: str = ""
+    refuses: bool = False
 
     @property
     def limits(self) -> LimitSettings:
@@ -51,4 +53,9 @@ class Facts(NamedTuple):
     @property
     def proof_wanted(self) -> bool:
         """A claim counts only when checks or a review bear it out."""
-        return self.review_wanted or bool(self.settings.verification.checks)
+        return self.review_wanted or bool(self.settings.verification.checks) or self.refuses
+
+    @property
+    def refuses_tampering(self) -> bool:
+        """No claim holds while something that defines the proof is changed."""
+        return self.refuses or self.settings.verification.on_tamper == "refuse"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from claude_iterate.core.events import ClaimDropped
+from claude_iterate.core.events import ClaimDropped, ProofChange
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import listed
@@ -103,7 +103,8 @@ def known_by(state: RunState, facts: Facts, reason: Reason) -> str:
         return ""
     if state.proof is None or not facts.proof_wanted:
         return REPORT
-    return state.proof.known_by or proof_of(bool(facts.settings.verification.checks), facts.review_wanted)
+    rests_on = state.proof.known_by or proof_of(bool(facts.settings.verification.checks), facts.review_wanted)
+    return rests_on or REPORT
 
 
 def proof_of(checks: bool, review: bool) -> str:
@@ -122,6 +123,16 @@ def checks_change_the_project(changed: Sequence[str]) -> str:
 def flaky_check(command: str) -> str:
     """A finding, or a remark if the claim holds all the same."""
     return f"The check `{command}` is flaky: it was green once and red once, and no file changed in between."
+
+
+def tampering(changes: Sequence[ProofChange]) -> str:
+    """The finding when a claim is refused because something that defines the proof was changed."""
+    from claude_iterate.core.tampering.comparison import all_described  # rarely needed
+
+    return (
+        f"This defines the proof and was changed during the run: {all_described(changes)}. Put it back as it was, then"
+        " report completion again. If the task cannot be done without such a change, say so in `blocked`."
+    )
 
 
 def about_the_claim(state: RunState, facts: Facts, reason: Reason) -> str:

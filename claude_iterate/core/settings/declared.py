@@ -152,6 +152,12 @@ class VerificationSettings(Group):
     depth: str = _set(choice("quick", "standard", "deep"), "standard", "How thorough the review is.")
     resume_on_fail: bool = _set(FLAG, True, "Continue when the proof fails; the findings go into the next prompt.")
     max_attempts: int = _set(whole(1, 10), 2, "Completion claims allowed in one run before it gives up.")
+    on_tamper: str = _set(
+        choice("warn", "refuse"),
+        "warn",
+        "What to do when something that defines the proof, such as a check's script, changed during the run: tell it,"
+        " or let the claim fail.",
+    )
     report_filename: str = _set(REPORT_NAME, "verification-report.md", "Name of the review's report in the workspace.")
     notify_on_verification: bool = _set(FLAG, True, "Post a notification of each verification.")
 

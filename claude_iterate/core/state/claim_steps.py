@@ -1,7 +1,11 @@
-"""Steps of the fold for a claim of completion that does not count."""
+"""Steps of the fold about claims of completion: what defines their proof, their checks, and what came of them."""
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from claude_iterate.core import events
+from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.run_state import RunState
 
@@ -9,6 +13,45 @@ _OTHER_TEXT = (
     "Your report `complete: true` did not count, because the instructions were changed since."
     " Read them again, and bring TODO.md in line with them."
 )
+
+
+def proof_defined(state: RunState, event: events.ProofDefined | events.ProofTestsCounted) -> RunState:
+    """What defines the proof; its tests are counted a little later."""
+    if isinstance(event, events.ProofDefined):
+        return state._replace(defined=event, changes=event.changes)
+    before = state.defined or events.ProofDefined()
+    return state._replace(defined=replace(before, files={**before.files, "test": event.files}))
+
+
+def checking(state: RunState, event: events.VerificationStarted | events.CheckFinished) -> RunState:
+    """A check that ends in another way than before on the same project is flaky. One that was stopped says nothing."""
+    claim = state.claim
+    if isinstance(event, events.VerificationStarted):
+        # A run makes its claim in an iteration; `verify` has only the task as it finds it.
+        claim = claim._replace(task=event.task or claim.task)
+        return state._replace(claim=claim if event.green else claim._replace(flaky=()))
+    if event.cut in {Cause.STOPPED, Cause.DURATION} or not event.project:
+        return state
+    now, before = events.CheckResult(event.code == 0, event.project), claim.results.get(event.command)
+    differs = before is not None and before.project == now.project and before.green != now.green
+    flaky = (*claim.flaky, event.command) if differs and event.command not in claim.flaky else claim.flaky
+    return state._replace(claim=claim._replace(results={**claim.results, event.command: now}, flaky=flaky))
+
+
+def looked_at(state: RunState, event: events.ChecksPassed | events.VerificationFinished) -> RunState:
+    """Only a proof that came to its end spends a claim."""
+    if isinstance(event, events.ChecksPassed):
+        return state._replace(claim=state.claim._replace(checked=event))
+    claim = state.claim._replace(judged=event.claim, proof=event, checked=None)
+    status = standing(state, claim=event.passed)
+    return state._replace(claim=claim, findings=event.findings, status=status, changes=event.changes)
+
+
+def run_finished(state: RunState, event: events.RunFinished) -> RunState:
+    """The end. What changed is known only where it was looked at."""
+    status = standing(state, claim=event.reason == "completed")
+    changes = event.changes if state.defined is not None else state.changes
+    return state._replace(finished=event, status=status, changes=changes)
 
 
 def standing(state: RunState, *, claim: bool) -> Status | None:

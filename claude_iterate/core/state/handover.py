@@ -18,7 +18,15 @@ def handed_on(state: RunState) -> Carried:
     findings = state.findings if state.proof is not None and not state.proof.passed else ""
     findings = findings or ("" if worked else state.carried.findings)
     results = dict(list(state.claim.results.items())[-_RESULTS:])
-    return Carried(state.total_iterations, cost, state.carried.runs + 1, findings, results, partly)
+    # What was told at the end of a task that is done is not told again.
+    changes = () if state.reason == "completed" else state.changes
+    refuses = state.carried.refuses or (state.defined is not None and state.defined.refuses)
+    return Carried(
+        *(state.total_iterations, cost, state.carried.runs + 1, findings, results),
+        cost_is_lower_bound=partly,
+        changes=changes,
+        refuses=bool(changes) and refuses,
+    )
 
 
 def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
@@ -45,6 +53,8 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         results=dict(state.claim.results),
         flaky=() if state.iteration else state.claim.flaky,
         task="" if state.iteration else state.claim.task,
+        defined=state.defined,
+        changes=state.changes,
         last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
         windows=dict(state.waiting.windows),
         calls=state.waiting.calls,

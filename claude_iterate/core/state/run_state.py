@@ -109,6 +109,10 @@ class RunState(NamedTuple):
     """Claude was called in this run, and that went well."""
     cost_is_lower_bound: bool = False
     """Of some calls only a part of the cost is known."""
+    defined: events.ProofDefined | None = None
+    """What defines the proof, as it was when the run began."""
+    changes: tuple[events.ProofChange, ...] = ()
+    """What was changed of it, as far as it was looked at."""
 
     def with_call(self, call: Call) -> RunState:
         """As `_replace(call=call)`, in less time: this is done for every tool that Claude uses."""

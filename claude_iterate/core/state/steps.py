@@ -10,9 +10,9 @@ from claude_iterate.core.events.vocabulary import Cause, Kind, Why
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, RETRIED, WELL
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import call_state as calls
+from claude_iterate.core.state import claim_steps as claims
 from claude_iterate.core.state import requests
 from claude_iterate.core.state.call_state import Call
-from claude_iterate.core.state.claim_steps import dropped, standing
 from claude_iterate.core.state.run_state import Claim, RunState, Session, Streaks, Waiting
 
 _CALLS_KEPT = 1000
@@ -64,16 +64,18 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
             return state._replace(status=event.status)
         case events.IterationFinished():
             return _iteration_finished(state, event, entry)
+        case events.ProofDefined() | events.ProofTestsCounted():
+            return claims.proof_defined(state, event)
         case events.VerificationStarted() | events.CheckFinished():
-            return _checking(state, event)
+            return claims.checking(state, event)
         case events.ReviewStarted() | events.ErrandStarted():
             return state._replace(call=Call(0, entry.elapsed))
         case events.ReviewFinished():
             return _review_finished(state, event)
         case events.ChecksPassed() | events.VerificationFinished():
-            return _claim_looked_at(state, event)
+            return claims.looked_at(state, event)
         case events.ClaimDropped():
-            return dropped(state)
+            return claims.dropped(state)
         case events.ErrandFinished():
             return _call_finished(state, event)._replace(one_off=event)
         case events.WaitStarted():
@@ -85,13 +87,14 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
         case events.StopRequested():
             return requests.stop_requested(state, event)
         case events.RunFinished():
-            return state._replace(finished=event, status=standing(state, claim=event.reason == "completed"))
+            return claims.run_finished(state, event)
     return None
 
 
 def _run_started(state: RunState, event: events.RunStarted, entry: events.Entry) -> RunState:
     claim = state.claim._replace(results=event.carried.results)
     state = state._replace(started=event, started_at=entry.at, findings=event.carried.findings, claim=claim)
+    state = state._replace(changes=event.carried.changes)
     return state if event.resumed is None else _taken_over(state, event.resumed, entry)
 
 
@@ -119,6 +122,8 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         waiting=Waiting(before.wait, began, ends, before.waits, before.waited, before.windows, before.calls),
         claim=Claim(before.claims, before.proof, before.checked, before.results, before.flaky, before.task),
         session=Session(before.session, before.context),
+        defined=before.defined,
+        changes=before.changes,
     )
 
 
@@ -170,36 +175,13 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
         last_outcome=event.outcome,
         last_status=event.status,
         claim=state.claim._replace(task=event.task),
-        status=event.status or standing(state, claim=False),
+        status=event.status or claims.standing(state, claim=False),
         streaks=_streaks_after(state, event, again),
         waiting=state.waiting if again else state.waiting._replace(waits=0, waited=0.0),
         session=_session_after(state, event, again),
         requests=state.requests._replace(cut=None),
         worked=state.worked or kind in WELL,
     )
-
-
-def _checking(state: RunState, event: events.VerificationStarted | events.CheckFinished) -> RunState:
-    """A check that ends in another way than before on the same project is flaky. One that was stopped says nothing."""
-    claim = state.claim
-    if isinstance(event, events.VerificationStarted):
-        # A run makes its claim in an iteration; `verify` has only the task as it finds it.
-        claim = claim._replace(task=event.task or claim.task)
-        return state._replace(claim=claim if event.green else claim._replace(flaky=()))
-    if event.cut in {Cause.STOPPED, Cause.DURATION} or not event.project:
-        return state
-    now, before = events.CheckResult(event.code == 0, event.project), claim.results.get(event.command)
-    differs = before is not None and before.project == now.project and before.green != now.green
-    flaky = (*claim.flaky, event.command) if differs and event.command not in claim.flaky else claim.flaky
-    return state._replace(claim=claim._replace(results={**claim.results, event.command: now}, flaky=flaky))
-
-
-def _claim_looked_at(state: RunState, event: events.ChecksPassed | events.VerificationFinished) -> RunState:
-    """Only a proof that came to its end spends a claim."""
-    if isinstance(event, events.ChecksPassed):
-        return state._replace(claim=state.claim._replace(checked=event))
-    claim = state.claim._replace(judged=event.claim, proof=event, checked=None)
-    return state._replace(claim=claim, findings=event.findings, status=standing(state, claim=event.passed))
 
 
 def _findings_after(state: RunState, event: events.IterationFinished, again: bool) -> str:

@@ -8,6 +8,7 @@ from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.core.events import CheckFinished
 from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.formats import listed
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.engine.plan import Plan
@@ -22,12 +23,21 @@ _LINES = 200
 class Check:
     """Runs one check. It is red unless it is known to have ended with 0."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor, line: str, project: str) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        recorder: Recorder,
+        supervisor: Supervisor,
+        line: str,
+        project: str,
+        gone: tuple[str, ...] = (),
+    ) -> None:
         self._plan = plan
         self._recorder = recorder
         self._supervisor = supervisor
         self._line = line
         self._project = project
+        self._gone = gone
         self._began = recorder.elapsed()
         self._tail: deque[str] = deque(maxlen=_LINES)
         self._cut: Cut | None = None
@@ -47,7 +57,8 @@ class Check:
         output = "\n".join(self._tail)[-_TAIL:]
         self._record(code if self._cut is None else None, output)
         if self._cut is not None or code != 0:
-            self.found = f"The check `{self._line}` {self._how(code)}. The end of its output:\n{output}"
+            gone = f" It uses {listed(self._gone)}: there when the run began, gone now." if self._gone else ""
+            self.found = f"The check `{self._line}` {self._how(code)}.{gone} The end of its output:\n{output}"
 
     def _start(self) -> ChildProcess:
         plan = self._plan
@@ -59,7 +70,7 @@ class Check:
 
     def _record(self, code: int | None, output: str) -> None:
         duration, cut = self._recorder.elapsed() - self._began, self._cut.cause if self._cut else ""
-        self.finished = CheckFinished(self._line, code, duration, output, cut, self._project)
+        self.finished = CheckFinished(self._line, code, duration, output, cut, self._project, self._gone)
         self._recorder.record(self.finished)
 
     def _how(self, code: int) -> str:

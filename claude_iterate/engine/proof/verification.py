@@ -10,10 +10,18 @@ from claude_iterate.core import events
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.between import decide_proof
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.proving import checks_are_green, checks_change_the_project, digest, flaky_check, proof_of
+from claude_iterate.core.rules.proving import (
+    checks_are_green,
+    checks_change_the_project,
+    digest,
+    flaky_check,
+    proof_of,
+    tampering,
+)
 from claude_iterate.engine import asking
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.proof.check import Check
+from claude_iterate.engine.proof.definition import Definition
 from claude_iterate.engine.proof.held_review import HeldReview
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
@@ -40,6 +48,7 @@ class Proof(Record, frozen=False):
     _supervisor: Supervisor
     _claim: int
     _review: bool
+    _definition: Definition | None
 
     def run(self) -> None:
         """From `VerificationStarted` to `VerificationFinished`. Without the latter the claim is still unproven: it was
@@ -50,6 +59,10 @@ class Proof(Record, frozen=False):
         green, left = (len(checked.checks), ()) if checked is not None else (0, settings.checks)
         depth = settings.depth if self._review else ""
         self._recorder.record(events.VerificationStarted(self._claim, len(left), depth, green, task=self._task()))
+        if self._facts().refuses_tampering and (changes := self._changes()):
+            # Neither checks nor a review of changed rules would say anything.
+            self._record_end([tampering(changes)], project.tree, "", changes)
+            return
         checks = self._prove_by_checks(left, project)
         if checks is None:
             return
@@ -62,13 +75,27 @@ class Proof(Record, frozen=False):
             if found is None:
                 return
             findings = found
-        self._record_end(findings, project.tree, proof_of(bool(settings.checks), bool(depth)))
+        changes = self._changes()
+        if changes and self._facts().refuses_tampering:
+            findings = [*findings, tampering(changes)]
+        self._record_end(findings, project.tree, proof_of(bool(settings.checks), bool(depth)), changes)
 
-    def _record_end(self, findings: list[str], tree: str, known_by: str) -> None:
+    def _changes(self) -> tuple[events.ProofChange, ...]:
+        """What is not as it was when the run began, of that which defines the proof."""
+        definition = self._definition
+        if definition is None:
+            return ()
+        definition.count_all()
+        return self._supervisor.meanwhile(definition.changes)
+
+    def _record_end(
+        self, findings: list[str], tree: str, known_by: str, changes: tuple[events.ProofChange, ...]
+    ) -> None:
         flaky = self._recorder.state.claim.flaky
         told = [flaky_check(command) for command in flaky] if findings else []
         said = "\n\n".join([*findings, *told])
-        self._recorder.record(events.VerificationFinished(self._claim, not findings, said, tree, known_by, flaky))
+        passed = not findings
+        self._recorder.record(events.VerificationFinished(self._claim, passed, said, tree, known_by, flaky, changes))
 
     def _checked(self, project: ProjectState) -> events.ChecksPassed | None:
         """The checks that were green before a wait, if the project is still the same."""
@@ -104,7 +131,8 @@ class Proof(Record, frozen=False):
         for line in lines:
             if self._is_over():
                 return None
-            done.append(Check(self._plan, self._recorder, self._supervisor, line, project))
+            gone = self._definition.gone(line) if self._definition is not None else ()
+            done.append(Check(self._plan, self._recorder, self._supervisor, line, project, gone))
             done[-1].run()
         return None if self._is_over() else done
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Carried, Resumed
+from claude_iterate.core.events import Carried, ProofDefined, Resumed
 from claude_iterate.core.records import Record
 from claude_iterate.core.state.handover import handed_on, resumption
 from claude_iterate.core.state.run_state import RunState
@@ -17,6 +17,7 @@ from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import liveness
 
+_GOES_ON = frozenset({"run", "verify"})
 _SETUPS = frozenset({"setup", "edit"})
 _NEW_TASK = (
     "The instructions have changed since the task was completed. What the report and TODO.md say is about the old ones:"
@@ -25,11 +26,13 @@ _NEW_TASK = (
 
 
 class Inheritance(Record):
-    """`killed` names the newest run if it was killed on this machine: processes of it may still live."""
+    """`killed` names the newest run if it was killed on this machine: processes of it may still live. `defined` is what
+    defined the proof when a killed run began, for a `verify` of its work."""
 
     carried: Carried = Carried()
     resumed: Resumed | None = None
     killed: str = ""
+    defined: ProofDefined | None = None
 
 
 class _Unfinished(NamedTuple):
@@ -55,15 +58,20 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False) -> Inhe
     assert state.started is not None
     killed = newest if state.finished is None and liveness.of_runner(layout, newest) == liveness.DEAD else ""
     reset_after = str(about.document.get(metadata.RESET_AFTER, ""))
-    unfinished = _unfinished(layout, newest, state) if purpose == "run" and not dry_run else None
+    unfinished = _unfinished(layout, newest, state) if purpose in _GOES_ON and not dry_run else None
     # A reset names the run before it. Where that run is gone, numbers started again and cannot be compared.
     forgotten = reset_after in layout.run_ids() and unfinished is not None and unfinished.run <= reset_after
+    defined = None
     if unfinished is not None and not forgotten:
-        return _resumed(layout, newest, state, unfinished, killed)
+        if purpose == "run":
+            return _resumed(layout, newest, state, unfinished, killed)
+        defined = unfinished.state.defined
     handed = _handed_on(state)
     if another and purpose == "run" and not dry_run:
         handed = replace(handed, findings=_NEW_TASK)
-    return Inheritance(replace(handed, iterations=0) if reset_after == newest else handed, None, killed)
+    if reset_after == newest:
+        handed = replace(handed, iterations=0, changes=(), refuses=False)
+    return Inheritance(handed, None, killed, defined)
 
 
 def _handed_on(state: RunState) -> Carried:

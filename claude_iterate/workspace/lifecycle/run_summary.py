@@ -5,12 +5,13 @@ Pure. `summarise` is the only place that turns a RunState into facts for readers
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import msgspec
 
 from claude_iterate.core import formats
-from claude_iterate.core.events import RunStarted, Tokens
+from claude_iterate.core.events import ProofChange, RunStarted, Tokens
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.endings import in_words
@@ -43,6 +44,16 @@ class Waiting(msgspec.Struct, frozen=True):
 
     why: str = msgspec.field(name="for")
     until: str
+
+
+class ChangeView(msgspec.Struct, frozen=True, rename="camel"):
+    """Something that defines the proof is not what it was when the run began; `earlier`: when an earlier one began.
+    `kind` is instructions, settings, check, config, program, test, prompt or memory."""
+
+    kind: str
+    path: str
+    how: str
+    earlier: bool
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -88,6 +99,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     null when the run did not complete."""
     about_claim: str
     """What has to be known of the last claim: that it was not checked, or what the report says beside it."""
+    changes: tuple[ChangeView, ...]
+    """What defines the proof and was changed during the run, as far as it was looked at."""
     flaky: tuple[str, ...]
     """Checks of the last claim that ended in another way before, although nothing changed."""
     next: str
@@ -164,8 +177,14 @@ def _of_claim(state: RunState, real: bool) -> dict[str, Any]:
         "proven": proof.passed if proof is not None and real else None,
         "known_by": (finished.known_by or None) if finished else None,
         "about_claim": finished.about_claim if finished else "",
+        "changes": changes(state.changes),
         "flaky": proof.flaky if proof is not None else (),
     }
+
+
+def changes(found: Iterable[ProofChange]) -> tuple[ChangeView, ...]:
+    """Changes in the form that readers see."""
+    return tuple(ChangeView(change.kind, change.path, change.how, change.earlier) for change in found)
 
 
 def counts(tokens: Tokens) -> TokenCounts:

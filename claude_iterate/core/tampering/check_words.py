@@ -1,0 +1,184 @@
+"""Which files and programs a check's command names: its words, and what stands behind `sh -c`, `timeout`, `cd`, `make`
+or `npm test`. The language of the shell is read only as far as people use it in such commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from claude_iterate.core.expressions import expression
+from claude_iterate.core.tampering.known_tools import CONFIGURATION, RUNNERS, SHELLS, WRAPPERS, Wrapper
+
+_DEEPEST = 5
+_MOST_WORDS = 1000
+_BREAK = expression(r"[;&|()]+")
+_REDIRECTION = expression(r"\d*(?:[<>]+&?|&>+)")
+_ASSIGNMENT = expression(r"[A-Za-z_]\w*\+?=")
+_PYTHON = expression(r"(?:python|pypy)[\d.]*")
+_RESERVED = frozenset(
+    {"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "time", "exec"}
+)
+_ELSEWHERE = frozenset({"-C", "--directory", "--prefix", "--cwd", "--chdir"})
+"""Options that name the folder in which a tool works."""
+
+
+class Named(NamedTuple):
+    """Paths relative to the project, or absolute ones, and bare names of programs. `configuration` are files that the
+    tools of a check read if they are there; `modules` what Python would run for `python -m NAME`."""
+
+    files: tuple[str, ...] = ()
+    configuration: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+
+
+def named_by(command: str) -> Named:
+    """All that a command names, each once."""
+    reader = _Reader()
+    reader.read(command, "", 0)
+    return Named(*(tuple(dict.fromkeys(names)) for names in reader.found))
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.found: tuple[list[str], ...] = ([], [], [], [])
+        self._files, self._configuration, self._programs, self._modules = self.found
+
+    def read(self, command: str, folder: str, depth: int) -> None:
+        """One command line; `folder` is where it runs."""
+        for words in _simple_commands(_words(command)):
+            if words[0] == "cd":
+                folder = _joined(folder, words[1]) if len(words) > 1 else folder
+            else:
+                self._read_simple(words, folder, depth)
+
+    def _read_simple(self, words: list[str], folder: str, depth: int) -> None:
+        while words:
+            program, arguments = words[0], words[1:]
+            name = program.rpartition("/")[2]
+            self._name(program, folder)
+            started = _command_behind(name, arguments)
+            if started is None:
+                break
+            folder = _joined(folder, _folder_of(arguments[: len(arguments) - len(started)]))
+            words = started
+        else:
+            return
+        if name in SHELLS and depth < _DEEPEST and (script := _script(arguments)):
+            self.read(script, folder, depth + 1)
+            return
+        if _PYTHON.fullmatch(name) and "-m" in arguments[:-1]:
+            name = self._read_module(arguments[arguments.index("-m") + 1], folder)
+        works_in = _joined(folder, _folder_of(arguments))
+        self._configuration += [_joined(works_in, file) for file in CONFIGURATION.get(name, ())]
+        self._files += [place for word in arguments for path in _paths(word) for place in _places(folder, path)]
+
+    def _name(self, program: str, folder: str) -> None:
+        if "/" in program:
+            self._files += _places(folder, program)
+        else:
+            self._programs.append(program)
+
+    def _read_module(self, module: str, folder: str) -> str:
+        """Python looks for a module in the folder first, so one of that name takes the place of the installed one."""
+        path = _joined(folder, module.replace(".", "/"))
+        self._modules += [f"{path}.py", f"{path}/__init__.py", f"{path}/__main__.py"]
+        return module.partition(".")[0]
+
+
+def _words(command: str) -> list[str]:
+    """The words and the operators between them; where quotes do not fit, what stands between spaces."""
+    import shlex  # only where checks are looked at
+
+    lexer = shlex.shlex(command.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return [word for word, _ in zip(lexer, range(_MOST_WORDS), strict=False)]
+    except ValueError:
+        return command.split()[:_MOST_WORDS]
+
+
+def _simple_commands(words: Sequence[str]) -> Iterator[list[str]]:
+    """The commands between the operators, without assignments, reserved words and files that are written."""
+    current: list[str] = []
+    target = ""
+    for word in [*words, ";"]:
+        if _REDIRECTION.fullmatch(word):
+            target = word
+        elif target:
+            if "<" in target and word not in {"", "-"}:
+                current.append(word)  # a file that is read is one that it names
+            target = ""
+        elif _BREAK.fullmatch(word):
+            if current:
+                yield current
+            current = []
+        elif current or not (word in _RESERVED or _ASSIGNMENT.match(word)):
+            current.append(word)
+
+
+def _command_behind(name: str, arguments: Sequence[str]) -> list[str] | None:
+    """What `timeout 60`, `env A=b` or `uv run` starts; None if it starts nothing else."""
+    if name in WRAPPERS:
+        return _after_options(WRAPPERS[name], arguments)
+    verbs, options = RUNNERS.get(name, (frozenset[str](), frozenset[str]()))
+    rest = _after_options(Wrapper(options), arguments)
+    return _after_options(Wrapper(options), rest[1:]) if rest and rest[0] in verbs else None
+
+
+def _after_options(wrapper: Wrapper, arguments: Sequence[str]) -> list[str]:
+    rest, words = list(arguments), wrapper.words
+    while rest:
+        if rest[0] == "--":
+            del rest[0]
+        elif rest[0].startswith("-") and len(rest[0]) > 1:
+            del rest[: 2 if rest[0] in wrapper.options else 1]
+        elif _ASSIGNMENT.match(rest[0]):
+            del rest[0]
+        elif words:
+            del rest[0]
+            words -= 1
+        else:
+            break
+    return rest
+
+
+def _script(arguments: Sequence[str]) -> str:
+    """The command after `-c`, alone or among other letters (`-lc`)."""
+    for number, word in enumerate(arguments):
+        if re.fullmatch(r"-[a-z]*c[a-z]*", word):
+            return next((text for text in arguments[number + 1 :] if not text.startswith("-")), "")
+        if not word.startswith("-"):
+            break
+    return ""
+
+
+def _folder_of(arguments: Sequence[str]) -> str:
+    for number, word in enumerate(arguments):
+        option, equals, value = word.partition("=")
+        if option in _ELSEWHERE:
+            return value if equals else (arguments[number + 1] if number + 1 < len(arguments) else "")
+    return ""
+
+
+def _paths(word: str) -> Iterator[str]:
+    """What may be a path in a word: the word, what follows `--option=`, a test's file before `::`."""
+    if "$" in word or "`" in word:
+        return
+    value = word.partition("=")[2] if word.startswith("-") else word.removeprefix("@")
+    value = value.partition("::")[0]
+    if value and not value.startswith("-") and "\n" not in value and len(value) < 1000:
+        yield value
+
+
+def _places(folder: str, path: str) -> list[str]:
+    """In the folder of the last `cd`, and in the project: a subshell may have kept it to itself."""
+    return [_joined(folder, path), path] if folder else [path]
+
+
+def _joined(folder: str, path: str) -> str:
+    if not folder or path.startswith(("/", "~")):
+        return path
+    return f"{folder}/{path}" if path else folder

@@ -1,0 +1,117 @@
+"""How much a test file tests: cheap counts of its tests, its assertions and its marks to skip, in the usual languages.
+
+Plain words are counted, because a project may have thousands of test files. Both looks at a file count in the same way,
+so a word that only sounds like a test does no harm.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from claude_iterate.core.expressions import expression
+
+
+class _Words(NamedTuple):
+    tests: tuple[str, ...]
+    assertions: tuple[str, ...]
+    skips: tuple[str, ...]
+
+
+_PYTHON = _Words(
+    ("def test",),
+    ("assert", "raises("),
+    (
+        *("mark.skip", "mark.xfail", "pytest.skip", "pytest.xfail", "importorskip", "unittest.skip", "skipTest("),
+        *("SkipTest", "expectedFailure", "collect_ignore", "pytest_collection_modifyitems", "pytest_ignore_collect"),
+        *("pytest_runtest_", "pytest_sessionfinish", "_exit("),
+    ),
+)
+_SCRIPT = _Words(
+    (
+        *(f"{word}({quote}" for word in ("it", "test", "specify", "scenario") for quote in "'\"`"),
+        *("it.each", "test.each", "def test_", "it do", "it '", 'it "'),
+    ),
+    ("expect", "assert", ".should", "must_", "refute"),
+    (
+        *(".skip(", ".only(", ".todo(", ".failing(", ".fixme(", "xit(", "xit ", "xdescribe", "xtest(", "xcontext"),
+        *("fdescribe", " fit(", "\nfit(", "\tfit(", "this.skip", " pending", " skip ", " skip\n", " skip("),
+    ),
+)
+_GO = _Words(
+    ("func Test", "func Fuzz", "func Example"), ("t.Error", "t.Fatal", "t.Fail", "assert.", "require."), ("t.Skip",)
+)
+_RUST = _Words(("#[test", "::test]", "::test(", "#[rstest"), ("assert", "panic!"), ("#[ignore",))
+_CLASSES = _Words(
+    ("@Test", "@ParameterizedTest", "@RepeatedTest", "[Fact", "[Theory", "[Test", "func test", "function test", "it("),
+    ("assert", "Assert", "expect", "should", "verify("),
+    ("@Disabled", "@Ignore", "[Ignore", "Skip =", "Skip=", "XCTSkip", "markTestSkipped", "markTestIncomplete"),
+)
+_NATIVE = _Words(
+    ("TEST(", "TEST_F(", "TEST_P(", "TEST_CASE(", "void test", "SECTION("),
+    ("ASSERT_", "EXPECT_", "assert", "CHECK(", "REQUIRE("),
+    ("GTEST_SKIP", "DISABLED_", "SKIP("),
+)
+_SHELL = _Words(
+    ("@test ", "test_", "function test"), ("assert", "[ ", "grep ", "diff "), ("\n  skip", "\n\tskip", "\n    skip")
+)
+_LANGUAGES = {
+    **dict.fromkeys(("py",), _PYTHON),
+    **dict.fromkeys(("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "coffee", "rb", "lua", "dart"), _SCRIPT),
+    **dict.fromkeys(("go",), _GO),
+    **dict.fromkeys(("rs",), _RUST),
+    **dict.fromkeys(("java", "kt", "cs", "php", "swift", "scala", "groovy", "exs", "hs"), _CLASSES),
+    **dict.fromkeys(("c", "cc", "cpp", "h", "hpp"), _NATIVE),
+    **dict.fromkeys(("sh", "bats", "t", "pl"), _SHELL),
+}
+"""By the ending of the file's name."""
+
+_BY_NAME = expression(
+    r"(?:^|/)(?:test[_-][^/]*|[^/]*[._-](?:test|spec)|[^/]*(?:Tests?|Spec)|[^/]*_test|conftest)\.\w+$|\.bats$"
+)
+_IN_FOLDER = expression(r"(?:^|/)(?:tests?|__tests__|specs?|testing|t)/")
+_COMMENTS = ("//", "-- ", "#")
+_NO_COMMENTS = ("#[", "#!")
+
+
+class Counts(NamedTuple):
+    """What is counted in a test file."""
+
+    tests: int = 0
+    assertions: int = 0
+    skips: int = 0
+
+
+def may_hold_tests(path: str) -> bool:
+    """By its name or its folder; what is in it decides in the second case. Rust keeps tests beside the code."""
+    ending = path.rpartition(".")[2]
+    if ending not in _LANGUAGES:
+        return False
+    return ending == "rs" or bool(_IN_FOLDER.search(path) or _BY_NAME.search(path))
+
+
+def is_named_as_test(path: str) -> bool:
+    """By its name alone."""
+    return path.rpartition(".")[2] in _LANGUAGES and _BY_NAME.search(path) is not None
+
+
+def counts(path: str, text: str) -> Counts:
+    """Of a file's text. Lines that are comments do not count, so a test that is commented out is one fewer."""
+    words = _LANGUAGES.get(path.rpartition(".")[2], _CLASSES)
+    kept = "\n".join(line for line in text.split("\n") if not _is_comment(line))
+    return Counts(*(sum(map(kept.count, group)) for group in words))
+
+
+def _is_comment(line: str) -> bool:
+    begins = line.lstrip()
+    return begins.startswith(_COMMENTS) and not begins.startswith(_NO_COMMENTS)
+
+
+def written(found: Counts) -> str:
+    """As a fingerprint."""
+    return " ".join(map(str, found))
+
+
+def read(fingerprint: str) -> Counts:
+    """What `written` wrote; nothing for what it did not."""
+    numbers = fingerprint.split()
+    return Counts(*map(int, numbers)) if len(numbers) == 3 and all(map(str.isdecimal, numbers)) else Counts()

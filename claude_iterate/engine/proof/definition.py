@@ -1,0 +1,142 @@
+"""What defines the proof of a run, as it was before Claude could change it: looked at once, and compared later."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.core.events import ProofChange, ProofDefined, ProofTestsCounted, Warned
+from claude_iterate.core.rules.proving import digest
+from claude_iterate.core.tampering import comparison
+from claude_iterate.core.tampering.check_words import named_by
+from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.progress.proof_files import ProofFiles, Watched
+from claude_iterate.workspace.layout import PROJECT_FILES
+from claude_iterate.workspace.settings_files import settings_reader
+
+_AT_A_TIME = 0.01
+"""Seconds: the engine has other things to do meanwhile."""
+_NAMED_BY_CHECKS = ("check", "config", "program")
+
+
+class Definition:
+    """The files that define the proof of one run, and what became of them."""
+
+    def __init__(self, plan: Plan, recorder: Recorder) -> None:
+        self._plan = plan
+        self._recorder = recorder
+        self._files = ProofFiles(_watched(plan))
+        self._before: dict[str, dict[str, str]] = {}
+        self._open: tuple[ProofChange, ...] = ()
+        self._counted = False
+
+    def define(self) -> None:
+        """Look at everything, and tell what earlier runs of this task changed and left so. To be called before the
+        first call of Claude: the tests are read now and counted later."""
+        plan, now = self._plan, self._files.look()
+        if plan.defined is not None:
+            self._before = self._taken_over(plan.defined, now)
+            self._counted = "test" in plan.defined.files
+        else:
+            tests = {change.path: change.now for change in plan.carried.changes if change.kind == "test"}
+            found = {**now, "test": self._files.look_at_tests(tests) if tests else {}}
+            self._open = comparison.still_open(plan.carried.changes, found)
+            self._before = comparison.with_changes(now, self._open)
+        if not self._counted:
+            self._files.find_tests()
+        named, refuses = digest(plan.settings.verification.checks), plan.facts(0.0, 0.0).refuses_tampering
+        self._recorder.record(ProofDefined(named, dict(self._before), self._open, refuses))
+        if self._open:
+            text = f"Changed during an earlier run, and part of the proof: {comparison.all_described(self._open)}"
+            hint = f"Undo it, or accept it as it is: claude-iterate run {plan.layout.name} --accept-changes"
+            self._recorder.record(Warned(text, hint))
+
+    def _taken_over(self, defined: ProofDefined, now: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+        """What a killed run began with. What other checks name is taken as it is now."""
+        before = {kind: dict(paths) for kind, paths in defined.files.items()}
+        if defined.digest != digest(self._plan.settings.verification.checks):
+            for kind in _NAMED_BY_CHECKS:
+                before[kind] = {**now.get(kind, {}), **before.get(kind, {})}
+        return before
+
+    def count_some(self) -> None:
+        """While Claude works: count tests for a moment, and record the counts when all are there."""
+        until = time.monotonic() + _AT_A_TIME
+        self._count(lambda: time.monotonic() < until)
+
+    def count_all(self) -> None:
+        """Before a proof: what was counted is recorded, so that it holds over a kill."""
+        self._count(lambda: True)
+
+    def _count(self, goes_on: Callable[[], bool]) -> None:
+        found = None if self._counted else self._files.count_tests(goes_on)
+        if found is not None:
+            self._counted = True
+            earlier = [change for change in self._open if change.kind == "test"]
+            tests = self._before["test"] = comparison.with_changes({"test": found}, earlier)["test"]
+            self._recorder.record(ProofTestsCounted(tests, self._files.left_out))
+
+    def changes(self) -> tuple[ProofChange, ...]:
+        """What is not as it was when the run began. Only what changed is read, and nothing is recorded."""
+        before = self._before if self._counted else {**self._before, "test": self._tests_touched()}
+        now = {**self._files.look(), "test": self._files.look_at_tests(before.get("test", {}))}
+        found = comparison.compare(before, now)
+        known = {(change.kind, change.path, change.now): change for change in self._open}
+        return tuple(known.get((change.kind, change.path, change.now), change) for change in found)
+
+    def _tests_touched(self) -> dict[str, str]:
+        """Tests that may have changed, as they were before this run, and before earlier ones that changed them."""
+        earlier = [change for change in self._open if change.kind == "test"]
+        return comparison.with_changes({"test": self._files.tests_touched()}, earlier)["test"]
+
+    def gone(self, command: str) -> tuple[str, ...]:
+        """The files that a check names, that were there when the run began and are not there now."""
+        before = {*self._before.get("check", {}), *self._before.get("config", {}), *self._before.get("test", {})}
+        named = named_by(command)
+        words = dict.fromkeys(os.path.normpath(word) for word in (*named.files, *named.configuration))
+        return tuple(word for word in words if word in before and not (self._plan.layout.root / word).exists())
+
+
+def _watched(plan: Plan) -> Watched:
+    layout, root = plan.layout, plan.layout.root
+    user = settings_reader.user_folder(plan.environ)
+    claude = root / ".claude"
+    own = tuple(f"{path.relative_to(root)}/" for path in layout.own_folders() if path.is_relative_to(root))
+    environment = run_environment(plan.environ, plan.settings.claude, plan.run, layout.folder)
+    return Watched(
+        root=root,
+        files={
+            "instructions": [layout.instructions],
+            "settings": [
+                *(root / name for name in PROJECT_FILES),
+                *(user / name for name in settings_reader.USER_FILES),
+                layout.metadata,
+            ],
+            "prompt": [layout.status_instructions],
+            "memory": _memory(plan),
+        },
+        folders={
+            "prompt": plan.prompt_folders,
+            "memory": [claude / name for name in ("agents", "commands", "hooks", "rules")],
+        },
+        named=[named_by(command) for command in plan.settings.verification.checks],
+        path=environment.get("PATH", os.defpath).split(os.pathsep),
+        counts=lambda name: not f"{name}/".startswith(own),
+    )
+
+
+def _memory(plan: Plan) -> list[Path]:
+    """What Claude reads in every session, the user's and that of the folders around the project included."""
+    root, agents = plan.layout.root, plan.settings.claude.agents_file
+    home = plan.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(plan.environ.get("HOME", ""), ".claude")  # noqa: PTH118
+    return [
+        *(folder / name for folder in (root, *root.parents) for name in ("CLAUDE.md", "CLAUDE.local.md")),
+        *(root / name for name in ("AGENTS.md", ".mcp.json", ".claude/CLAUDE.md")),
+        *(root / ".claude" / name for name in ("settings.json", "settings.local.json")),
+        Path(home) / "CLAUDE.md",
+        *([root / agents] if agents else []),
+    ]

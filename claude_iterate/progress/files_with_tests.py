@@ -1,0 +1,56 @@
+"""Finds the files of a project that look like tests, within bounds: a project may have a million files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from claude_iterate.core.tampering.marks_of_tests import may_hold_tests
+
+_MOST_ENTRIES = 20_000
+_MOST_FILES = 2000
+_NOT_LOOKED_INTO = frozenset(
+    """
+    node_modules bower_components jspm_packages venv env virtualenv site-packages vendor third_party external
+    __pycache__ target dist build out coverage htmlcov tmp temp
+    """.split()  # noqa: SIM905 - one name per line would take a page
+)
+"""Where tools keep what they fetched or made; folders that begin with a dot are left out as well."""
+
+
+class FoundTests(NamedTuple):
+    """Paths in the project, sorted, and how many more there are; at least 1 when not all folders were looked into."""
+
+    paths: list[str]
+    left_out: int = 0
+
+
+def find(root: str, counts: Callable[[str], bool]) -> FoundTests:
+    """Folder by folder, those near the root first. What does not `count` is left out with all that is in it."""
+    found: list[str] = []
+    entries, folders = 0, [""]
+    for prefix in folders:  # grows while it is read
+        try:
+            with os.scandir(f"{root}/{prefix}") as listing:
+                inside = sorted(listing, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        entries += len(inside)
+        for entry in inside:
+            name = prefix + entry.name
+            if _is_folder(entry):
+                if not entry.name.startswith(".") and entry.name not in _NOT_LOOKED_INTO and counts(name):
+                    folders.append(f"{name}/")
+            elif may_hold_tests(name) and counts(name):
+                found.append(name)
+        if entries > _MOST_ENTRIES:
+            return FoundTests(sorted(found[:_MOST_FILES]), max(1, len(found) - _MOST_FILES))
+    return FoundTests(sorted(found[:_MOST_FILES]), max(0, len(found) - _MOST_FILES))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False

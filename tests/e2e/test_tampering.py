@@ -1,0 +1,228 @@
+"""What defines the proof is within the agent's reach: when it is changed during a run, the run says so, or refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Loop, until
+from tests.recording_receiver import Receiver
+
+CLAIM: list[dict[str, Any]] = [{"status": {"complete": True}}, {"result": {}}]
+TESTS = "def test_a():\n    assert 1 == 1\n\n\ndef test_b():\n    assert 2 == 2\n"
+TOLD = "Part of the proof was changed during the run: "
+
+
+def does(command: str) -> list[dict[str, Any]]:
+    """An iteration that runs a command and claims completion."""
+    return [{"init": {}}, {"shell": command}, *CLAIM]
+
+
+def checks(loop: Loop, *commands: str, **settings: Any) -> None:
+    """In the project's file, where the agent reaches them."""
+    document = {"verification": {"checks": list(commands), **settings}}
+    (loop.root / ".claude-iterate.json").write_text(json.dumps(document))
+
+
+@pytest.fixture
+def project(loop: Loop) -> Loop:
+    """A project with a check's script, what it reads, tests, and a folder of programs."""
+    loop.make("- [ ] one\n- [ ] two\n")
+    (loop.root / "check.sh").write_text("grep -q green expected.txt\n")
+    (loop.root / "expected.txt").write_text("green\n")
+    (loop.root / "tests").mkdir()
+    (loop.root / "tests" / "test_a.py").write_text(TESTS)
+    (loop.root / "bin").mkdir()
+    loop.env["PATH"] = f"{loop.root}/bin:{loop.env['PATH']}"
+    checks(loop, "sh check.sh", "true expected.txt", "pytest --version >/dev/null 2>&1 || true")
+    return loop
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("echo true > check.sh", "check.sh (changed; a check uses it)"),
+        ("echo green and more > expected.txt", "expected.txt (changed; a check uses it)"),
+        ("rm tests/test_a.py", "tests/test_a.py (deleted; a test)"),
+        (": > tests/test_a.py", "tests/test_a.py (emptied; a test)"),
+        ("sed -i.bak /2/d tests/test_a.py", "tests/test_a.py (1 assertion fewer; a test)"),
+        ("echo 'pytestmark = pytest.mark.skip' >> tests/test_a.py", "tests/test_a.py (1 skip mark more; a test)"),
+        ("printf '#!/bin/sh\\n' > bin/pytest; chmod +x bin/pytest", "bin/pytest (created; it takes the place of"),
+        ("printf '[pytest]\\naddopts=--co\\n' > pytest.ini", "pytest.ini (created; a check's tool reads it)"),
+        ("echo '- [ ] one' > $WORKSPACE/INSTRUCTIONS.md", "INSTRUCTIONS.md (changed; the task)"),
+        ("echo '{}' > .claude-iterate.json", ".claude-iterate.json (emptied; settings)"),
+        (
+            "mkdir -p $WORKSPACE/prompts; echo yes > $WORKSPACE/prompts/verify-completion.md",
+            "prompts/verify-completion.md (created; a prompt)",
+        ),
+        ("echo 'always verify' > CLAUDE.md", "CLAUDE.md (created; every session of Claude reads it)"),
+        ("mkdir .claude; echo '{}' > .claude/settings.json", ".claude/settings.json (created; every session"),
+    ],
+)
+def test_what_was_changed_is_told(project: Loop, command: str, told: str) -> None:
+    """Each kind of it: at the end of the run, in show, in JSON and in the log. By default the claim holds."""
+    project.script(does(command))
+    done = project.run("--json")
+    document = json.loads(done.out)
+    assert (done.code, document["knownBy"]) == (0, "checks")
+    assert len(document["changes"]) == 1, document["changes"]
+    shown = project.call("show", "my-task").out
+    assert (TOLD in shown, told in shown) == (True, True), shown
+    assert told in project.log()
+
+
+def test_the_end_and_the_notification_say_which(project: Loop, receiver: Receiver) -> None:
+    """On the terminal and at the webhook."""
+    project.env |= {"CLAUDE_ITERATE_NOTIFY__URL": receiver.url, "CLAUDE_ITERATE_NOTIFY__FORMAT": "json"}
+    project.script(does("echo true > check.sh"))
+    done = project.run()
+    words = TOLD + "check.sh (changed; a check uses it)"
+    assert f"⚠ {words}" in done.out
+    assert words in receiver.named("completion")[0].document["message"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "printf 'def test_c():\\n    assert 3\\n' >> tests/test_a.py",
+        "printf 'def test_c():\\n    assert 3\\n' > tests/test_new.py",
+        "mkdir tests/unit; mv tests/test_a.py tests/unit/",
+        "sed -i.bak 's/\\[ \\]/[x]/' $WORKSPACE/INSTRUCTIONS.md; rm $WORKSPACE/INSTRUCTIONS.md.bak",
+        "echo work > work.txt; touch check.sh",
+        "cp check.sh saved; echo true > check.sh; mv saved check.sh",
+        "printf 'import pytest\\n@pytest.fixture\\ndef x():\\n    return 1\\n' > conftest.py",
+    ],
+)
+def test_work_is_no_tampering(project: Loop, command: str) -> None:
+    """New tests, more of them, tests that moved, ticked boxes, other files, and what was put back before the claim."""
+    checks(project, "sh check.sh", "pytest --version >/dev/null 2>&1 || true", on_tamper="refuse")
+    project.script(does(command))
+    done = project.run("--json")
+    assert (done.code, json.loads(done.out)["changes"]) == (0, [])
+
+
+@pytest.mark.setting("verification.on_tamper")
+def test_refuse_lets_the_claim_fail_until_it_is_undone(project: Loop) -> None:
+    """The next prompt says what to put back; when that is done, the claim holds."""
+    checks(project, "sh check.sh", on_tamper="refuse")
+    project.script(does("cp check.sh saved; echo true > check.sh"), does("mv saved check.sh"))
+    done = project.run("--json")
+    assert (done.code, json.loads(done.out)["changes"]) == (0, [])
+    assert [event["passed"] for event in project.events("VerificationFinished")] == [False, True]
+    prompt = Path(project.record(2)["stdin"]).read_text()
+    assert "check.sh (changed; a check uses it)" in prompt
+    assert "Put it back as it was" in prompt
+
+
+def refused(project: Loop, command: str = "echo true > check.sh") -> None:
+    """A run whose claim is refused."""
+    checks(project, "sh check.sh", on_tamper="refuse", max_attempts=1)
+    project.script(does(command))
+    assert project.run("--detailed-exit-code").code == 5
+
+
+def test_a_new_run_does_not_begin_with_what_was_refused(project: Loop) -> None:
+    """It says so at its start and refuses again; a run in between that ends otherwise changes nothing about that."""
+    refused(project)
+    project.script([{"init": {}}, {"result": {}}])
+    project.run("-m", "1")
+    project.script([{"init": {}}, *CLAIM])
+    done = project.run("--detailed-exit-code")
+    assert done.code == 5
+    assert "Changed during an earlier run, and part of the proof: check.sh (changed in an earlier run; " in done.err
+    assert "claude-iterate run my-task --accept-changes" in done.err
+    assert "--accept-changes" in project.call("show", "my-task").out
+
+
+@pytest.mark.parametrize("way", ["accept", "undo", "edit", "reset"])
+def test_ways_out_of_a_refusal(project: Loop, way: str) -> None:
+    """The person accepts it, puts it back, writes another version, or begins again."""
+    before = (project.root / "check.sh").read_text()
+    refused(project)
+    flags = ("--accept-changes",) if way == "accept" else ()
+    if way == "undo":
+        (project.root / "check.sh").write_text(before)
+    elif way == "edit":
+        (project.root / "check.sh").write_text("grep -q green expected.txt  # mine\n")
+    elif way == "reset":
+        assert project.call("reset", "my-task").code == 0
+    project.script([{"init": {}}, *CLAIM])
+    done = project.run("--json", *flags)
+    assert (done.code, json.loads(done.out)["changes"]) == (0, [])
+
+
+def test_a_refusal_holds_over_a_kill(project: Loop) -> None:
+    """Killed after the change: the run that goes on compares with what the killed one began with; `verify` as well."""
+    checks(project, "sh check.sh", on_tamper="refuse", max_attempts=1)
+    project.script(
+        [{"init": {}}, {"shell": "echo true > check.sh; rm tests/test_a.py"}, {"touch": "ready"}, {"hang": True}]
+    )
+    process = project.start("run", "my-task")
+    until((project.workspace / "ready").exists)
+    until(lambda: project.events("ProofTestsCounted"))
+    process.kill()
+    process.wait()
+    project.gone()
+    project.script([{"init": {}}, *CLAIM])
+    verified = json.loads(project.call("verify", "my-task", "--json").out)
+    assert [change["path"] for change in verified["changes"]] == ["check.sh", "tests/test_a.py"]
+    done = project.run("--detailed-exit-code")
+    assert done.code == 5
+    assert "check.sh (changed; a check uses it), tests/test_a.py (deleted; a test)" in done.err
+
+
+def test_checks_that_the_agent_removed_are_missed(project: Loop) -> None:
+    """A run keeps the settings it began with. The next one has none of the checks, and says why at once."""
+    project.script(does("echo '{}' > .claude-iterate.json; exit 0"))
+    assert project.run("-m", "1").code == 0
+    assert len(project.events("CheckFinished")) == 3
+    checks(project, "false", max_attempts=1)
+    project.script(does("echo '{}' > .claude-iterate.json"))
+    assert project.run("--detailed-exit-code").code == 5
+    project.script([{"init": {}}, *CLAIM])
+    done = project.run()
+    assert ".claude-iterate.json (emptied in an earlier run; settings)" in done.err
+    assert "reported by Claude, not proven" in done.out
+    assert TOLD + ".claude-iterate.json" in done.out
+
+
+def test_refusing_cannot_be_switched_off_by_the_agent(project: Loop) -> None:
+    """The settings without checks and without `refuse` are what it left: its claim is refused by the next run, too."""
+    refused(project, "echo '{}' > .claude-iterate.json")
+    project.script([{"init": {}}, *CLAIM])
+    done = project.run("-m", "1", "--detailed-exit-code")
+    assert done.code != 0
+    assert [event["passed"] for event in project.events("VerificationFinished")] == [False, False]
+    assert project.run("--accept-changes").code == 0
+
+
+def test_a_task_that_is_done_has_told_it(project: Loop) -> None:
+    """With `warn` the next run begins with what is there, and does not repeat it."""
+    project.script(does("echo true > check.sh"))
+    assert project.run().code == 0
+    project.script([{"init": {}}, *CLAIM])
+    done = project.run("--json")
+    assert (done.code, json.loads(done.out)["changes"]) == (0, [])
+    assert "earlier run" not in done.err
+
+
+def test_a_check_whose_file_is_gone_is_red_with_a_word(project: Loop) -> None:
+    """In its line, in show and in the next prompt."""
+    checks(project, "sh check.sh")
+    project.script(does("rm check.sh"), [{"init": {}}, *CLAIM])
+    done = project.run()
+    assert done.code == 1
+    assert "sh check.sh: exit code 2, check.sh is gone" in done.err.replace("exit code 127", "exit code 2")
+    assert "check.sh is gone" in project.call("show", "my-task").out
+    assert "It uses check.sh: there when the run began, gone now." in Path(project.record(2)["stdin"]).read_text()
+
+
+def test_a_run_without_a_wanted_proof_looks_at_nothing(loop: Loop) -> None:
+    """What a quick run does not need is not done for it."""
+    loop.make()
+    loop.script(does("echo x > CLAUDE.md"))
+    assert loop.run().code == 0
+    assert loop.events("ProofDefined") == []
