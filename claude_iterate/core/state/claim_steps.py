@@ -15,21 +15,28 @@ _OTHER_TEXT = (
 )
 
 
-def proof_defined(state: RunState, event: events.ProofDefined | events.ProofTestsCounted) -> RunState:
-    """What defines the proof; its tests are counted a little later."""
-    if isinstance(event, events.ProofDefined):
-        return state._replace(defined=event, changes=event.changes)
-    before = state.defined or events.ProofDefined()
-    return state._replace(defined=replace(before, files={**before.files, "test": event.files}))
+def checking(
+    state: RunState,
+    event: events.ProofDefined | events.ProofTestsCounted | events.VerificationStarted | events.CheckFinished,
+) -> RunState:
+    """What defines the proof (its tests are counted a little later), its beginning, a check."""
+    match event:
+        case events.ProofDefined():
+            return state._replace(defined=event, changes=event.changes)
+        case events.ProofTestsCounted():
+            before = state.defined or events.ProofDefined()
+            return state._replace(defined=replace(before, files={**before.files, "test": event.files}))
+        case events.VerificationStarted():
+            # A run makes its claim in an iteration; `verify` has only the task as it finds it.
+            claim = state.claim._replace(task=event.task or state.claim.task)
+            return state._replace(claim=claim if event.green else claim._replace(flaky=()))
+        case events.CheckFinished():
+            return _checked(state, event)
 
 
-def checking(state: RunState, event: events.VerificationStarted | events.CheckFinished) -> RunState:
+def _checked(state: RunState, event: events.CheckFinished) -> RunState:
     """A check that ends in another way than before on the same project is flaky. One that was stopped says nothing."""
     claim = state.claim
-    if isinstance(event, events.VerificationStarted):
-        # A run makes its claim in an iteration; `verify` has only the task as it finds it.
-        claim = claim._replace(task=event.task or claim.task)
-        return state._replace(claim=claim if event.green else claim._replace(flaky=()))
     if event.cut in {Cause.STOPPED, Cause.DURATION} or not event.project:
         return state
     now, before = events.CheckResult(event.code == 0, event.project), claim.results.get(event.command)
@@ -38,10 +45,12 @@ def checking(state: RunState, event: events.VerificationStarted | events.CheckFi
     return state._replace(claim=claim._replace(results={**claim.results, event.command: now}, flaky=flaky))
 
 
-def looked_at(state: RunState, event: events.ChecksPassed | events.VerificationFinished) -> RunState:
+def judged(state: RunState, event: events.ChecksPassed | events.VerificationFinished | events.ClaimDropped) -> RunState:
     """Only a proof that came to its end spends a claim."""
     if isinstance(event, events.ChecksPassed):
         return state._replace(claim=state.claim._replace(checked=event))
+    if isinstance(event, events.ClaimDropped):
+        return _dropped(state)
     claim = state.claim._replace(judged=event.claim, proof=event, checked=None)
     status = standing(state, claim=event.passed)
     return state._replace(claim=claim, findings=event.findings, status=status, changes=event.changes)
@@ -62,7 +71,7 @@ def standing(state: RunState, *, claim: bool) -> Status | None:
     return None
 
 
-def dropped(state: RunState) -> RunState:
+def _dropped(state: RunState) -> RunState:
     """The claim was about other instructions: it and all that was looked at for it are forgotten."""
     claim = state.claim._replace(proof=None, checked=None, flaky=(), task="")
     return state._replace(last_status=None, status=standing(state, claim=False), claim=claim, findings=_OTHER_TEXT)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, Resumed, RunStarted
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.run_state import Claim, RunState
 
 
 def handed_on(state: RunState) -> Carried:
@@ -31,9 +33,6 @@ def handed_on(state: RunState) -> Carried:
 
 def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
     """What a run takes over from this one, which was killed. The iteration under way is done again, with its number."""
-    # A claim that failed has been judged, and a user who says `run` wants another try: the findings go with it.
-    failed = state.proof is not None and not state.proof.passed
-    claim = state.last_status if state.last_status and state.last_status.complete else None
     spent = state.spending
     return Resumed(
         run=run,
@@ -42,19 +41,10 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         silent_iterations=state.streaks.silent_iterations,
         failures=state.streaks.failures,
         retries=state.streaks.retries,
-        claims=state.claim.judged,
         cost_usd=state.cost_usd + spent.cost_usd,
         elapsed=state.elapsed_before + elapsed,
         findings=state.findings,
-        # An iteration under way comes after the proof of the claim before it: that one has been judged.
-        last_status=None if state.iteration or failed else claim,
-        proof=None if state.iteration or failed else state.proof,
-        checked=None if state.iteration else state.claim.checked,
-        results=dict(state.claim.results),
-        flaky=() if state.iteration else state.claim.flaky,
-        task="" if state.iteration else state.claim.task,
-        defined=state.defined,
-        changes=state.changes,
+        **_of_claim(state),
         last_outcome=state.last_outcome if state.last_outcome and state.last_outcome.kind in _WAITED_FOR else None,
         windows=dict(state.waiting.windows),
         calls=state.waiting.calls,
@@ -70,6 +60,26 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         cost_is_lower_bound=state.cost_is_lower_bound or spent.at_least,
         absences=state.streaks.absences,
     )
+
+
+def _of_claim(state: RunState) -> dict[str, Any]:
+    """What is handed on of the last claim of completion and its proof."""
+    # A claim that failed has been judged, and a user who says `run` wants another try: the findings go with it. An
+    # iteration under way comes after the proof of the claim before it: that one has been judged, too.
+    judged = bool(state.iteration) or (state.proof is not None and not state.proof.passed)
+    known = Claim(state.claim.judged, results=state.claim.results) if state.iteration else state.claim
+    claimed = state.last_status is not None and state.last_status.complete
+    return {
+        "last_status": state.last_status if claimed and not judged else None,
+        "proof": None if judged else state.proof,
+        "claims": known.judged,
+        "checked": known.checked,
+        "results": dict(known.results),
+        "flaky": known.flaky,
+        "task": known.task,
+        "defined": state.defined,
+        "changes": state.changes,
+    }
 
 
 def retold(state: RunState) -> RunStarted | None:

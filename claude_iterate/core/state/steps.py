@@ -64,18 +64,14 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
             return state._replace(status=event.status)
         case events.IterationFinished():
             return _iteration_finished(state, event, entry)
-        case events.ProofDefined() | events.ProofTestsCounted():
-            return claims.proof_defined(state, event)
-        case events.VerificationStarted() | events.CheckFinished():
+        case events.ProofDefined() | events.ProofTestsCounted() | events.VerificationStarted() | events.CheckFinished():
             return claims.checking(state, event)
         case events.ReviewStarted() | events.ErrandStarted():
             return state._replace(call=Call(0, entry.elapsed))
         case events.ReviewFinished():
             return _review_finished(state, event)
-        case events.ChecksPassed() | events.VerificationFinished():
-            return claims.looked_at(state, event)
-        case events.ClaimDropped():
-            return claims.dropped(state)
+        case events.ChecksPassed() | events.VerificationFinished() | events.ClaimDropped():
+            return claims.judged(state, event)
         case events.ErrandFinished():
             return _call_finished(state, event)._replace(one_off=event)
         case events.WaitStarted():
