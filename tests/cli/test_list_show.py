@@ -197,6 +197,14 @@ def test_a_bare_number_is_no_sentence(typed: Type, project: Project) -> None:
     assert "1" not in [line.strip() for line in answer.out.splitlines()]
 
 
+@pytest.mark.parametrize(("most", "says"), [(1, "0 of at most 1 iteration,"), (5, "0 of at most 5 iterations,")])
+def test_one_iteration_is_singular(typed: Type, project: Project, most: int, says: str) -> None:
+    """Of at most one, too."""
+    layout = project.create("w")
+    write(layout, RUN, [RunStarted(RUN, "w", "loop", most, 1, "h", "0", ("claude",)), RunFinished("stopped")])
+    assert says in typed("show", "w").out
+
+
 def test_missing_files_are_marked(typed: Type, project: Project) -> None:
     """Instructions that are not there are not ticked off (defect 18)."""
     project.create("w")

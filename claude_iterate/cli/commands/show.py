@@ -141,8 +141,9 @@ def _print_run(view: WorkspaceView, now: float) -> None:
     paid = formats.cost(run.cost_usd, run.cost_is_lower_bound)
     cost = f", {paid}" if run.cost_usd else ", cost not known" if run.cost_is_lower_bound else ""
     most = f" of at most {run.max_iterations}" if run.max_iterations else ""
+    noun = "iteration" if (run.max_iterations or run.iterations) == 1 else "iterations"
     so_far = " so far" if run.now is not None else ""
-    output.result(f"  {run.iterations}{most} iterations, {formats.duration(run.duration)}{cost}{so_far}")
+    output.result(f"  {run.iterations}{most} {noun}, {formats.duration(run.duration)}{cost}{so_far}")
     tokens = run.tokens
     if any((tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)):
         output.result(
