@@ -113,7 +113,7 @@ def test_structure(log: Fed, path: Path, entry: MakeEntry, started: MakeStarted)
             "",
             *(RULE, "RUN FINISHED", RULE),
             "Reason: completed",
-            "Cause: Completed after 1 iteration (dry run: checks were not run, no work was done)",
+            "Cause: Task completed successfully after 1 iteration (dry run: checks were not run, no work was done)",
             "Detail: All done",
             "Iterations: 1",
             "Cost: nothing (dry run)",

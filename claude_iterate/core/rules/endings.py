@@ -71,7 +71,7 @@ def _completed(ending: RunFinished, state: RunState) -> str:
     purpose, dry_run = (state.started.purpose, state.started.dry_run) if state.started else (Purpose.RUN, False)
     if dry_run:  # nobody should take it for the real thing
         return {
-            Purpose.RUN: f"Completed after {after} (dry run: checks were not run, no work was done)",
+            Purpose.RUN: f"Task completed successfully after {after} (dry run: checks were not run, no work was done)",
             Purpose.VERIFY: "Dry run finished. It proves nothing: the stand-in did not look at the work.",
         }.get(purpose, f"{purpose.capitalize()} finished (dry run).")
     if purpose == Purpose.RUN:
