@@ -27,7 +27,7 @@ _DECIDING_HOOKS = frozenset({"PreToolUse", "PermissionRequest"})
 
 UNDECIDED_REVIEW = (
     "Nothing says what Claude may do, so the review can read files but run no command.",
-    """Allow some: claude-iterate config -w {name} claude.allowed_tools '["Bash(npm test:*)"]'""",
+    "Allow some: claude-iterate config -w {name} claude.allowed_tools --add 'Bash(npm test:*)'",
 )
 
 

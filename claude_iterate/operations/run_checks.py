@@ -96,7 +96,8 @@ def warnings(project: Project, layout: Layout, settings: Settings, options: Opti
         found.append(Warned(undecided[0], undecided[1].format(name=layout.name)))
     if options.purpose == "run" and (text := completed_task.warning(layout, options, user)):
         found.append(Warned(text, f"To avoid that: claude-iterate run {layout.name} --unless-completed"))
-    if settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration):
+    unlimited = settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration)
+    if unlimited and options.purpose == "run":
         hint = "Set a limit: --max-iterations, --max-cost or --max-duration."
         found.append(Warned("This run has no limit.", hint))
     if options.dry_run and project.settings_for(layout, options.flags).settings.verification.checks:

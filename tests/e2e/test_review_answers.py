@@ -215,10 +215,11 @@ def test_verify_without_permissions_names_no_option_that_it_does_not_have(loop: 
     """The review can read; what lets it run commands is a setting."""
     loop.make()
     del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
+    loop.env["CLAUDE_ITERATE_MAX_ITERATIONS"] = "0"
     loop.script(answers(GOOD))
     done = loop.call("verify", "my-task")
     assert done.code == 0
     assert "the review can read files but run no command" in done.err
-    assert "claude-iterate config -w my-task claude.allowed_tools" in done.err
-    assert "--permission-mode" not in done.err
-    assert "--allow " not in done.err
+    assert "claude-iterate config -w my-task claude.allowed_tools --add 'Bash(npm test:*)'" in done.err
+    for option in ("--permission-mode", "--allow ", "--max-"):
+        assert option not in done.err
