@@ -119,6 +119,21 @@ def test_the_end_says_what_the_review_came_to(loop: Loop) -> None:
     assert f"✗ review: no verdict, 1 of 2 requirements met - {why}\n" in loop.call("show", "my-task").out
 
 
+@pytest.mark.parametrize("how", ["rm {}", "rm {0}; mkdir {0}", "printf '\\377' > {}", ": > {}"])
+def test_instructions_that_become_unreadable_are_never_met(loop: Loop, how: str) -> None:
+    """The check spoils them: nothing is verified, and a clear word says why."""
+    loop.make()
+    path = loop.workspace / "INSTRUCTIONS.md"
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(
+        [f"test -e spoilt || {{ touch spoilt; {how.format(path)}; }}"]
+    )
+    loop.script(CLAIM, answers(GOOD))
+    done = loop.run("--verify", "--detailed-exit-code")
+    assert done.code not in (0, 3), done
+    assert "INSTRUCTIONS.md" in done.err
+    assert loop.events("RunFinished")[0]["reason"] != "completed"
+
+
 def test_unknown_fields_do_not_matter(loop: Loop) -> None:
     """A newer model may say more than it was asked for."""
     loop.make()
