@@ -129,7 +129,9 @@ def test_iterative_mode_tells_what_was_done(play: Play, started: MakeStarted) ->
         "✓ Iteration 1 complete (3.0s)",
         "  Did things",
     ]
-    assert out.startswith("✓ Task completed successfully after 1 iteration (dry run: checks were not run, no work was done)\n")
+    assert out.startswith(
+        "✓ Task completed successfully after 1 iteration (dry run: checks were not run, no work was done)\n"
+    )
 
 
 def test_failed_iterations_and_interventions(play: Play, started: MakeStarted) -> None:
