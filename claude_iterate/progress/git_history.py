@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
+
+from claude_iterate.progress.git_commands import Git, GitProblem
 
 _PATIENCE = 5.0
 
@@ -19,30 +20,19 @@ def had(root: Path, data: bytes, since: float) -> bool:
 
     blob = b"blob %d\0%b" % (len(data), data)
     names = [hashlib.new(kind, blob, usedforsecurity=False).hexdigest() for kind in ("sha1", "sha256")]
-    answers = _ask(root, "cat-file", "--batch-check=%(objectname)", given="\n".join(names))
-    name = next((name for name in names if name in answers.splitlines()), "")
-    if not name:
+    git = Git(str(root), os.environ)
+    git.allow(_PATIENCE)
+    try:
+        answers = (
+            git.ask("cat-file", "--batch-check=%(objectname)", given="\n".join(names).encode()).decode().splitlines()
+        )
+        name = next((name for name in names if name in answers), "")
+        if not name:
+            return False
+        place = git.line("rev-parse", "--git-path", f"objects/{name[:2]}/{name[2:]}")
+    except GitProblem:
         return False
-    place = _ask(root, "rev-parse", "--git-path", f"objects/{name[:2]}/{name[2:]}").rstrip("\n")
     try:
         return (root / place).stat().st_mtime < since
     except OSError:
         return True  # it is in a pack: git puts things there long after they were written
-
-
-def _ask(root: Path, *arguments: str, given: str = "") -> str:
-    """What git prints; nothing when it fails, is missing or takes too long."""
-    quietly = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
-    try:
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=root,
-            env=os.environ | quietly,
-            input=given.encode(),
-            capture_output=True,
-            timeout=_PATIENCE,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode("utf-8", "replace")
