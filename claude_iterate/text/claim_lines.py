@@ -17,7 +17,9 @@ def remarks(finished: RunFinished, state: RunState) -> list[str]:
     proof = state.proof if state.proof is not None and state.proof.passed else None
     found = [one_line(finished.about_claim)] if finished.about_claim else []
     found += [one_line(flaky_check(command)) for command in (proof.flaky if proof else ())]
-    return [*found, f"{CHANGED}: {one_line(changed(finished.changes))}"] if finished.changes else found
+    told = one_line(changed(finished.changes)) if finished.changes else ""
+    # A claim that was refused for it has it as its cause.
+    return [*found, f"{CHANGED}: {told}"] if told and told not in finished.cause else found
 
 
 def changed(changes: Sequence[ProofChange]) -> str:

@@ -130,8 +130,9 @@ def tampering(changes: Sequence[ProofChange]) -> str:
     from claude_iterate.core.tampering.comparison import all_described  # rarely needed
 
     return (
-        f"This defines the proof and was changed during the run: {all_described(changes)}. Put it back as it was, then"
-        " report completion again. If the task cannot be done without such a change, say so in `blocked`."
+        f"This defines the proof and was changed during the run: {all_described(changes)}.\n"
+        "Put it back as it was, then report completion again. If the task cannot be done without such a change, say so"
+        " in `blocked`."
     )
 
 
