@@ -272,7 +272,7 @@ class Engine:
             )
 
     def _finish(self, verdict: Finish) -> None:
-        waiting = notes.waiting(self._plan.layout) if self._plan.purpose == Purpose.RUN else 0
+        waiting = len(notes.names(self._plan.layout)) if self._plan.purpose == Purpose.RUN else 0
         facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
         there = self._definition is not None and not self._place.look()
         changes = self._definition.changes() if self._definition is not None and there else self._state.changes

@@ -79,6 +79,17 @@ def test_a_killed_runner_delivers_the_note_again(loop: Loop) -> None:
     assert prompts(loop) == [True, True, False]
 
 
+def test_a_note_that_no_iteration_read_is_named_at_the_end(loop: Loop) -> None:
+    """It came in the last iteration, so nobody should take it for heard."""
+    loop.make()
+    loop.script([UNDONE[0], {"touch": "ready"}, {"wait_for": "go"}, *UNDONE[1:]])
+    process = loop.start("run", "my-task", "-m", "1", "--quiet")
+    until((loop.workspace / "ready").exists)
+    say(loop, "note", NOTE)
+    (loop.workspace / "go").touch()
+    assert "  Not read yet: 1 note.\n" in loop.finish(process).err
+
+
 CRASHING: list[dict[str, Any]] = [{"init": {}}, {"exit": 3}]
 DENIED: list[dict[str, Any]] = [
     {"init": {}},

@@ -81,11 +81,6 @@ def pending(layout: Layout) -> list[Note]:
     return found
 
 
-def waiting(layout: Layout) -> int:
-    """How many notes no iteration had in its prompt."""
-    return 0 if not layout.notes.is_dir() else len(pending(layout))
-
-
 def delivered(layout: Layout, shown: Iterable[str]) -> None:
     """Move the notes that reached their iteration. One that cannot be moved is delivered again."""
     for name in shown:
