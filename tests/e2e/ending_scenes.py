@@ -78,6 +78,12 @@ SCENES = {
         [[INIT, {"status": {"complete": False, "worked": False}}, RESULT]],
         mode="iterative",
     ),
+    "no report": Scene(
+        "stagnation",
+        "Stagnation detected: 2 iterations in a row without a report and without a change",
+        "claude-iterate logs my-task",
+        [[INIT, RESULT]],
+    ),
     "blocked": Scene(
         "blocked",
         "Claude is blocked and needs you: Which colour?",
