@@ -159,7 +159,10 @@ def test_a_silent_server_is_cut_and_the_run_goes_on(real: RealLoop, hang: Hang) 
     assert real.iterations() == [(1, "idle"), (2, "ok")]
     assert f"silent for {IDLE}" in real.events("IterationFinished")[0]["outcome"]["message"]
     assert real.events("AgentExited")[0]["code"] == 0
-    assert real.ending()["cost_usd"] == pytest.approx(sum(result["total_cost_usd"] for result in real.results()))
+    # Claude Code's own sum lacks the answer that was cut; at least what its beginning told is counted.
+    told = sum(result["total_cost_usd"] for result in real.results())
+    assert real.ending()["cost_usd"] > told - 1e-9
+    assert (real.ending()["cost_usd"] > told + 1e-9) == bool(hang.after)
     assert real.processes() == []
 
 
