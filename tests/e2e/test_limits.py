@@ -172,7 +172,7 @@ def test_money_is_counted_over_restarts(prompt_loop: Loop) -> None:
         loop.gone()
     done = loop.run("--detailed-exit-code")
     assert done.code == 7
-    assert "The budget is spent: at least $0.06 of $0.05" in done.err  # what the killed calls cost is not known
+    assert "The budget is spent: at least $0.06 of $0.05" in done.err
     assert [event["number"] for event in loop.events("IterationFinished")] == [1, 2, 3]
 
 
