@@ -178,6 +178,13 @@ def test_the_next_step_repeats_the_command() -> None:
     assert shlex.split(words(spent, IterationFinished(1, OK, cost_usd=1.0))[1])[-2:] == ["--max-cost", "2"]
 
 
+def test_a_last_failure_is_named_when_the_iterations_are_used_up() -> None:
+    """A run in which every call crashed does not end as if all was well."""
+    crashed = IterationFinished(1, Outcome(Kind.CRASH, "Claude exited with code 3"))
+    assert "the last iteration failed: Claude exited with code 3" in ended(facts(0, max_iterations=1), crashed).advice
+    assert "failed" not in ended(facts(0, max_iterations=1), IterationFinished(1, OK)).advice
+
+
 def test_what_the_next_step_says_is_not_said_twice() -> None:
     """The advice after a denial has the way for good; the next step is the way for one run."""
     advice = f"Allow it: claude-iterate config ...\n{FOR_ONE_RUN}claude-iterate run t"

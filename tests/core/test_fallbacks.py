@@ -128,6 +128,18 @@ def test_an_exit_signal_that_is_not_true_never_completes(signal: str, complete: 
     assert (reading.status.complete, len(reading.problems)) == (complete, odd)
 
 
+DRESSES = ["- EXIT_SIGNAL: false", "**EXIT_SIGNAL**: false", "exit_signal: **false**", "* `EXIT_SIGNAL`: no"]
+
+
+@pytest.mark.parametrize("line", DRESSES)
+def test_an_exit_signal_is_read_in_any_dress(line: str) -> None:
+    """As an item of a list, in bold, in small letters."""
+    reading = from_block(f"---LOOP_STATUS---\nSTATUS: COMPLETE\n{line}\n---END_LOOP_STATUS---")
+    assert reading is not None
+    assert reading.status is not None
+    assert not reading.status.complete
+
+
 @pytest.mark.parametrize("fence", ["```", "~~~~", "  ```text"])
 def test_a_block_in_code_is_an_example(fence: str) -> None:
     """The one outside counts, also if it comes first; a fence that is not closed goes on to the end."""

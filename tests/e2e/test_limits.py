@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -161,12 +162,15 @@ def test_money_is_counted_over_restarts(prompt_loop: Loop) -> None:
     loop = prompt_loop
     loop.env["CLAUDE_ITERATE_LIMITS__MAX_COST_USD"] = "0.05"
     call: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 0.02}}]
-    hanging: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
+    hanging: list[dict[str, Any]] = [{"init": {}}, {"hang": True}]
     loop.script(call, hanging, call, hanging, call)
-    for _ in range(2):
-        (loop.workspace / "ready").unlink(missing_ok=True)
+
+    def sessions(number: int) -> bool:
+        return len(loop.events("SessionOpened")) == number
+
+    for number in (2, 4):  # of a call that opened a session, the cost is not known when it is killed
         process = loop.start("run", "my-task")
-        until((loop.workspace / "ready").exists)
+        until(partial(sessions, number))
         process.kill()
         process.wait()
         loop.gone()

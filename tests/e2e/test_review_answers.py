@@ -193,6 +193,14 @@ def test_a_large_report_in_prose_is_not_a_pass_and_is_kept(loop: Loop) -> None:
     assert (loop.workspace / "verification-report.md").stat().st_size > 2 << 20
 
 
+def test_a_large_answer_in_prose_is_not_a_pass(loop: Loop) -> None:
+    """However well it ends: reading it would hold up the run."""
+    loop.make()
+    reviewing(loop, "VERIFIED", body="answer = 'x y\\n' * (1 << 19) + text")
+    told = json.loads(loop.call("verify", "my-task", "--json").out)
+    assert (told["passed"], "the answer is larger than 1 MiB" in told["review"]["summary"]) == (False, True)
+
+
 def test_a_claude_that_does_not_know_the_option_is_asked_in_prose(loop: Loop) -> None:
     """It refuses the option, so it is called once more without it; that is said, and its report counts."""
     loop.make()

@@ -114,7 +114,7 @@ def test_refuse_lets_the_claim_fail_until_it_is_undone(project: Loop) -> None:
     assert [event["passed"] for event in project.events("VerificationFinished")] == [False, True]
     prompt = Path(project.record(2)["stdin"]).read_text()
     assert "check.sh (changed; a check uses it)" in prompt
-    assert "Put it back as it was" in prompt
+    assert "put it back as it was" in prompt
 
 
 def refused(project: Loop, command: str = "echo true > check.sh") -> None:

@@ -12,7 +12,8 @@ from claude_iterate.core.expressions import expression
 from claude_iterate.core.reports.status import Reading, Status
 
 _BEGIN, _END = "---LOOP_STATUS---", "---END_LOOP_STATUS---"
-_FIELD = expression(r"[ \t]*([A-Z_]{1,60})[ \t]*:(.*)")
+_FIELD = expression(r"[ \t]*(?:[-*+][ \t]+)?[*`]{0,3}([A-Za-z_]{1,60})[*`]{0,3}[ \t]*:(.*)")
+"""`STATUS: COMPLETE`, also as an item of a list, in bold or in small letters."""
 _STATES = frozenset({"IN_PROGRESS", "COMPLETE", "BLOCKED"})
 _BOX = expression(r"^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\](?=\s|$)")
 _FENCE = expression(r"^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
@@ -55,7 +56,7 @@ def _last_block(message: str) -> dict[str, str] | None:
         elif line.strip() == _END and fields is not None:
             found, fields = fields, None
         elif fields is not None and (field := _FIELD.match(line)):
-            fields[field[1]] = field[2].strip()
+            fields[field[1].upper()] = field[2].strip(" \t*`")
     return found
 
 

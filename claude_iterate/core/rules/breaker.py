@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from claude_iterate.core.events import Outcome
 from claude_iterate.core.events.vocabulary import Kind, Purpose
-from claude_iterate.core.formats import cost, duration, money
-from claude_iterate.core.outcomes.classes import ENDING_FAILURES
+from claude_iterate.core.formats import cost, duration, money, one_line
+from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
 from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts
@@ -131,5 +131,8 @@ def iterations_are_used_up(state: RunState, facts: Facts) -> Verdict | None:
     unproven = facts.proof_wanted and claim_is_open(state)
     if 0 < facts.max_iterations <= state.iterations and not unproven:
         more = next_steps.again(state, facts.command_line, ("--max-iterations", str(2 * facts.max_iterations)))
+        last = state.last_outcome
+        if last is not None and last.kind in COUNTED_FAILURES:
+            more = f"{more} (the last iteration failed: {one_line(last.message)})"
         return Finish("max_iterations", str(facts.max_iterations), f"To allow more iterations: {more}")
     return None

@@ -131,8 +131,8 @@ def tampering(changes: Sequence[ProofChange]) -> str:
 
     return (
         f"This defines the proof and was changed during the run: {all_described(changes)}.\n"
-        "Put it back as it was, then report completion again. If the task cannot be done without such a change, say so"
-        " in `blocked`."
+        "If you changed it, put it back as it was, then report completion again; but leave INSTRUCTIONS.md alone, which"
+        " the user may have edited. If the task cannot be done without such a change, say so in `blocked`."
     )
 
 

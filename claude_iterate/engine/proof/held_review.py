@@ -70,6 +70,8 @@ class HeldReview(Record, frozen=False):
         if changed := self._look().changes_since(project):
             moved = "the review changed the project that it was to look at, or something else did meanwhile"
             return Review(INVALID, f"{moved}: {listed(changed)}")
+        if result.structured is None and len(result.text) > foreign.MOST:
+            return Review(INVALID, f"the answer is larger than {foreign.MOST >> 20} MiB")
         written = report.read(identity, result.text)
         if result.structured is None:
             return written or self._said(report, identity, result.text)
