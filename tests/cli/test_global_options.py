@@ -25,7 +25,7 @@ def test_folders(typed: Type, folder: Path) -> None:
 
 
 def test_a_relative_folder_is_one_from_here(typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As whoever types it in a sub-directory expects."""
+    """As the user who types it in a sub-directory expects."""
     project.create("w")
     below = project.root / "below"
     below.mkdir()

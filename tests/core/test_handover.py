@@ -258,18 +258,18 @@ def test_green_checks_stand_over_a_kill_and_the_review_waits(story: str, verdict
 
 
 def test_what_was_decided_is_not_decided_again_without_a_try() -> None:
-    """Killed between the last failed proof and the end of the run: whoever runs it again wants another try."""
+    """Killed between the last failed proof and the end of the run: a user who runs it again wants another try."""
     after = resumed(state_of(*STORIES["red"]))
     assert decide(after, facts(0.0, wall=600.0, checks=("true",), max_attempts=1)) == Begin(2)
 
 
 def test_a_wait_that_was_planned_with_another_clock_is_bounded() -> None:
-    """No wait lasts longer than `limits.max_wait`, whoever began it."""
+    """No wait lasts longer than `limits.max_wait`, whichever run began it."""
     state = resumed(state_of(*iteration(1, Kind.USAGE_LIMIT), WaitStarted(Why.USAGE_LIMIT, 30 * 86400.0)))
     assert decide(state, facts(0.0, wall=600.0, max_wait=3600.0)) == Wait(3600.0)
 
 
-def test_whoever_wants_no_more_iterations_does_not_wait_for_one() -> None:
+def test_where_no_more_iterations_are_wanted_none_is_waited_for() -> None:
     """`run -m 1` after a kill in the wait before iteration 2."""
     state = resumed(state_of(*iteration(1), *iteration(2, Kind.USAGE_LIMIT), WaitStarted(Why.USAGE_LIMIT, 9000.0)))
     verdict = decide(state, facts(0.0, wall=600.0, max_iterations=1))

@@ -129,7 +129,7 @@ def test_all_waits_in_a_row_are_bounded_together() -> None:
     assert over.reason == "usage_limit"
 
 
-def test_whoever_ends_a_wait_begins_a_new_count() -> None:
+def test_a_wait_that_the_user_ends_begins_a_new_count() -> None:
     """What was planned and not waited does not use up `max_wait`."""
     events = (
         finished(LIMIT),
@@ -221,7 +221,7 @@ def test_a_killed_run_hands_on_its_whole_standing() -> None:
 
 @pytest.mark.setting("limits.calls_per_hour")
 def test_a_pace_is_kept() -> None:
-    """No more calls within any hour than are allowed, of reviews either; whoever says `retry` begins a new count."""
+    """No more calls within any hour than are allowed, of reviews either; a `retry` begins a new count."""
     calls = [Entry(number, at, 0.0, AgentStarted(number)) for number, at in enumerate((1000.0, 2000.0, 3000.0), 1)]
     state = fold(calls)
     assert decide(state, facts(9, wall=3100, calls_per_hour=4)) == Begin(1)

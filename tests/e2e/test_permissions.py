@@ -112,7 +112,7 @@ def test_everything_is_asked_twice_and_told_in_every_run(loop: Loop) -> None:
 
 
 def test_setup_asks_nothing(loop: Loop) -> None:
-    """What Claude may do is a question of the first run; whoever pastes two commands is not caught in between."""
+    """What Claude may do is a question of the first run; a user who pastes two commands is not asked in between."""
     del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
     (loop.root / "task.md").write_text("- one\n")
     code, seen = on_terminal(loop, [], "setup", "my-task", "--from", "task.md")
