@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 
-_OPTIONS = (
+OPTIONS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.splitIndex=false",
@@ -23,6 +23,7 @@ _OPTIONS = (
     "submodule.recurse=false",
     "advice.addEmbeddedRepo=false",
 )
+"""Of every call: no program of the user's is started, and nothing is changed but what we ask for."""
 _QUIET = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -49,7 +50,7 @@ class Git:
         own = {"GIT_DIR": repository, "GIT_WORK_TREE": folder} if repository else {}
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
         self._environ = kept | _QUIET | own
-        self._words = ["git", *(word for option in _OPTIONS for word in ("-c", option))]
+        self._words = ["git", *(word for option in OPTIONS for word in ("-c", option))]
         self._until = 0.0
         self.allow()
 

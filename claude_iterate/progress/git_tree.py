@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from claude_iterate.progress.git_commands import OPTIONS
+
 _PATIENCE = 20.0
 _LARGEST = 64 * 1024 * 1024
 _MOST = 512 * 1024 * 1024
@@ -23,15 +25,7 @@ _LINK = "160000 "
 """The mode of a submodule."""
 _ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
 _ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
-# The user's hooks and programs are not started, and these objects are not kept, so they are not compressed.
-_OPTIONS = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.splitIndex=false",
-    "core.untrackedCache=false",
-    "core.safecrlf=false",
-    "core.looseCompression=0",
-)
+_OPTIONS = (*OPTIONS, "core.looseCompression=0")  # these objects are not kept, so they are not compressed
 _GIT = ("git", *(word for option in _OPTIONS for word in ("-c", option)))
 
 
