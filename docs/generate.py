@@ -30,7 +30,7 @@ from claude_iterate.core.reports import status
 from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, STARTING_RULES
 from claude_iterate.core.rules.during import CHECK_RULES, RUNNING_RULES
 from claude_iterate.core.rules.signals_and_requests import REQUEST_RULES, signal_came
-from claude_iterate.core.settings.declared import Setting, catalogue
+from claude_iterate.core.settings.catalogue import Setting, catalogue
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTICE = "<!-- Made from the code by docs/generate.py. Change the code, then run it again. -->"

@@ -35,7 +35,7 @@ def marked_settings(tests: Path) -> dict[str, set[Path]]:
 
 def declared_settings(root: Path) -> list[str]:
     """The keys of the catalogue. Asked in another process, because children of ours import the changed code."""
-    code = "from claude_iterate.core.settings.declared import catalogue; print(*catalogue())"
+    code = "from claude_iterate.core.settings.catalogue import catalogue; print(*catalogue())"
     environ = {**os.environ, "PYTHONPATH": str(root)}
     return subprocess.check_output([sys.executable, "-c", code], env=environ, text=True).split()
 

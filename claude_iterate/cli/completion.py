@@ -76,14 +76,14 @@ def _templates(context: click.Context) -> Iterable[str]:
 
 def _values(_context: click.Context) -> Iterable[str]:
     """The values of the setting that was named before, if it has only some."""
-    from claude_iterate.core.settings.declared import canonical, catalogue
+    from claude_iterate.core.settings.catalogue import canonical, catalogue
 
     key = next(found for word in _typed()[1:] if (found := canonical(word)) is not None)
     return catalogue()[key].kind.words
 
 
 def _keys(_context: click.Context) -> Iterable[tuple[str, str]]:
-    from claude_iterate.core.settings.declared import catalogue
+    from claude_iterate.core.settings.catalogue import catalogue
 
     return ((key, setting.sentence) for key, setting in catalogue().items())
 

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from claude_iterate.cli import completion
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core import names
-from claude_iterate.core.settings.declared import catalogue
+from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.layers import Layer
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import UsageProblem

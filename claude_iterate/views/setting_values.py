@@ -8,7 +8,7 @@ from typing import Any
 
 from claude_iterate.core.formats import plain, typed_duration
 from claude_iterate.core.secrets.patterns import is_secret_name, masked
-from claude_iterate.core.settings.declared import catalogue
+from claude_iterate.core.settings.catalogue import catalogue
 
 COVER = "***"
 

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from claude_iterate.core.formats import plain
 from claude_iterate.core.reports import status as reports
-from claude_iterate.core.settings.declared import Settings, catalogue
+from claude_iterate.core.settings.catalogue import catalogue
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Resolved
 from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, run_view

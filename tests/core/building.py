@@ -7,7 +7,7 @@ from typing import Any
 from claude_iterate.core.events import Entry, Event
 from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.settings.declared import build, catalogue
+from claude_iterate.core.settings.catalogue import build, catalogue
 
 KEYS = {
     key.rpartition(".")[2]: key

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.settings.declared import build
+from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.settings.modes import MODES
 from tests.engine.building import plan_in
 

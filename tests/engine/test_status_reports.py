@@ -9,7 +9,8 @@ import pytest
 
 from claude_iterate.core.events import StatusChanged
 from claude_iterate.core.secrets.redact import Redactor
-from claude_iterate.core.settings.declared import Settings, build
+from claude_iterate.core.settings.catalogue import build
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import Batch
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports

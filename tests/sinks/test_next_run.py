@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.settings.declared import build
+from claude_iterate.core.settings.catalogue import build
 from claude_iterate.text.next_run import next_run
 
 

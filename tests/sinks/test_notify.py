@@ -19,7 +19,8 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.settings.declared import Settings, build
+from claude_iterate.core.settings.catalogue import build
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce
 from claude_iterate.sinks.notifications.notification_sink import CAPACITY, Notifier, is_wanted

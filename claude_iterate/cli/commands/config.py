@@ -11,7 +11,7 @@ import click
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import plain
-from claude_iterate.core.settings.declared import Setting, catalogue, is_group, snake
+from claude_iterate.core.settings.catalogue import Setting, catalogue, is_group, snake
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.operations.permissions import EVERYTHING, SKIP

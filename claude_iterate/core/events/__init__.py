@@ -7,6 +7,20 @@ from __future__ import annotations
 
 import msgspec
 
+from claude_iterate.core.events.call_events import (
+    AgentExited,
+    AgentStarted,
+    CutStarted,
+    ErrandFinished,
+    ErrandStarted,
+    IterationFinished,
+    IterationStarted,
+    JudgedRequirement,
+    LeftoversEnded,
+    Outcome,
+    ReviewFinished,
+    StatusChanged,
+)
 from claude_iterate.core.events.check_events import (
     CheckFinished,
     CheckResult,
@@ -20,23 +34,11 @@ from claude_iterate.core.events.check_events import (
     VerificationStarted,
 )
 from claude_iterate.core.events.run_events import (
-    AgentExited,
-    AgentStarted,
     Carried,
-    CutStarted,
-    ErrandFinished,
-    ErrandStarted,
-    IterationFinished,
-    IterationStarted,
-    JudgedRequirement,
-    LeftoversEnded,
-    Outcome,
     Requested,
     Resumed,
-    ReviewFinished,
     RunFinished,
     RunStarted,
-    StatusChanged,
     StopRequested,
     WaitEnded,
     WaitStarted,

@@ -1,12 +1,10 @@
-"""Events that the runner makes: the run as a whole, its iterations and their processes, proofs, one-off calls, waits,
-and what the user asked for."""
+"""Events about the run as a whole: its beginning and end, what it takes over, waits, and what the user asked for."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
+from claude_iterate.core.events.call_events import Outcome
 from claude_iterate.core.events.check_events import (
     CheckResult,
     ChecksPassed,
@@ -15,149 +13,9 @@ from claude_iterate.core.events.check_events import (
     VerificationFinished,
 )
 from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.stream_events import Denial, LimitReported, Tokens
-from claude_iterate.core.events.vocabulary import Cause, Kind, Purpose, Verb, Why
-from claude_iterate.core.reports.status import Change, Status
-
-
-class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How one call of the agent ended. `kind` is a row of `core.outcomes.classes`; `resets_at` the moment (epoch
-    seconds) at which a usage limit ends, if it is known. `called` is false when it could not even be started.
-    `allowed_by` are the options of `run` that would have allowed what was denied."""
-
-    kind: Kind
-    message: str = ""
-    advice: str = ""
-    resets_at: float | None = None
-    window: str = ""
-    called: bool = True
-    allowed_by: tuple[tuple[str, str], ...] = ()
-
-
-class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A prompt was rendered and is about to be sent. The texts are for the log; the journal leaves them out.
-    `resumes` is the session that goes on; empty: a fresh one begins. `notes` counts the notes in the prompt. The prompt
-    asks for `report_id` in the report."""
-
-    number: int
-    instructions: str = ""
-    status_instructions: str = ""
-    system_prompt: str = ""
-    prompt_bytes: int = 0
-    resumes: str = ""
-    notes: int = 0
-    report_id: str = ""
-
-
-class AgentStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude is running."""
-
-    pid: int
-
-
-class CutStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """We began to end Claude. `doing` is what it was busy with."""
-
-    cause: Cause
-    doing: str = ""
-    after: float = 0.0
-
-
-class AgentExited(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude is gone: its exit code, negative for the signal that killed it."""
-
-    code: int
-
-
-class LeftoversEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Processes that a tool left behind were ended."""
-
-    processes: tuple[str, ...]
-
-
-class StatusChanged(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The agent's report has news."""
-
-    status: Status
-    change: Change
-
-
-class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """One iteration is over. `status` is the report if the agent wrote one in this iteration. `changed` is False if it
-    wrote none, and neither the project nor TODO.md changed; with a report it is not measured. With a claim,
-    `task` is the identity of the instructions in the prompt. `cost_is_lower_bound`: Claude was gone before it named the
-    cost, so `cost_usd` is only what its messages cost at least."""
-
-    number: int
-    outcome: Outcome
-    status: Status | None = None
-    problems: tuple[str, ...] = ()
-    denials: tuple[Denial, ...] = ()
-    duration: float = 0.0
-    cost_usd: float = 0.0
-    tokens: Tokens = Tokens()
-    turns: int = 0
-    tools: int = 0
-    session: str = ""
-    context: float | None = None
-    changed: bool = True
-    task: str = ""
-    cost_is_lower_bound: bool = False
-
-    @property
-    def reported(self) -> bool:
-        """The agent wrote a report. Boxes that are counted for it are none."""
-        return self.status is not None and self.status.source != "boxes"
-
-
-class JudgedRequirement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A requirement of the instructions as the review saw it: met, not_met, not_checked, or empty: not clear."""
-
-    number: int
-    text: str
-    status: str = ""
-    evidence: str = ""
-
-
-class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """The review's verdict: verified, incomplete, invalid when its report cannot be trusted, or unheld when it could
-    not be held at all, for the reason in `outcome`."""
-
-    verdict: str
-    summary: str = ""
-    findings: tuple[str, ...] = ()
-    report: str = ""
-    duration: float = 0.0
-    cost_usd: float = 0.0
-    outcome: Outcome | None = None
-    tokens: Tokens = Tokens()
-    requirements: tuple[JudgedRequirement, ...] = ()
-    cost_is_lower_bound: bool = False
-
-
-class ErrandStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A one-off call began: `purpose` is setup, edit or validate."""
-
-    purpose: Purpose
-    prompt_bytes: int = 0
-
-
-class ErrandFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A one-off call is over. `text` is Claude's answer, `structured` its answer in our schema, which the journal
-    leaves out. `changed` are files of the project that changed while Claude was only to look; `trouble` says why its
-    answer cannot count."""
-
-    purpose: Purpose
-    outcome: Outcome
-    text: str = ""
-    duration: float = 0.0
-    cost_usd: float = 0.0
-    cut: int = 0
-    tokens: Tokens = Tokens()
-    structured: dict[str, Any] | None = None
-    changed: tuple[str, ...] = ()
-    trouble: str = ""
-    cost_is_lower_bound: bool = False
+from claude_iterate.core.events.stream_events import LimitReported, Tokens
+from claude_iterate.core.events.vocabulary import Purpose, Verb, Why
+from claude_iterate.core.reports.status import Status
 
 
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):

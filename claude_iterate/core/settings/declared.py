@@ -1,13 +1,11 @@
-"""Every setting, declared once: name, kind, default, one sentence. All else is derived from here.
+"""Every setting, declared once: name, kind, default, one sentence. All else is derived from here, by `catalogue.py`.
 
 Validation, `config`, environment names and the reference page read this declaration; nothing repeats it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from claude_iterate.core.records import Record
@@ -51,7 +49,7 @@ NOTIFY_EVENTS = (
 NOTIFY_FORMATS = ("ntfy", "json", "slack", "discord")
 
 
-class _Declared:
+class Declared:
     """What is declared about a setting, besides its name."""
 
     __slots__ = ("default", "kind", "original", "sentence")
@@ -65,7 +63,7 @@ class _Declared:
 
 def _set(kind: Kind, default: Any, sentence: str, *original: str) -> Any:
     """Declare a setting. `original` are other names for it."""
-    return _Declared(kind, default, sentence, original)
+    return Declared(kind, default, sentence, original)
 
 
 class Group(Record):
@@ -73,7 +71,7 @@ class Group(Record):
 
     @classmethod
     def _default(cls, given: Any) -> Any:
-        return given.default if isinstance(given, _Declared) else given
+        return given.default if isinstance(given, Declared) else given
 
 
 class ClaudeSettings(Group):
@@ -203,73 +201,3 @@ class Settings(Group):
     notify: NotifySettings = NotifySettings()
     verification: VerificationSettings = VerificationSettings()
     paths: PathSettings = PathSettings()
-
-
-class Setting(Record):
-    """One declared setting, as the tables see it."""
-
-    key: str
-    kind: Kind
-    default: Any
-    sentence: str
-    original: tuple[str, ...]
-
-    @property
-    def variable(self) -> str:
-        """Its environment variable."""
-        return "CLAUDE_ITERATE_" + self.key.upper().replace(".", "__")
-
-
-def _walk(group: type[Group], prefix: str) -> dict[str, Setting]:
-    found: dict[str, Setting] = {}
-    for name, said in vars(group).items():
-        if isinstance(said, Group):
-            found |= _walk(type(said), f"{prefix}{name}.")
-        elif isinstance(said, _Declared):
-            key = prefix + name
-            found[key] = Setting(key, said.kind, said.default, said.sentence, said.original)
-    return found
-
-
-@cache
-def catalogue() -> dict[str, Setting]:
-    """All settings by dotted key, in the order of their declaration."""
-    return _walk(Settings, "")
-
-
-@cache
-def _spellings() -> dict[str, str]:
-    return {name: setting.key for setting in catalogue().values() for name in (*setting.original, setting.key)}
-
-
-def snake(key: str) -> str:
-    """`statusWatch.debounceMs` as `status_watch.debounce_ms`."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match.group(1).lower(), key)
-
-
-def canonical(key: str) -> str | None:
-    """The declared key behind any accepted spelling (snake_case, camelCase, the original's names), or None."""
-    if key in _spellings():
-        return _spellings()[key]
-    return _spellings().get(snake(key))
-
-
-def is_group(key: str) -> bool:
-    """True for `claude`, `timeouts`, `notification.status_watch` and the like."""
-    return any(name.startswith(snake(key) + ".") for name in catalogue())
-
-
-def build(values: dict[str, Any]) -> Settings:
-    """Settings with these accepted values by dotted key, defaults elsewhere."""
-
-    def fill(group: Any, prefix: str) -> Any:
-        found = ((name, prefix + name, value) for name, value in vars(group).items())
-        return type(group)(
-            **{
-                name: fill(value, key + ".") if isinstance(value, Group) else values.get(key, value)
-                for name, key, value in found
-            }
-        )
-
-    settings: Settings = fill(Settings(), "")
-    return settings

@@ -11,7 +11,8 @@ from typing import Any
 from claude_iterate.core.formats import shortened
 from claude_iterate.core.names import nearest
 from claude_iterate.core.records import Record
-from claude_iterate.core.settings.declared import Setting, Settings, build, canonical, catalogue, is_group, snake
+from claude_iterate.core.settings.catalogue import Setting, build, canonical, catalogue, is_group, snake
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import SettingsProblem
 
 NOT_SETTINGS = frozenset(

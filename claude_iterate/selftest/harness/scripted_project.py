@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claude_iterate.core.settings.declared import catalogue
+from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace.layout import Layout
 

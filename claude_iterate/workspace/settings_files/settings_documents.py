@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core.settings.declared import Setting, canonical, is_group, snake
+from claude_iterate.core.settings.catalogue import Setting, canonical, is_group, snake
 from claude_iterate.errors import SettingsProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic

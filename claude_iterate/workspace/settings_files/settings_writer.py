@@ -15,7 +15,7 @@ from typing import Any
 
 from claude_iterate.core.formats import plain
 from claude_iterate.core.secrets.patterns import masked
-from claude_iterate.core.settings.declared import Setting, canonical, catalogue, snake
+from claude_iterate.core.settings.catalogue import Setting, canonical, catalogue, snake
 from claude_iterate.core.settings.kinds import Kind
 from claude_iterate.core.settings.layers import accepted_text, unknown_key
 from claude_iterate.errors import SettingsProblem, UsageProblem
