@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 from claude_iterate.core.events import (
     AgentStarted,
     Carried,
+    Changes,
     CheckResult,
     ChecksPassed,
     Denial,
@@ -25,12 +26,14 @@ from claude_iterate.core.events import (
     ReviewFinished,
     ReviewStarted,
     RunStarted,
+    SnapshotTaken,
     Tokens,
     UsageReported,
     VerificationFinished,
     VerificationStarted,
     WaitEnded,
     WaitStarted,
+    WorkMeasured,
 )
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
@@ -38,7 +41,7 @@ from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proving import digest
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verdict, Verify, Wait
 from claude_iterate.core.state.handover import handed_on, resumption, retold
-from claude_iterate.core.state.run_state import Claim, Requests, RunState, Session, Streaks, Waiting
+from claude_iterate.core.state.run_state import Claim, Requests, RunState, Session, Streaks, Waiting, Work
 from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
 
@@ -70,7 +73,7 @@ def fields(state: RunState) -> dict[str, Any]:
     """Every field by name, those of the groups as `group.field`."""
     found: dict[str, object] = {}
     for name, value in state._asdict().items():
-        if isinstance(value, Streaks | Waiting | Claim | Session | Requests):
+        if isinstance(value, Streaks | Waiting | Claim | Session | Requests | Work):
             found |= {f"{name}.{inner}": held for inner, held in value._asdict().items()}
         else:
             found[name] = value
@@ -124,6 +127,7 @@ STORIES: dict[str, list[Event]] = {
     ],
     "money": iteration(1, cost_usd=0.5, tokens=Tokens(1, 2, 3, 4), session="s", context=0.5),
     "calls": [IterationStarted(1), AgentStarted(7), *iteration(1)[1:]],
+    "work": [*iteration(1), SnapshotTaken(1, "abc"), WorkMeasured(1, Changes(2)), *iteration(2), WorkMeasured(2)],
     "windows": [LimitReported("allowed", "five_hour", 9000.0, 0.9), *iteration(1)],
 }
 
@@ -151,6 +155,7 @@ FULL = RunState(
         retries=4,
         silent_iterations=8,
         absences=2,
+        unmoved=3,
     ),
     waiting=Waiting(
         wait=WaitStarted(Why.USAGE_LIMIT, 1060.0),
@@ -165,6 +170,7 @@ FULL = RunState(
     session=Session("s", 0.5),
     defined=ProofDefined("abc", {"check": {"check.sh": "1"}}),
     changes=(ProofChange("check", "check.sh", "changed", "1", "2"),),
+    work=Work(WorkMeasured(2, Changes(1, commits=1)), SnapshotTaken(2, "abc", "refs/x", "def", "main"), 2, 5, 1),
 )
 """A state in which every field that is handed on has a value of its own."""
 

@@ -10,6 +10,7 @@ from claude_iterate.core.abridgement import abridged
 from claude_iterate.core.events import (
     AgentExited,
     Carried,
+    Changes,
     CheckFinished,
     CutStarted,
     Entry,
@@ -34,6 +35,7 @@ from claude_iterate.core.events import (
     VerificationStarted,
     WaitStarted,
     Warned,
+    WorkMeasured,
 )
 from claude_iterate.core.events.vocabulary import Cause, Kind, Why
 from claude_iterate.core.reports.status import Change, Status
@@ -55,6 +57,7 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.builds(TaskEnded, WORDS),
     st.builds(ResultReported, WORDS, st.booleans(), WORDS, cost_usd=st.floats(0, 9)),
     st.builds(LimitReported, st.sampled_from(["allowed", "rejected"])),
+    st.builds(WorkMeasured, st.integers(1, 5), st.none() | st.builds(Changes, st.integers(0, 3))),
     st.builds(ErrorPrinted, WORDS),
     st.builds(CutStarted, st.sampled_from(["idle", "lingering"])),
     st.builds(AgentExited, st.integers(-9, 9)),

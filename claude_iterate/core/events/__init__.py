@@ -64,6 +64,7 @@ from claude_iterate.core.events.stream_events import (
     ToolCalled,
     UsageReported,
 )
+from claude_iterate.core.events.work_events import Changes, SnapshotTaken, TestCounts, WorkMeasured
 
 Event = (
     RunStarted
@@ -80,6 +81,8 @@ Event = (
     | LeftoversEnded
     | StatusChanged
     | IterationFinished
+    | SnapshotTaken
+    | WorkMeasured
     | ProofDefined
     | ProofTestsCounted
     | VerificationStarted

@@ -15,6 +15,7 @@ from claude_iterate.core.events.check_events import (
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.stream_events import LimitReported, Tokens
 from claude_iterate.core.events.vocabulary import Purpose, Verb, Why
+from claude_iterate.core.events.work_events import SnapshotTaken, WorkMeasured
 from claude_iterate.core.reports.status import Status
 
 
@@ -87,6 +88,12 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     tokens: Tokens = Tokens()
     absences: int = 0
     cost_is_lower_bound: bool = False
+    unmoved: int = 0
+    last_measure: WorkMeasured | None = None
+    snapshot: SnapshotTaken | None = None
+    measured: int = 0
+    files_changed: int = 0
+    commits: int = 0
 
 
 class StopRequested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

@@ -27,10 +27,9 @@ _SHORTEST = 8
 
 WORDS = frozenset(
     """
-    birth by cut depth digest files host id kind known_by log mode model name now parent permission_mode project
-    purpose reason report report_id resumes review run session source status subtype task tool tree verb verdict
-    version was why
-    window windows workspace
+    birth branch by cut depth digest files head host id kind known_by log mode model name now parent
+    permission_mode progress project purpose reason ref report report_id resumes review run session source
+    status subtype task tool tree verb verdict version was why window windows workspace
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 """Fields of events that hold words of ours, names and paths. The code reads them, so they are kept as they are;

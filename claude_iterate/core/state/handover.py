@@ -59,6 +59,8 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         tokens=state.tokens + spent.tokens,
         cost_is_lower_bound=state.cost_is_lower_bound or spent.at_least,
         absences=state.streaks.absences,
+        unmoved=state.streaks.unmoved,
+        **state.work._asdict(),
     )
 
 

@@ -24,7 +24,7 @@ class Streaks(NamedTuple):
     """What happened several times in a row. `denied` are the permission rules that the last iteration lacked,
     `denials` how many iterations lacked the same; `retries` counts tries of the same iteration; `silent_iterations` are
     those that wrote no report and changed nothing; `absences` counts how often Claude could not be called since it
-    worked."""
+    worked; `unmoved` are iterations without measured progress."""
 
     idle_iterations: int = 0
     failures: int = 0
@@ -33,6 +33,7 @@ class Streaks(NamedTuple):
     retries: int = 0
     silent_iterations: int = 0
     absences: int = 0
+    unmoved: int = 0
 
 
 class Waiting(NamedTuple):
@@ -80,6 +81,17 @@ class Requests(NamedTuple):
     stop: events.StopRequested | None = None
 
 
+class Work(NamedTuple):
+    """What the iterations of the run did, as we measured it. `measured` is the number of the last iteration that was;
+    `snapshot` is the last one, with which the next is compared; `files_changed` sums the files of all iterations."""
+
+    last_measure: events.WorkMeasured | None = None
+    snapshot: events.SnapshotTaken | None = None
+    measured: int = 0
+    files_changed: int = 0
+    commits: int = 0
+
+
 class RunState(NamedTuple):
     """Everything that rules and views want to know of a run."""
 
@@ -113,6 +125,7 @@ class RunState(NamedTuple):
     """What defines the proof, as it was when the run began."""
     changes: tuple[events.ProofChange, ...] = ()
     """What was changed of it, as far as it was looked at."""
+    work: Work = Work()
 
     def with_call(self, call: Call) -> RunState:
         """As `_replace(call=call)`, in less time: this is done for every tool that Claude uses."""

@@ -11,9 +11,9 @@ from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, RETRIED
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import call_state as calls
 from claude_iterate.core.state import claim_steps as claims
-from claude_iterate.core.state import requests
+from claude_iterate.core.state import requests, work_steps
 from claude_iterate.core.state.call_state import Call
-from claude_iterate.core.state.run_state import Claim, RunState, Session, Streaks, Waiting
+from claude_iterate.core.state.run_state import Claim, RunState, Session, Streaks, Waiting, Work
 
 _CALLS_KEPT = 1000
 """As many as `limits.calls_per_hour` can ask for."""
@@ -64,6 +64,8 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
             return state._replace(status=event.status)
         case events.IterationFinished():
             return _iteration_finished(state, event, entry)
+        case events.SnapshotTaken() | events.WorkMeasured():
+            return work_steps.measured(state, event)
         case events.ProofDefined() | events.ProofTestsCounted() | events.VerificationStarted() | events.CheckFinished():
             return claims.checking(state, event)
         case events.ReviewStarted() | events.ErrandStarted():
@@ -114,12 +116,14 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
             before.retries,
             before.silent_iterations,
             before.absences,
+            before.unmoved,
         ),
         waiting=Waiting(before.wait, began, ends, before.waits, before.waited, before.windows, before.calls),
         claim=Claim(before.claims, before.proof, before.checked, before.results, before.flaky, before.task),
         session=Session(before.session, before.context),
         defined=before.defined,
         changes=before.changes,
+        work=Work(before.last_measure, before.snapshot, before.measured, before.files_changed, before.commits),
     )
 
 
@@ -205,6 +209,7 @@ def _streaks_after(state: RunState, event: events.IterationFinished, again: bool
         denied=denied,
         denials=_denials(state, event, denied),
         silent_iterations=now.silent_iterations + 1 if silent else 0,
+        unmoved=now.unmoved,
     )
 
 

@@ -24,6 +24,7 @@ _MILESTONES = frozenset(
         events.RunStarted,
         events.IterationStarted,
         events.IterationFinished,
+        events.WorkMeasured,
         events.ChecksPassed,
         events.ClaimDropped,
         events.ReviewFinished,
