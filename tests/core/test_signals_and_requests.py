@@ -109,8 +109,8 @@ def test_a_proof_is_broken_off_by_a_stop_or_the_end_of_time() -> None:
 @pytest.mark.setting("verification.check_timeout")
 def test_a_check_is_bounded_by_its_own_time_and_by_that_of_the_run() -> None:
     """The earlier one counts; a stop ends it at once."""
-    assert decide_check(NOTHING, facts(2, check_began=1, check_timeout=5)) == Wait(6)
-    assert decide_check(NOTHING, facts(6, check_began=1, check_timeout=5)) == Cut(Cause.TIMEOUT, 5)
-    assert decide_check(NOTHING, facts(2, check_began=1, check_timeout=5, max_duration=3)) == Wait(3)
-    assert decide_check(NOTHING, facts(3, check_began=1, check_timeout=5, max_duration=3)) == Cut(Cause.DURATION, 3)
-    assert decide_check(after(StopRequested("command")), facts(2, check_began=1)) == Cut(Cause.STOPPED)
+    assert decide_check(NOTHING, facts(2, program_began=1, check_timeout=5)) == Wait(6)
+    assert decide_check(NOTHING, facts(6, program_began=1, check_timeout=5)) == Cut(Cause.TIMEOUT, 5)
+    assert decide_check(NOTHING, facts(2, program_began=1, check_timeout=5, max_duration=3)) == Wait(3)
+    assert decide_check(NOTHING, facts(3, program_began=1, check_timeout=5, max_duration=3)) == Cut(Cause.DURATION, 3)
+    assert decide_check(after(StopRequested("command")), facts(2, program_began=1)) == Cut(Cause.STOPPED)

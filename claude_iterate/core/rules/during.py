@@ -69,7 +69,7 @@ def stop_ends_a_check(state: RunState, facts: Facts) -> Limit | None:
 def check_too_long(state: RunState, facts: Facts) -> Limit | None:
     """The check goes on: `verification.check_timeout` after its start."""
     most = facts.settings.verification.check_timeout
-    return facts.check_began + most, Cut(Cause.TIMEOUT, most)
+    return facts.program_began + most, Cut(Cause.TIMEOUT, most)
 
 
 CHECK_RULES: tuple[Running, ...] = (stop_ends_a_check, check_too_long, run_too_long)

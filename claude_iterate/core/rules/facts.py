@@ -11,12 +11,12 @@ from claude_iterate.core.settings.declared import LimitSettings, Settings
 
 class Facts(NamedTuple):
     """`now` and `last_heard` (Claude's last sign of life) are seconds since the run began; `wall` is epoch seconds;
-    `chance` is between 0 and 1. `max_iterations` and `stagnates` depend on the mode. `check_began` is the start of the
-    check under way; `workspace_gone` is the folder's path if it is gone, `workspace_replaced` if another one stands
-    there; `unrecorded` says why nothing more can be recorded; `command_line` is how the run was started,
-    `unread_notes` how many notes wait for an iteration; `task` is the identity of the instructions if a claim stands
-    that has to be about them. `refuses`: an earlier run, which was to refuse that, left a change of what defines the
-    proof."""
+    `chance` is between 0 and 1. `max_iterations` and `stagnates` depend on the mode. `program_began` is the start of
+    the user's program under way, such as a check; `workspace_gone` is the folder's path if it is gone,
+    `workspace_replaced` if another one stands there; `unrecorded` says why nothing more can be recorded;
+    `command_line` is how the run was started, `unread_notes` how many notes wait for an iteration; `task` is the
+    identity of the instructions if a claim stands that has to be about them. `refuses`: an earlier run, which was to
+    refuse that, left a change of what defines the proof."""
 
     now: float
     wall: float
@@ -26,7 +26,7 @@ class Facts(NamedTuple):
     purpose: Purpose
     chance: float = 0.0
     last_heard: float = 0.0
-    check_began: float = 0.0
+    program_began: float = 0.0
     workspace_gone: str = ""
     workspace_replaced: str = ""
     unrecorded: str = ""

@@ -24,6 +24,7 @@ from claude_iterate.engine.proof.check import Check
 from claude_iterate.engine.proof.definition import Definition
 from claude_iterate.engine.proof.held_review import HeldReview
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.shell_command import ShellCommand
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.progress.project_state import ProjectState
 from claude_iterate.workspace import task_file
@@ -127,12 +128,12 @@ class Proof(Record, frozen=False):
 
     def _run_checks(self, lines: tuple[str, ...], project: str) -> list[Check] | None:
         """All checks, each with what it found; None when the run is over before their end."""
-        done = []
+        done, shell = [], ShellCommand(self._plan, self._recorder, self._supervisor)
         for line in lines:
             if self._is_over():
                 return None
             gone = self._definition.gone(line) if self._definition is not None else ()
-            done.append(Check(self._plan, self._recorder, self._supervisor, line, project, gone))
+            done.append(Check(shell, self._recorder, line, project, gone))
             done[-1].run()
         return None if self._is_over() else done
 

@@ -1,0 +1,119 @@
+"""A program of the user, such as a check: run under the same supervision as Claude, with a time limit that a rule sets.
+
+It has its own session and the run's mark in its environment, so it and what it starts are found and ended. Everything
+that a run starts except Claude and its own small tools goes through here.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.agent.processes.child import ChildProcess
+from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.records import Record
+from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.verdicts import Cut, Wait
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.supervision import Orders, Supervisor
+from claude_iterate.errors import ExpectedError
+
+TAIL = 4000
+"""Characters that are kept of the end of a program's output, unless more are asked for."""
+
+TimeLimit = Callable[[RunState, Facts], Wait | Cut]
+"""When to end a program: a function of `core.rules.during`. `program_began` of the facts is its start."""
+
+
+class Program(NamedTuple):
+    """What to start. `called` names it in messages that say why it could not be started; `environment` is put on top of
+    that of the run; `input` is what it reads; `tail` is how many characters of the end of its output are kept."""
+
+    argv: tuple[str, ...]
+    called: str
+    environment: Mapping[str, str] = {}
+    input: bytes = b""
+    tail: int = TAIL
+
+
+class Ended(NamedTuple):
+    """What became of a program. `code` is None when it did not end by itself: then it was not started, which `problem`
+    explains, or it was cut."""
+
+    code: int | None
+    duration: float = 0.0
+    output: str = ""
+    cut: Cut | None = None
+    problem: str = ""
+
+    @property
+    def how(self) -> str:
+        """For people, after the program's name."""
+        if self.problem:
+            return f"could not be started: {self.problem}"
+        if self.cut is None:
+            return f"failed with exit code {self.code}" if self.code else "ended well"
+        late = self.cut.cause == Cause.TIMEOUT
+        return f"did not end within {self.cut.after:.0f} seconds" if late else "was stopped"
+
+
+def shell_line(line: str, name: str) -> tuple[str, ...]:
+    """The program that runs a line of shell; `name` is what the shell calls itself in its own messages."""
+    # One stream, so that what a command prints stays in its order.
+    return ("/bin/sh", "-c", 'exec 2>&1; eval "$1"', name, line)
+
+
+class ShellCommand(Record, frozen=False):
+    """Runs programs in the project root, one at a time."""
+
+    _plan: Plan
+    _recorder: Recorder
+    _supervisor: Supervisor
+
+    def run(self, program: Program, time_limit: TimeLimit) -> Ended:
+        """Until it has ended, and nothing that it started is left. Never an exception for what the program does."""
+        began, tail, cuts = self._recorder.elapsed(), _Tail(program.tail), list[Cut]()
+
+        def verdict(now: float) -> Wait | Cut:
+            facts = self._plan.facts(now, self._recorder.wall())._replace(program_began=began)
+            return time_limit(self._recorder.state, facts)
+
+        try:
+            process = self._start(program)
+        except ExpectedError as problem:
+            return Ended(None, problem=problem.message)
+        code = self._supervisor.attend(process, Orders(tail.hear, verdict, lambda cut, _now: cuts.append(cut)))
+        cut = cuts[0] if cuts else None
+        return Ended(None if cut else code, self._recorder.elapsed() - began, tail.text(), cut)
+
+    def _start(self, program: Program) -> ChildProcess:
+        plan, post = self._plan, self._supervisor.post
+        environment = run_environment(plan.environ, plan.settings.claude, plan.run, plan.layout.folder)
+        environment |= program.environment
+        return ChildProcess(
+            program.argv, environment, plan.layout.root, program.input, None, post, label=program.called
+        )
+
+
+class _Tail:
+    """The end of what a program printed. What is longer is dropped as it comes."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lines: deque[bytes] = deque()
+        self._size = 0
+
+    def hear(self, _stream: str, lines: list[bytes]) -> None:
+        most = 4 * self._most  # a character has at most four bytes
+        for line in lines:
+            self._lines.append(line[-most:])
+            self._size += len(self._lines[-1]) + 1
+            while self._size - len(self._lines[0]) > most:
+                self._size -= len(self._lines.popleft()) + 1
+
+    def text(self) -> str:
+        return "\n".join(line.decode("utf-8", "replace") for line in self._lines)[-self._most :]
