@@ -17,7 +17,7 @@ import pytest
 
 from scripts.mutant_runs import Edit, Job
 
-DECLARED = "claude_iterate/core/settings/declared.py"
+TABLE = "claude_iterate/core/settings/catalogue.py"
 _TAKEN = "values.get(key, value)"
 _PATIENCE = 600.0
 
@@ -42,14 +42,14 @@ def declared_settings(root: Path) -> list[str]:
 
 def setting_jobs(root: Path, only: list[str] | None) -> list[Job]:
     """One job for each setting, whose value is then always the default; before them one that changes nothing."""
-    source, marked = (root / DECLARED).read_text(), marked_settings(root / "tests")
+    source, marked = (root / TABLE).read_text(), marked_settings(root / "tests")
     if source.count(_TAKEN) != 1:
-        raise SystemExit(f"Error: `{_TAKEN}` is not in {DECLARED} any more.\n  Change scripts/setting_runs.py.")
+        raise SystemExit(f"Error: `{_TAKEN}` is not in {TABLE} any more.\n  Change scripts/setting_runs.py.")
     keys = only or declared_settings(root)
 
     def job(name: str, text: str, keys: list[str], control: bool = False) -> Job:
         files = sorted({str(path.relative_to(root)) for key in keys for path in marked.get(key, ())})
-        return Job(name, Edit(DECLARED, text.encode()), tuple(files), _marked_for(keys), _PATIENCE, control)
+        return Job(name, Edit(TABLE, text.encode()), tuple(files), _marked_for(keys), _PATIENCE, control)
 
     def fixed(key: str) -> str:
         return source.replace(_TAKEN, f"(value if key == {key!r} else {_TAKEN})")
