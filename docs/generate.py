@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import conditions
 import json_forms
 import msgspec
 
@@ -286,6 +287,7 @@ PAGES: dict[str, Callable[[], list[str]]] = {
     "exit-codes": exit_codes,
     "rules": rules,
     "outcomes": outcomes,
+    "conditions": conditions.page,
     "json": json_forms.page,
 }
 

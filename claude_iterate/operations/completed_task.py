@@ -30,9 +30,9 @@ def find(layout: Layout) -> Completed | None:
     about = metadata.read(layout.metadata)
     if about.status != "completed" and about.last_run.get("state") != "running":
         return None
-    from claude_iterate.views.listing_view import condition  # most runs do without it
+    from claude_iterate.views.listing_view import standing  # most runs do without it
 
-    found = condition(about, str(layout.folder))
+    found = standing(about, str(layout.folder))
     run = found.about.last_run
     if found.status != "completed" or run.get("reason") != "completed" or run.get("dryRun") is True:
         return None

@@ -10,10 +10,12 @@ _AFTER = (
     ("history {name}", "time and cost of each iteration"),
     ("logs {name}", "everything that Claude did"),
 )
+_STEER = (*_RUNNING, ("pause {name}", "hold after this iteration"), ("stop {name}", "end after this iteration"))
 _ACTIONS = {
     "new": (("run {name}", "begin"), ("validate {name}", "let Claude grade the instructions")),
     "new_task": (("run {name}", "begin"), ("validate {name}", "let Claude grade the instructions"), *_AFTER),
-    "running": (*_RUNNING, ("pause {name}", "hold after this iteration"), ("stop {name}", "end after this iteration")),
+    **dict.fromkeys(("starting", "running", "verifying"), _STEER),
+    "stopping": (("stop {name} --now", "end it at once"), *_RUNNING[:1]),
     "paused": (("resume {name}", "go on"), ("stop {name}", "end the run"), *_RUNNING),
     "waiting": (("retry {name}", "try now"), ("stop {name}", "end the run"), *_RUNNING),
     "completed": (*_AFTER, ("verify {name}", "prove it"), ("archive save {name}", "put it away")),

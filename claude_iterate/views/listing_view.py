@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 STATUSES = ("in_progress", "completed", "error", "running", "interrupted", "damaged")
 """The original's three words, and what they cannot say: running now, cut off by a crash, unreadable."""
-STATES = ("new", "new_task", "paused", "waiting", "stopped", "unfinished")
-"""What `state` says more exactly than `status`; else the two are the same."""
-_STOPPED = frozenset({"stopped", "interrupted", "terminated"})
+STATES = ("new", "new_task", "starting", "verifying", "waiting", "paused", "stopping", "killed", "unfinished")
+"""What `state` can say beside the words of `status` and the reasons."""
+_DONE = frozenset({"completed", "stagnation"})
+"""Reasons after which the original says `completed`."""
 
 
 class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
@@ -32,8 +33,9 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     status: str
     """in_progress, completed, error, running, interrupted or damaged."""
     state: str
-    """More exact than `status`: new, new_task (the instructions changed since the task was completed), stopped,
-    unfinished, paused, waiting; else the same word."""
+    """The one word for it: while it runs what the run is doing, then the reason why the last run ended; killed, new,
+    new_task (the instructions changed since the task was completed), damaged. Where no reason is known, because the
+    original ran it or `verify` judged it since: completed, unfinished or error."""
     mode: str | None = None
     iterations: int | None = None
     progress: Progress | None = None
@@ -61,7 +63,7 @@ class ListingView(msgspec.Struct, frozen=True, rename="camel"):
     workspaces: tuple[WorkspaceRow, ...]
 
 
-class Condition(NamedTuple):
+class Standing(NamedTuple):
     """How a workspace stands: `about` is its metadata as the journal has it, `run` the run that it says is running."""
 
     status: str
@@ -77,7 +79,7 @@ def listing(root: Path, folder: Path, names: list[str]) -> ListingView:
     return ListingView(str(root), tuple(rows))
 
 
-def condition(about: Metadata, folder: str) -> Condition:
+def standing(about: Metadata, folder: str) -> Standing:
     """Whether the workspace runs, and if not how its last run left it.
 
     The lock and the journal are asked only if the metadata says `running`, as it is then as old as the start of the
@@ -95,18 +97,34 @@ def condition(about: Metadata, folder: str) -> Condition:
         about = Metadata(dict(about.document))
         run = summary.as_journal_has_it(_layout(folder), about)
         if _is_held(folder):
-            state = run.activity if run is not None and run.activity in {"waiting", "paused"} else "running"
-            return Condition("running", state, about, run)
+            return Standing("running", _doing(run), about, run)
         if run is None or run.state != "finished":
-            return Condition("interrupted", "interrupted", about, run)
+            return Standing("interrupted", "killed", about, run)
     if task_file.is_another(Path(folder, "INSTRUCTIONS.md"), about.document.get(COMPLETED_TASK)):
-        return Condition("in_progress", "new_task", about, run)
-    state = status = about.status if about.status in STATUSES else "in_progress"
-    if status == "in_progress":
-        state = "stopped" if about.last_run.get("reason") in _STOPPED else "unfinished"
-        if not about.last_run and not about.count("executionIterations"):
-            state = "new"
-    return Condition(status, state, about, run)
+        return Standing("in_progress", "new_task", about, run)
+    status = about.status if about.status in STATUSES else "in_progress"
+    return Standing(status, _left(status, about), about, run)
+
+
+def _doing(run: RunSummary | None) -> str:
+    """What a run does that holds the lock. One that has recorded its end is about to leave."""
+    if run is None:
+        return "running"
+    return run.condition if run.reason is None else "stopping"
+
+
+def _left(status: str, about: Metadata) -> str:
+    """How the last run left it. A `verify` since then may have judged otherwise."""
+    reason = _text(about.last_run.get("reason"))
+    if reason and (status == "completed") == (reason in _DONE):
+        return reason
+    if status != "in_progress":
+        return status
+    return reason if reason == "stagnation" else _begun(about)
+
+
+def _begun(about: Metadata) -> str:
+    return "unfinished" if about.last_run or about.count("executionIterations") else "new"
 
 
 def _layout(folder: str) -> Layout:
@@ -129,7 +147,7 @@ def _is_held(folder: str) -> bool:
 def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRow:
     if document is None:
         return WorkspaceRow(name, folder, "damaged", "damaged")
-    found = condition(Metadata(document), folder)
+    found = standing(Metadata(document), folder)
     document, run = found.about.document, found.about.last_run
     return WorkspaceRow(
         name,
@@ -161,7 +179,7 @@ def _reported(folder: str) -> Progress | None:
     return progress(reading.status) if reading is not None else None
 
 
-def _row_progress(found: Condition, folder: str) -> Progress | None:
+def _row_progress(found: Standing, folder: str) -> Progress | None:
     """As the last run left it; before the first run, as the report has it. Of a new task nothing is known."""
     if found.state == "new_task":
         return None

@@ -27,7 +27,6 @@ _HEARD = (AgentStarted, *get_args(StreamEvent))
 class Now(msgspec.Struct, frozen=True, rename="camel"):
     """What a run does at this moment. Durations are seconds."""
 
-    activity: str
     iteration: int
     """0 when no iteration is under way."""
     tool: str | None
@@ -154,4 +153,4 @@ def _now(view: RunView, state: RunState, recent: list[Entry], at: float) -> Now:
     open_tools = state.call.open_tools if state.call is not None else ()
     tool, since = open_tools[-1] if open_tools else (None, elapsed)
     took = round(elapsed - since, 3) if tool is not None else None
-    return Now(view.activity, view.iteration, headline(tool) if tool is not None else None, took, round(silence, 3))
+    return Now(view.iteration, headline(tool) if tool is not None else None, took, round(silence, 3))

@@ -19,7 +19,7 @@ from claude_iterate.core.settings.layers import Resolved
 from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, run_view
 from claude_iterate.views.evidence_view import EvidenceView
-from claude_iterate.views.listing_view import condition
+from claude_iterate.views.listing_view import standing
 from claude_iterate.views.run_view import Recorded, RunView
 from claude_iterate.views.setting_values import masked_setting
 from claude_iterate.workspace import metadata
@@ -103,7 +103,7 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView:
     """The view at the moment `at`. A damaged metadata file is a WorkspaceProblem."""
-    found = condition(metadata.read(layout.metadata), str(layout.folder))
+    found = standing(metadata.read(layout.metadata), str(layout.folder))
     about = found.about
     holder = run_lock.holder(layout.lock)
     newest = _newest(layout, holder, at)

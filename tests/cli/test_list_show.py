@@ -113,7 +113,7 @@ def test_every_condition_is_told_apart(typed: Type, project: Project) -> None:
     assert statuses(typed("ls", "--status", "error", "--json")) == {"failed": "error"}
     assert typed("list", "--status", "nonsense").code == 2
     text = typed("list")
-    assert "interrupted" in text.out
+    assert " killed " in text.out
     assert "claude-iterate doctor --fix" in text.err
 
 
@@ -122,26 +122,18 @@ def states(answer: Answer) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("ending", "state"),
-    [
-        ("completed", "completed"),
-        ("stopped", "stopped"),
-        ("interrupted", "stopped"),
-        ("max_iterations", "unfinished"),
-        ("budget", "unfinished"),
-        ("agent_failed", "error"),
-    ],
+    "state", ["completed", "stagnation", "stopped", "interrupted", "max_iterations", "budget", "agent_failed"]
 )
-def test_the_state_says_how_the_last_run_left_it(typed: Type, project: Project, ending: Any, state: str) -> None:
-    """`in_progress` would read as if it worked now; the old word stays in JSON for scripts."""
+def test_the_state_says_how_the_last_run_left_it(typed: Type, project: Project, state: Any) -> None:
+    """By the reason. `in_progress` would read as if it worked now; the old word stays in JSON for scripts."""
     project.create("w")
     assert states(typed("list", "--json")) == {"w": "new"}
     assert "Status: new" in typed("show", "w").out
-    journal(project.layout("w"), RunFinished(ending), running=False)
+    journal(project.layout("w"), RunFinished(state), running=False)
     assert states(typed("list", "--json")) == {"w": state}
-    assert f"Status: {state}" in typed("show", "w").out
+    assert f"Status: {state.replace('_', ' ')}" in typed("show", "w").out
     assert states(typed("list", "--status", state, "--json")) == {"w": state}
-    assert state in typed("list").out
+    assert state.replace("_", " ") in typed("list").out
 
 
 def test_a_workspace_that_is_held_up_says_so(typed: Type, project: Project) -> None:
@@ -231,7 +223,9 @@ def test_show_names_what_can_be_done(typed: Type, project: Project, ending: Any,
     assert "Next run: loop mode, at most 7 iterations, 2s between them\n" in shown
 
 
-@pytest.mark.parametrize("state", ["running", "paused", "waiting", "interrupted", "unfinished", "new", "completed"])
+@pytest.mark.parametrize(
+    "state", ["running", "stopping", "paused", "waiting", "killed", "unfinished", "new", "completed"]
+)
 def test_every_action_is_a_command(state: str) -> None:
     """Of the table of commands, with the workspace's name in it."""
     known = {row.name for row in COMMANDS}

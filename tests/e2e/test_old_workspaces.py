@@ -64,8 +64,8 @@ def test_looking_tells_the_same(old: Loop, name: str) -> None:
     ("name", "state", "words"),
     [
         ("proven", "completed", "Proof: the claim holds"),
-        ("killed", "interrupted", "Go on with: claude-iterate run killed"),
-        ("original", "unfinished", "4 of at most 4 iterations"),
+        ("killed", "killed", "Go on with: claude-iterate run killed"),
+        ("original", "max_iterations", "4 of at most 4 iterations"),
     ],
 )
 def test_their_state_is_told_in_the_new_words(old: Loop, name: str, state: str, words: str) -> None:

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.text import local_times
 from claude_iterate.views import listing_view
 from claude_iterate.views.listing_view import WorkspaceRow
 
-_WORDS = (*listing_view.STATUSES, *listing_view.STATES)
+_WORDS = tuple(dict.fromkeys((*listing_view.STATUSES, *listing_view.STATES, *ENDINGS)))
 
 
 @options.command("list", workspace=False)

@@ -91,14 +91,17 @@ def _status(view: WorkspaceView, now: float) -> str:
     if view.status == "running":
         who = view.running_now or {}
         since = f"began {local_times.when(str(who['started']), now)}" if "started" in who else "began a moment ago"
-        wait = f", {_waiting(run.waiting, now)}" if run and run.waiting else ""
-        paused = ", paused" if run and run.paused else ""
-        return f"running now (pid {who.get('pid', 'unknown')}, {since}){wait}{paused}"
+        doing = _waiting(run.waiting, now) if run and run.waiting else view.state
+        exactly = f", {doing}" if doing != "running" else ""
+        paused = ", paused" if run and run.paused and doing != "paused" else ""
+        return f"running now (pid {who.get('pid', 'unknown')}, {since}){exactly}{paused}"
     if view.copy_of is not None:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
     if view.status == "interrupted":
-        return f"interrupted: the last run was killed. Go on with: claude-iterate run {view.name}"
-    return "new task: the instructions changed since it was completed" if view.state == "new_task" else view.state
+        return f"killed: the last run has no end. Go on with: claude-iterate run {view.name}"
+    if view.state == "new_task":
+        return "new task: the instructions changed since it was completed"
+    return _words(view.state)
 
 
 def _waiting(wait: Waiting, now: float) -> str:
@@ -111,13 +114,18 @@ def _now(run: RunView, at: float) -> str:
     assert now is not None
     if run.waiting is not None:
         return _waiting(run.waiting, at)
-    what = {"iteration": f"iteration {now.iteration}", "between": "between two iterations"}
-    parts = [what.get(now.activity, now.activity)]
+    parts = [_doing(run)]
     if now.tool is not None and now.tool_duration is not None:
         parts.append(f"{formats.shortened(now.tool, _TOOL, '…')} for {_whole(now.tool_duration)}")
-    if now.activity != "paused":
+    if run.condition != "paused":
         parts.append(f"last sign of life {_whole(now.silence)} ago")
     return ", ".join(parts)
+
+
+def _doing(run: RunView) -> str:
+    if run.condition == "running" and run.purpose == "run":
+        return f"iteration {run.iteration}" if run.iteration else "between two iterations"
+    return f"{run.condition}, iteration {run.iteration}" if run.iteration else run.condition
 
 
 def _whole(seconds: float) -> str:

@@ -15,8 +15,8 @@ from claude_iterate.core.events import ProofChange, RunStarted, Tokens
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.endings import in_words
+from claude_iterate.core.state.condition import condition
 from claude_iterate.core.state.handover import handed_on
-from claude_iterate.core.state.requests import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 
 _UNKNOWN = RunStarted("", "", "loop", 0, 0, "", "", ())
@@ -74,8 +74,9 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """0: no limit."""
     iteration: int
     """The number of the iteration under way; 0 when there is none."""
-    activity: str
-    """starting, iteration, review, verification, waiting, paused, between, over; setup and so on for one-off calls."""
+    condition: str
+    """What it is doing, in one word: starting, running, verifying, waiting, paused or stopping; killed, if its journal
+    has no end and it does not run; at its end the reason."""
     total_iterations: int
     """Of all runs of the workspace; one that is under way counts."""
     dry_run: bool
@@ -139,7 +140,7 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         iterations=state.iterations,
         max_iterations=started.max_iterations,
         iteration=state.call.number if state.call is not None else 0,
-        activity=_activity(state),
+        condition=condition(state, alive=running),
         total_iterations=state.total_iterations,
         dry_run=started.dry_run,
         cost_usd=state.cost_usd + spent.cost_usd if real else 0.0,
@@ -195,22 +196,6 @@ def counts(tokens: Tokens) -> TokenCounts:
 def progress(status: Status | None) -> Progress | None:
     """How far a report says the work is; None when it counts nothing."""
     return Progress(status.completed or 0, status.total) if status is not None and status.total else None
-
-
-def _activity(state: RunState) -> str:
-    """What the run does, according to its journal."""
-    purpose = state.started.purpose if state.started is not None else ""
-    if state.finished is not None:
-        return "over"
-    if state.wait is not None:
-        return "waiting"
-    if state.call is not None:
-        return "iteration" if state.call.number else "review" if purpose in {"run", "verify"} else purpose
-    if purpose == "verify" or (state.proof is None and claim_is_open(state)):
-        return "verification"
-    if state.paused:
-        return "paused"
-    return "between" if state.iterations else "starting"
 
 
 def _moment(at: float) -> str | None:
