@@ -32,6 +32,10 @@ class WorkspaceProblem(ExpectedError):
     """A workspace is missing, busy, damaged, or cannot be written."""
 
 
+class NewerFormat(ExpectedError):
+    """A later version wrote this file. It is not damaged, so it is neither repaired nor written."""
+
+
 class ArchiveProblem(ExpectedError):
     """An archive is missing, damaged, not to be trusted, or cannot be written."""
 

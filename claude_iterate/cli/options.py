@@ -77,7 +77,8 @@ def typed_again(invocation: Invocation) -> CommandLine:
 
 
 def _words(context: click.Context, option: click.Option) -> list[tuple[str, ...]]:
-    flag, value = max(option.opts, key=len), context.params[option.name or ""]
+    value = context.params[option.name or ""]
+    flag = max(option.secondary_opts if value is False else option.opts, key=len)
     if option.is_flag:
         return [(flag,)]
     if option.multiple:
@@ -133,6 +134,12 @@ def name_argument_of(what: str, required: bool = True) -> Callable[[Function], F
 
 
 flag = partial(click.option, is_flag=True)
+
+
+def switch(name: str, help: str) -> Callable[[Function], Function]:  # noqa: A002 - click calls it so, too
+    """`--verify` and `--no-verify`: a flag that can also take back what a settings file says; None when not given."""
+    return click.option(f"{name}/--no-{name.removeprefix('--')}", default=None, help=help)
+
 
 force_option = flag("-f", "--force", help="Do not ask.")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from claude_iterate.core.records import Record
 from claude_iterate.core.settings.modes import MODES
-from claude_iterate.errors import SettingsProblem, WorkspaceProblem
+from claude_iterate.errors import NewerFormat, SettingsProblem, WorkspaceProblem
 from claude_iterate.workspace.files import atomic
 
 FORMAT = 3
@@ -117,7 +117,17 @@ def read(path: Path) -> Metadata:
             f"{path} is damaged: it is not valid JSON.",
             f"Make a new one; instructions, logs and runs are kept: claude-iterate init {path.parent.name} --force",
         )
+    refuse_newer(document.get("format"), FORMAT, str(path))
     return Metadata(document, path)
+
+
+def refuse_newer(found: object, known: int, what: str) -> None:
+    """A later version may mean something else by the same words: better nothing is read than read wrongly."""
+    if isinstance(found, int) and not isinstance(found, bool) and found > known:
+        raise NewerFormat(
+            f"{what} was written by a newer claude-iterate: it has format {found}, and this one knows {known}.",
+            "Use that version, or update this one. Nothing was changed.",
+        )
 
 
 def write(path: Path, metadata: Metadata, derived: bool = False) -> None:

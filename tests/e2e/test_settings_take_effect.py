@@ -222,3 +222,16 @@ def test_context_redline(loop: Loop, redline: int, resumes: bool) -> None:
     loop.script([BUSY[0], {"say": "hello"}, BUSY[1], {"result": {"modelUsage": usage}}], DONE)
     assert loop.run().code == 0
     assert ("--resume" in loop.record(2)["argv"]) == resumes
+
+
+def test_a_switch_takes_back_what_a_file_says(loop: Loop) -> None:
+    """`--no-attended` and `--no-verify` win over settings: no terminal is asked for, no review is held. The step that
+    a stopped run names repeats them."""
+    loop.make()
+    settle(loop, attended=True, verification__auto_verify=True)
+    loop.script(BUSY, DONE)
+    stopped = loop.run("--no-attended", "--no-verify", "-m", "1")
+    assert stopped.code == 0
+    assert {"--no-verify", "--no-attended"} <= set((stopped.out + stopped.err).split())
+    assert loop.run("--no-attended", "--no-verify").code == 0
+    assert loop.events("ReviewStarted") == []

@@ -1,15 +1,48 @@
-"""`reset NAME`: counters to 0, a stale claim of completion out of the way."""
+"""`reset NAME` or `reset --all`: counters to 0, a stale claim of completion out of the way."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.workspace.lifecycle import summary
+from claude_iterate.workspace.lifecycle.project import Project
 
 
-@options.command("reset")
-def command(invocation: Invocation, name: str, as_json: bool) -> None:
-    """Set NAME's counters to 0 and its old status report aside. Logs, runs and money spent stay."""
-    changes = summary.reset(invocation.project.layout(name))
-    said = f"Reset {name}: {', '.join(changes)}."
-    output.answer(as_json, {"name": name, "done": changes}, said, f"Next: claude-iterate run {name}")
+@options.command("reset", workspace=False)
+@options.name_argument_of("workspace", required=False)
+@options.flag("--all", "every", help="Reset all workspaces of the project.")
+def command(invocation: Invocation, workspace: str | None, every: bool, as_json: bool) -> int:
+    """Set the counters of a workspace to 0 and its old status report aside. Logs, runs and money spent stay."""
+    if every == (workspace is not None):
+        raise UsageProblem(
+            "Name one workspace, or give --all.", "For example: claude-iterate reset my-task. See: claude-iterate list"
+        )
+    if workspace is None:
+        return _reset_all(invocation.project, as_json)
+    changes = summary.reset(invocation.project.layout(workspace))
+    said = f"Reset {workspace}: {', '.join(changes)}."
+    output.answer(as_json, {"name": workspace, "done": changes}, said, f"Next: claude-iterate run {workspace}")
+    return 0
+
+
+def _reset_all(project: Project, as_json: bool) -> int:
+    """One that cannot be reset, for example because it runs, does not keep the others from it: exit code 1."""
+    rows: list[dict[str, Any]] = []
+    for name in project.workspaces():
+        try:
+            rows.append({"name": name, "done": summary.reset(project.layout(name)), "problem": None})
+        except ExpectedError as problem:
+            rows.append({"name": name, "done": [], "problem": problem.message})
+            output.warn(f"{name} was not reset: {problem.message} {problem.hint}".rstrip())
+    if as_json:
+        output.document({"workspaces": rows})
+    else:
+        for row in rows:
+            if row["problem"] is None:
+                output.done(f"Reset {row['name']}: {', '.join(row['done'])}.")
+        if not rows:
+            output.note(f"No workspaces in {project.root}. Make one: claude-iterate setup NAME")
+    return 1 if any(row["problem"] is not None for row in rows) else 0

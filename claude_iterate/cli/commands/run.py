@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     "--allow", multiple=True, metavar="TOOL", help="Allow a tool, for example 'Bash(npm test:*)'. Repeatable."
 )
 @options.dangerous_option
-@options.flag("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop.")
-@options.flag("--verify", help="Let Claude review a completion claim before it counts.")
+@options.switch("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop.")
+@options.switch("--verify", help="Let Claude review a completion claim before it counts.")
 @options.accept_option
 @options.dry_run_option
 @options.flag("--again", help="Run a completed task again without asking.")
@@ -111,7 +111,9 @@ def _left_as_it_is(layout: Layout, as_json: bool) -> int:
     return 0
 
 
-def _settings(no_delay: bool, verbose: bool, quiet: bool, verify: bool, attended: bool, **given: Any) -> dict[str, Any]:
+def _settings(
+    no_delay: bool, verbose: bool, quiet: bool, verify: bool | None, attended: bool | None, **given: Any
+) -> dict[str, Any]:
     """The options as settings, by dotted key; None means not given. The shorthands become the settings they mean."""
     if verbose + quiet + (given["output"] is not None) > 1:
         raise UsageProblem("Choose one of --verbose, --quiet and --output.", "They all set the output level.")
@@ -120,6 +122,6 @@ def _settings(no_delay: bool, verbose: bool, quiet: bool, verify: bool, attended
     return given | {
         "output": options.output_level(verbose, quiet) or given["output"],
         "delay": 0.0 if no_delay else given["delay"],
-        "attended": True if attended else None,
-        "verification.auto_verify": True if verify else None,
+        "attended": attended,
+        "verification.auto_verify": verify,
     }

@@ -34,8 +34,13 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     refuses: bool = False
 
 
+JOURNAL_FORMAT = 1
+"""Raised when an event of a journal comes to mean something else. New events and fields are no new format."""
+
+
 class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """A run began. Everything the log's header needs is here. `birth` and `pid` together name the runner's process."""
+    """A run began. Everything the log's header needs is here. `birth` and `pid` together name the runner's process.
+    `format` is that of the journal: a version that knows only a smaller number does not go on with it."""
 
     run: str
     workspace: str
@@ -52,6 +57,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     carried: Carried = Carried()
     resumed: Resumed | None = None
     birth: str = ""
+    format: int = 1
 
 
 class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from claude_iterate.agent.processes import leftover_processes
-from claude_iterate.errors import ExpectedError
+from claude_iterate.errors import ExpectedError, NewerFormat
 from claude_iterate.operations.doctor.workspace_checks import Finding, behind, can_be_repaired, stale_outside, suspects
 from claude_iterate.workspace import leftover_files, metadata
 from claude_iterate.workspace.files import folders
@@ -36,6 +36,8 @@ def _fix_workspace(layout: Layout) -> list[Finding]:
     broken = False
     try:
         last_run = metadata.read(layout.metadata).last_run
+    except NewerFormat:
+        return []  # the checks report it
     except ExpectedError:
         broken = can_be_repaired(layout)
     # Before the lock is taken: until then its file names the run that was killed.

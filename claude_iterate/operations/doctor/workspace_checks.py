@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from claude_iterate.agent.processes.leftover_processes import leftovers
 from claude_iterate.core.events import RunFinished
-from claude_iterate.errors import ExpectedError, WorkspaceProblem
+from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
 from claude_iterate.operations.permissions import unrestricted
 from claude_iterate.workspace import leftover_files, metadata
 from claude_iterate.workspace.journal import reader
@@ -51,6 +51,9 @@ def _examine(project: Project, layout: Layout) -> Iterator[Finding]:
         project.settings_for(layout)
     except WorkspaceProblem as problem:
         yield Finding(check, "problem", problem.message, FIX if can_be_repaired(layout) else problem.hint)
+        return
+    except NewerFormat as problem:
+        yield Finding(check, "problem", problem.message, problem.hint)
         return
     except ExpectedError as problem:
         fix = f"{problem.hint} Or: claude-iterate config KEY --unset --workspace {layout.name}"

@@ -105,6 +105,27 @@ def newest(layout: Layout, purposes: Collection[str] = ()) -> Iterator[str]:
             yield run
 
 
+class _Format(msgspec.Struct):
+    format: int = 1
+
+
+class _First(msgspec.Struct):
+    event: _Format
+
+
+def newest_format(layout: Layout) -> tuple[str, int]:
+    """The newest run and the format of its journal; 1 where that cannot be read. Nothing else is read of it, because a
+    newer one may not be readable."""
+    run = next((run for run in reversed(layout.run_ids()) if layout.journal(run).is_file()), "")
+    if not run:
+        return "", 1
+    with layout.journal(run).open("rb") as file:
+        try:
+            return run, msgspec.json.decode(file.readline(), type=_First).event.format
+        except (ValueError, RecursionError):
+            return run, 1
+
+
 class _Place(msgspec.Struct):
     elapsed: float
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, ProofDefined, Resumed
+from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.records import Record
 from claude_iterate.core.state.handover import handed_on, resumption
 from claude_iterate.core.state.run_state import RunState
@@ -50,6 +51,8 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False) -> Inhe
     What came between a killed run and the next one, such as `verify`, counts and leaves the killed run's state as is.
     """
     about = metadata.read(layout.metadata)
+    newest_run, form = reader.newest_format(layout)
+    metadata.refuse_newer(form, JOURNAL_FORMAT, f"The journal of run {newest_run}")
     found = reader.last_run(layout)
     another = task_file.is_another(layout.instructions, about.document.get(metadata.COMPLETED_TASK))
     if found is None:

@@ -87,6 +87,8 @@ class Project(Record):
         """Make a workspace. `settings` are accepted values by dotted key; `force` repairs one that is there."""
         layout = Layout(self.root, self.workspaces_folder / names.checked(name))
         if not os.path.lexists(layout.folder):
+            if not force:
+                self._refuse_whole_disk(name)
             creation.make(layout, mode or "loop", settings or {}, instructions)
         elif force and layout.folder.is_dir():
             with run_lock.hold(layout.lock, name, "init"):
@@ -104,6 +106,19 @@ class Project(Record):
                 else "Move it away, or choose another name.",
             )
         return layout
+
+    def _refuse_whole_disk(self, name: str) -> None:
+        """Claude may change everything in a project. A home folder or `/` is one only if the user says so; `init
+        --force` does, once."""
+        home = self.environ.get("HOME")
+        is_home = bool(home) and os.path.realpath(self.root) == os.path.realpath(str(home))
+        if (is_home or self.root.parent == self.root) and not is_project(self.root):
+            what = "your home folder" if is_home else "the root of the file system"
+            raise WorkspaceProblem(
+                f"{self.root} is {what}, and Claude could change everything in it.",
+                f"Go to the folder of your project first, or name it: claude-iterate -C DIR ..."
+                f" To use this folder all the same: claude-iterate init {name} --force",
+            )
 
     def settings_for(self, layout: Layout, flags: Layer | None = None) -> Resolved:
         """Effective settings of one workspace, flags on top."""
