@@ -10,7 +10,7 @@ import signal
 import subprocess
 from collections.abc import Mapping
 
-from claude_iterate.agent.command.environment import RUN_VARIABLE
+from claude_iterate.agent.command.environment import BESIDE, RUN_VARIABLE
 from claude_iterate.system import programs, signals
 
 _WAYS = (
@@ -27,7 +27,8 @@ class Awake:
     One that hangs does not. It leads a session of its own, so that whatever it started is found and ended with it.
     """
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, run: str, environ: Mapping[str, str]) -> None:
+        self._run = run
         self._environ = environ
         self._process: subprocess.Popen[bytes] | None = None
         self.begun = False
@@ -46,8 +47,7 @@ class Awake:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                # Not marked as the run's: it is not a leftover of Claude's.
-                env={**environ, RUN_VARIABLE: ""},
+                env={**environ, RUN_VARIABLE: self._run + BESIDE},
                 start_new_session=True,
             )
 

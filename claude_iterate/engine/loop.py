@@ -111,7 +111,7 @@ class Engine:
             processes.become_subreaper()
         guardian = Guardian(plan.run, plan.environ)
         afterwards.callback(guardian.dismiss)
-        awake = Awake(plan.environ)
+        awake = Awake(plan.run, plan.environ)
         afterwards.callback(awake.end)
         orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=not strangers)
         afterwards.callback(self._end_leftovers, orphans)

@@ -50,6 +50,14 @@ def test_what_carries_the_mark_is_ended() -> None:
         assert processes.is_alive(other.pid)
 
 
+def test_what_serves_the_run_beside_claude_is_ended_though_it_was_not_named_yet() -> None:
+    """The runner may be killed between the start of such a process and the word about it."""
+    with sleeper(CLAUDE_ITERATE_RUN="run-1.beside") as ours, sleeper(CLAUDE_ITERATE_RUN="run-2.beside") as other:
+        bereaved(Guardian("run-1", os.environ))
+        dies(ours)
+        assert processes.is_alive(other.pid)
+
+
 def test_an_adopted_orphan_without_the_mark_is_ended_when_it_was_told_of() -> None:
     """A process that cleared its environment can be found only by its number and its birth."""
     with sleeper() as orphan, sleeper() as other:

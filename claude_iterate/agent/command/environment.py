@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 RUN_VARIABLE = "CLAUDE_ITERATE_RUN"
 """Holds the run's id in every process that the run starts: so they are found, however they hide."""
+BESIDE = ".beside"
+"""Ends the id in a process that serves the run beside Claude: no leftover of Claude's, but it ends with the run."""
 WORKSPACE_VARIABLE = "CLAUDE_ITERATE_WORKSPACE"
 
 _NOT_INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT")

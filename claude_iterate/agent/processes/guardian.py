@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from claude_iterate.agent.command.environment import RUN_VARIABLE
+from claude_iterate.agent.command.environment import BESIDE, RUN_VARIABLE
 from claude_iterate.system import processes, signals
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def end_run(run: str, known: Sequence[str] = ()) -> None:
 
 def _living(run: str, remembered: Iterable[tuple[str, ...]]) -> set[int]:
     """Living processes of the run: with its id, remembered (unless the pid is another process now), or below these."""
-    found = set(processes.with_environment(RUN_VARIABLE, run))
+    found = {pid for mark in (run, run + BESIDE) for pid in processes.with_environment(RUN_VARIABLE, mark)}
     for pid, identity in remembered:
         if pid.isdigit() and processes.is_alive(int(pid)) and processes.start_identity(int(pid)) == identity:
             found.add(int(pid))
