@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from claude_iterate.core.reports.status import describe
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.engine.plan import Texts
 from claude_iterate.errors import WorkspaceProblem
@@ -44,12 +45,14 @@ class TextSource:
     """Renders the prompts of one run."""
 
     def __init__(
-        self, layout: Layout, mode: Mode, max_iterations: int, folders: list[Path], agents_file: Path | None
+        self, layout: Layout, mode: Mode, max_iterations: int, folders: list[Path], settings: Settings
     ) -> None:
         self._layout = layout
         self.mode = mode
         self.max_iterations = max_iterations
-        self._agents_file = agents_file
+        agents = settings.claude.agents_file
+        self._agents_file = layout.root / agents if agents else None
+        self._commands = {name: getattr(settings.commands, name) or "" for name in ("test", "build", "lint")}
         self.folders = folders
         self._prompts = Prompts(folders, mode.name)
 
@@ -122,7 +125,7 @@ class TextSource:
             "previous_summary": (status.summary or "") if status else "",
             "failures": failure,
             "notes": waiting,
-            "commands": {},
+            "commands": self._commands,
             "now": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z"),
             "status_file": str(layout.status),
             "todo_file": str(layout.todo),

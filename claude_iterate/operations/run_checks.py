@@ -52,7 +52,7 @@ def missing_permissions(
     if options.dry_run or options.skip_permissions or not user.can_answer:
         return None
     run_lock.refuse_if_held(layout.lock, layout.name)
-    from claude_iterate.operations.suggested_commands import suggested
+    from claude_iterate.operations.detection.suggested_commands import suggested
 
     return user.choose_permissions(suggested(project.root))
 

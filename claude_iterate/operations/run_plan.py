@@ -78,10 +78,9 @@ def text_source(project: Project, layout: Layout, settings: Settings) -> TextSou
     """Renders the prompts of this workspace: its own come first, then the project's, then the user's."""
     mode = MODES[metadata.read(layout.metadata).mode]
     most = mode.max_iterations if settings.max_iterations is None else settings.max_iterations
-    agents = settings.claude.agents_file
     folders = [
         layout.prompts,
         project.root / "claude-iterate" / "prompts",
         settings_reader.user_folder(project.environ) / "prompts",
     ]
-    return TextSource(layout, mode, most, folders, project.root / agents if agents else None)
+    return TextSource(layout, mode, most, folders, settings)

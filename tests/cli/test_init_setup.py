@@ -136,3 +136,14 @@ def test_init_says_what_it_set(typed: Type) -> None:
     assert "  Iterative mode, at most 7 iterations, ends after 2 iterations without work\n" in answer.err
     assert answer.err.endswith("Next: claude-iterate setup w\n")
     assert typed("init", "x", "--json").err == ""
+
+
+def test_init_and_the_first_setup_propose_commands(typed: Type, folder: Path, stdin: Callable[[bytes], None]) -> None:
+    """What the files of the project say becomes settings, and is said; later workspaces find them set."""
+    (folder / "go.mod").write_text("module x\n")
+    stdin(b"Do it.\n")
+    first = typed("setup", "a")
+    assert "This is a Go project" in first.err
+    assert typed("config", "commands.test").out.strip() == "go test ./..."
+    assert "Go project" not in typed("init", "b").err
+    assert typed("init", "c", "--json").document["commands"] == {}

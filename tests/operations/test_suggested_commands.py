@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.operations.suggested_commands import suggested
+from claude_iterate.operations.detection.suggested_commands import suggested
 
 
 @pytest.mark.parametrize(

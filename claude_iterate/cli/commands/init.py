@@ -21,12 +21,15 @@ def command(invocation: Invocation, /, name: str, mode: str | None, force: bool,
     project = invocation.project
     fixing = force and project.exists(name)
     layout = project.create(name, mode, options.layer_from_options(given).values, force=force)
-    document = {"name": name, "path": str(layout.folder), "fixed": fixing}
+    from claude_iterate.operations.detection.proposed_commands import propose
+
+    proposal = propose(project)
+    document = {"name": name, "path": str(layout.folder), "fixed": fixing, "commands": dict(proposal.commands)}
     then = f"Next: claude-iterate {'run' if layout.instructions.exists() else 'setup'} {name}"
     if not as_json:
         from claude_iterate.text.next_run import next_run
         from claude_iterate.workspace import metadata
 
         plan = next_run(metadata.read(layout.metadata).mode, project.settings_for(layout).settings)
-        then = f"  {plan[:1].upper()}{plan[1:]}\n{then}"
+        then = "\n".join([f"  {plan[:1].upper()}{plan[1:]}", *proposal.sentences(), then])
     output.answer(as_json, document, f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}", then)

@@ -56,7 +56,7 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
     before = instructions.present(layout) if layout is not None else None
     if given.source is None:
         _refuse_to_replace(layout, before, given.force)
-    made = layout is None
+    made, first = layout is None, layout is None and not project.workspaces()
     if given.goal is not None or _talks(given, project, layout):
         layout, size = _compose(invocation, layout, given)
     else:
@@ -67,6 +67,7 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
             return 1
         layout, size = instructions.write(project, layout, given.name, given.mode, text), len(text)
     written = before is None or not given.dry_run
+    _propose_commands(project, given, first)
     if given.as_json:
         path = str(layout.instructions)
         output.document({"name": given.name, "path": path, "bytes": size, "made": made, "written": written})
@@ -147,6 +148,15 @@ def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tu
     if not composed.after.is_newer_than(composed.before):
         raise WorkspaceProblem(f"Claude left the instructions as they were.{composed.quote}", again)
     return layout, len(composed.after.data or b"")
+
+
+def _propose_commands(project: Project, given: _Given, first: bool) -> None:
+    """The project's first workspace: what its files say of tests, builds and lints becomes settings."""
+    if first and not given.dry_run:
+        from claude_iterate.operations.detection.proposed_commands import propose
+
+        for sentence in propose(project).sentences():
+            output.note(sentence)
 
 
 def _tell_dry_run(name: str, size: int, written: bool) -> None:

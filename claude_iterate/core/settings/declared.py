@@ -160,6 +160,12 @@ class VerificationSettings(Group):
     notify_on_verification: bool = _set(FLAG, True, "Post a notification of each verification.")
 
 
+class CommandSettings(Group):
+    test: str | None = _set(TEXT, None, "How the project is tested; Claude is told of it. `init` proposes it.")
+    build: str | None = _set(TEXT, None, "How the project is built; Claude is told of it. `init` proposes it.")
+    lint: str | None = _set(TEXT, None, "How the project is linted; Claude is told of it. `init` proposes it.")
+
+
 class PathSettings(Group):
     workspaces_dir: str = _set(TEXT, "claude-iterate/workspaces", "Where workspaces live.", "workspacesDir")
     templates_dir: str = _set(TEXT, "claude-iterate/templates", "Where templates live.", "templatesDir")
@@ -200,4 +206,5 @@ class Settings(Group):
     notification: NotificationSettings = NotificationSettings()
     notify: NotifySettings = NotifySettings()
     verification: VerificationSettings = VerificationSettings()
+    commands: CommandSettings = CommandSettings()
     paths: PathSettings = PathSettings()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-_LARGEST = 1_000_000
+from claude_iterate.operations.detection.project_files import MANAGERS, TARGET, json_in, text_of
+
 _WORDS = ("test", "build", "lint", "check", "typecheck", "type-check", "format")
 """Scripts and targets that are worth a question; others deploy, publish or start something."""
 _MOST = 8
-_MANAGERS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", "bun.lock": "bun"}
 _PYTHON_TOOLS = {"pytest": "pytest", "ruff": "ruff check", "mypy": "mypy", "tox": "tox", "nox": "nox"}
-_TARGET = re.compile(r"^([a-z][\w-]*)\s*:(?!=)", re.MULTILINE)
 
 
 def suggested(root: Path) -> tuple[str, ...]:
@@ -24,10 +21,10 @@ def suggested(root: Path) -> tuple[str, ...]:
 
 
 def _node(root: Path) -> Iterator[str]:
-    scripts = _json(root / "package.json").get("scripts")
+    scripts = json_in(root / "package.json").get("scripts")
     if not isinstance(scripts, dict):
         return
-    manager = next((name for file, name in _MANAGERS.items() if (root / file).exists()), "npm")
+    manager = next((name for file, name in MANAGERS.items() if (root / file).exists()), "npm")
     for word in _WORDS:
         if word in scripts:
             short = word == "test" and manager != "bun"
@@ -35,7 +32,7 @@ def _node(root: Path) -> Iterator[str]:
 
 
 def _python(root: Path) -> Iterator[str]:
-    text = _text(root / "pyproject.toml") + _text(root / "requirements-dev.txt") + _text(root / "setup.cfg")
+    text = text_of(root / "pyproject.toml") + text_of(root / "requirements-dev.txt") + text_of(root / "setup.cfg")
     prefix = "uv run " if (root / "uv.lock").exists() else "poetry run " if (root / "poetry.lock").exists() else ""
     for name, command in _PYTHON_TOOLS.items():
         named = re.search(rf"(?<![\w-]){name}(?![\w-])", text)
@@ -49,7 +46,7 @@ def _python(root: Path) -> Iterator[str]:
 
 def _make(root: Path) -> Iterator[str]:
     for program, names in (("make", ("Makefile", "makefile", "GNUmakefile")), ("just", ("justfile", "Justfile"))):
-        targets = {target for name in names for target in _TARGET.findall(_text(root / name))}
+        targets = {target for name in names for target in TARGET.findall(text_of(root / name))}
         yield from (f"{program} {word}" for word in _WORDS if word in targets)
 
 
@@ -71,19 +68,3 @@ def _others(root: Path) -> Iterator[str]:
 
 
 _FINDERS: tuple[Callable[[Path], Iterator[str]], ...] = (_node, _python, _make, _others)
-
-
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(_LARGEST).decode("utf-8", "replace") if path.is_file() else ""
-    except OSError:
-        return ""
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(_text(path) or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
