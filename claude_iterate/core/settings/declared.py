@@ -161,9 +161,9 @@ class VerificationSettings(Group):
 
 
 class CommandSettings(Group):
-    test: str | None = _set(TEXT, None, "How the project is tested; Claude is told of it. `init` proposes it.")
-    build: str | None = _set(TEXT, None, "How the project is built; Claude is told of it. `init` proposes it.")
-    lint: str | None = _set(TEXT, None, "How the project is linted; Claude is told of it. `init` proposes it.")
+    test: str | None = _set(TEXT, None, "How the project is tested, for the prompts. `init` proposes it.")
+    build: str | None = _set(TEXT, None, "How the project is built, for the prompts. `init` proposes it.")
+    lint: str | None = _set(TEXT, None, "How the project is linted, for the prompts. `init` proposes it.")
 
 
 class PathSettings(Group):
