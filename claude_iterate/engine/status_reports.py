@@ -109,14 +109,16 @@ class StatusReports:
         if found is None or seen.fingerprint is None or seen.fingerprint == self._before.fingerprint:
             return found if seen.fingerprint is None else None
         self._texts_now.add(_mark(seen.fingerprint))
-        why = authorship.doubt(found.identity, self._asked, found.dated, self._is_known(seen.fingerprint, found))
+        claims = found.status is not None and found.status.complete
+        known = self._is_known(seen.fingerprint, found)
+        why = authorship.doubt(found.identity, self._asked, found.dated, known, claims)
         return replace(found, status=None, problems=(why,)) if why and found.status is not None else found
 
     def _is_known(self, file: foreign.Fingerprint, found: Reading) -> bool:
         """True for a text that was there before. Git is asked about claims only, because that takes time."""
         if _mark(file) in self._texts:
             return True
-        if found.identity or not found.dated or found.status is None or not found.status.complete:
+        if found.identity or found.status is None or not found.status.complete:
             return False
         from claude_iterate.progress import git_history
 

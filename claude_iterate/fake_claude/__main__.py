@@ -19,7 +19,7 @@ from claude_iterate.fake_claude.call_log import CallLog
 from claude_iterate.fake_claude.printer import VERSION, Stream, put
 from claude_iterate.fake_claude.replies import sample_instructions
 from claude_iterate.fake_claude.script import ScriptProblem, claim, record, state_folder, steps_for
-from claude_iterate.fake_claude.work import work
+from claude_iterate.fake_claude.work import asked_for, work
 
 PACE = 0.01
 """Seconds between events: slow enough to watch, about 0.15 s for a call."""
@@ -80,6 +80,7 @@ def _answer(argv: list[str], log: CallLog) -> int:
             workspace,
             number,
             lambda: work(stream, workspace, prompt) if arguments.headless else _talk(workspace),
+            prompt,
         )
     except KeyboardInterrupt:  # also in a conversation it is not a failure
         if arguments.headless:
@@ -89,7 +90,7 @@ def _answer(argv: list[str], log: CallLog) -> int:
         return 0
 
 
-def _perform(stream: Stream, workspace: Path | None, number: int, usual: Callable[[], None]) -> int:
+def _perform(stream: Stream, workspace: Path | None, number: int, usual: Callable[[], None], prompt: str) -> int:
     """Do the script's steps for this call; without any do the usual work."""
     script = os.environ.get("CLAUDE_ITERATE_FAKE_SCRIPT")
     if script:
@@ -98,7 +99,7 @@ def _perform(stream: Stream, workspace: Path | None, number: int, usual: Callabl
 
         steps = steps_for(Path(script), number, frozenset(VERBS))
         if steps is not None:
-            return perform(Call(stream, workspace, usual), steps)
+            return perform(Call(stream, workspace, usual, asked_for(prompt)), steps)
     usual()
     return 1 if stream.failed else 0
 

@@ -27,9 +27,13 @@ LONGEST_WAIT = 300.0
 
 
 class Call:
-    """What the verbs act on. `work` does what an unscripted call does."""
+    """What the verbs act on. `work` does what an unscripted call does; `asked` is what the prompt asks for in each
+    report, by its name."""
 
-    def __init__(self, stream: Stream, workspace: Path | None, work: Callable[[], None]) -> None:
+    def __init__(
+        self, stream: Stream, workspace: Path | None, work: Callable[[], None], asked: dict[str, str] | None = None
+    ) -> None:
+        self.asked = asked or {}
         self.stream = stream
         self.workspace = workspace
         self.work = work
@@ -58,6 +62,15 @@ def _write(call: Call, value: Document) -> None:
         path.write_bytes(_content(value))
     else:
         tools.replace(path, _content(value))
+
+
+def _status(call: Call, value: Any) -> None:
+    """A report, with the id that the prompt asks for, as Claude would write it; `iteration: null` leaves it out."""
+    if isinstance(value, dict):
+        value = {
+            key: held for key, held in {**value, **call.asked, **value}.items() if (key, held) != ("iteration", None)
+        }
+    tools.replace(call.path(".status.json"), json.dumps(value, indent=2).encode())
 
 
 def _append(call: Call, value: Document) -> None:
@@ -185,7 +198,7 @@ VERBS: dict[str, Callable[[Call, Any], int | None]] = {
     "raw_base64": lambda _call, value: put(base64.b64decode(value)),
     "fixture": lambda _call, value: put(Path(value).read_bytes()),
     "stderr": lambda _call, value: put(value.encode(), 2),
-    "status": lambda call, value: tools.replace(call.path(".status.json"), json.dumps(value, indent=2).encode()),
+    "status": _status,
     "write": _write,
     "append": _append,
     "remove": lambda call, value: call.path(value).unlink(missing_ok=True),

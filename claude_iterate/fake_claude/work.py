@@ -52,12 +52,12 @@ def _iterate(stream: Stream, workspace: Path, prompt: str) -> None:
     summary = f"Did: {'; '.join(doing)}" if doing else "Nothing was left to do"
     counted = {"completed": len(todo.boxes) - left, "total": len(todo.boxes)}
     kind: dict[str, object] = {"progress": counted} if one_by_one else {"worked": bool(doing)}
-    status = {"complete": left == 0, **kind, "summary": summary, **_asked_for(prompt), "lastUpdated": timestamp()}
+    status = {"complete": left == 0, **kind, "summary": summary, **asked_for(prompt), "lastUpdated": timestamp()}
     tools.write(stream, workspace / ".status.json", json.dumps(status, indent=2, ensure_ascii=False) + "\n")
     stream.say(f"{summary}. {left} left." if left else f"{summary}. Everything is done.")
 
 
-def _asked_for(prompt: str) -> dict[str, str]:
+def asked_for(prompt: str) -> dict[str, str]:
     """The id that the report is to have, if the prompt asks for one."""
     found = re.findall(r'^ *("iteration": "[^"\n]*")', prompt, re.MULTILINE)
     return dict(json.loads(f"{{{found[-1]}}}")) if found else {}

@@ -46,18 +46,24 @@ def iteration_finished(
     `told_elsewhere`: why it failed is the cause of the end of the run, which follows."""
     outcome = event.outcome
     if outcome.kind == "interrupted":
-        block = [f"✗ Iteration {event.number} was stopped before its end{_paid(event)}"]
+        block = [f"✗ Iteration {event.number} was stopped before its end{_spent(event, dry_run)}"]
     elif outcome.kind in {"skipped", "rebooted"}:
-        block = [f"↷ Iteration {event.number} {outcome.kind}{_paid(event)}"]
+        block = [f"↷ Iteration {event.number} {outcome.kind}{_spent(event, dry_run)}"]
+    elif outcome.kind not in FINE and event.status is not None and event.status.complete:
+        # What comes of the claim is decided next: nothing here may contradict it.
+        first, rest = first_and_rest(outcome.message or outcome.kind)
+        what = f"⚠ Iteration {event.number} reported completion, but did not come to its own end"
+        block = [f"{what}: {first}{_spent(event, dry_run)}", *indented(rest, "  ")]
     elif outcome.kind in RETRIED:
         # Not a failure. After a limit or an overload the next line says why.
         why = f": {one_line(outcome.message)}" if outcome.kind == "session" else ""
-        block = [f"↻ Iteration {event.number} will be repeated{why}"]
+        block = [f"↻ Iteration {event.number} will be repeated{why}{_spent(event, dry_run)}"]
     elif outcome.kind not in FINE:
         first, rest = first_and_rest(outcome.message or outcome.kind)
         if told_elsewhere:
-            return [f"✗ Iteration {event.number} failed", *trouble(event)] if outcome.called else []
-        block = [f"✗ Iteration {event.number} failed: {first}", *indented(rest, "  ")]
+            short = f"✗ Iteration {event.number} failed{_spent(event, dry_run)}"
+            return [short, *trouble(event)] if outcome.called else []
+        block = [f"✗ Iteration {event.number} failed: {first}{_spent(event, dry_run)}", *indented(rest, "  ")]
         block += [f"  {one_line(line)}" for line in outcome.advice.splitlines()]
     else:
         none = f"⚠ Iteration {event.number}: Claude wrote no report{' that counts' if event.problems else ''}"
@@ -70,9 +76,9 @@ def iteration_finished(
     return block + trouble(event)
 
 
-def _paid(event: events.IterationFinished) -> str:
-    """What an iteration cost that did not come to its end: ` (at least $0.11)`."""
-    return f" ({cost(event.cost_usd, event.cost_is_lower_bound)})" if event.cost_usd else ""
+def _spent(event: events.IterationFinished, dry_run: bool) -> str:
+    """Time and cost of an iteration that did not come to its end: ` (2m 03s, at least $0.11)`."""
+    return _figures(event, "iterative", dry_run)
 
 
 def _figures(event: events.IterationFinished, mode: str, dry_run: bool) -> str:
@@ -109,7 +115,8 @@ def status_changed(event: events.StatusChanged) -> list[str]:
 
 def claim_dropped(event: events.ClaimDropped) -> list[str]:
     """Why a claim of completion does not count, though Claude made it."""
-    return [f"⚠ The claim does not count: {event.why}. Claude's report is about the text that it was given."]
+    more = "" if event.cut else " Claude's report is about the text that it was given."
+    return [f"⚠ The claim does not count: {event.why}.{more}"]
 
 
 def warned(event: events.Warned) -> list[str]:

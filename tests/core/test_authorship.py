@@ -13,19 +13,23 @@ OURS, ANOTHER = identity(3, b"\x00\xab\xcd\xef"), identity(2, b"\x00\xab\xcd\xef
 
 
 @pytest.mark.parametrize(
-    ("named", "dated", "known", "why"),
+    ("named", "dated", "known", "claims", "why"),
     [
-        ("", False, False, ""),
-        ("", True, False, ""),
-        ("", False, True, ""),
-        ("", True, True, OLD),
-        (OURS, True, True, ""),
-        (ANOTHER, False, False, OTHER),
+        ("", False, False, True, ""),
+        ("", True, False, True, ""),
+        ("", False, True, False, ""),
+        ("", False, True, True, OLD),
+        ("", True, True, False, OLD),
+        (OURS, True, True, True, ""),
+        (ANOTHER, False, False, False, OTHER),
     ],
 )
-def test_old_texts_and_those_of_other_iterations_are_doubted(named: str, dated: bool, known: bool, why: str) -> None:
-    """The id decides where there is one; without it a known text is old if something in it should have moved."""
-    assert doubt(named, OURS, dated, known) == why
+def test_old_texts_and_those_of_other_iterations_are_doubted(
+    named: str, dated: bool, known: bool, claims: bool, why: str
+) -> None:
+    """The id decides where there is one; without it a known text is old if it claims completion, or if something in it
+    should have moved."""
+    assert doubt(named, OURS, dated, known, claims) == why
 
 
 @pytest.mark.parametrize(

@@ -274,7 +274,7 @@ def test_a_review_waits_for_claude_and_the_checks_do_not() -> None:
 def test_a_reboot_wants_the_iteration_again() -> None:
     """Its claim is not looked at."""
     claim = IterationFinished(1, Outcome(Kind.REBOOTED), Status(True))
-    assert verdict_after(claim, known=facts(9, checks=("true",))) == Begin(2)
+    assert verdict_after(claim, known=facts(9, checks=("true",))) == Begin(1)
 
 
 def test_a_paused_run_does_not_prove_anything() -> None:

@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from claude_iterate.core.events import (
+    ClaimDropped,
     Denial,
     Event,
     IterationFinished,
@@ -41,6 +42,9 @@ def ended(known: Facts, *events: Event, purpose: str = "run") -> RunFinished:
     started = RunStarted("r", "t", "loop", known.max_iterations, 1, "h", "0", ("c",), purpose=Purpose(purpose))
     state = fold(entries(started, *events))
     verdict = decide(state, known)
+    if isinstance(verdict, ClaimDropped):
+        state = fold(entries(started, *events, verdict))
+        verdict = decide(state, known)
     assert isinstance(verdict, Finish), verdict
     return told(verdict, state, known)
 

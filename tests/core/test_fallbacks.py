@@ -12,7 +12,7 @@ from claude_iterate.core.reports.status import Status
 
 def block(**fields: str) -> str:
     body = "\n".join(f"{name}: {value}" for name, value in fields.items())
-    return f"Some words.\n---LOOP_STATUS---\n{body}\n---END_LOOP_STATUS---\nMore words."
+    return f"Some words.\n---LOOP_STATUS---\n{body}\n---END_LOOP_STATUS---\n\n"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_block_is_a_report(fields: dict[str, str], status: Status) -> None:
     assert (reading.status, reading.problems) == (status, ())
 
 
-@pytest.mark.parametrize("indent", ["", "  ", "\t"])
+@pytest.mark.parametrize("indent", ["", "  ", "   "])
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 def test_a_block_is_seen_however_its_lines_are_set(indent: str, ending: str) -> None:
     """Indented, as in a list; with the line ends of another system."""
@@ -51,6 +51,25 @@ def test_a_block_is_seen_however_its_lines_are_set(indent: str, ending: str) -> 
     assert reading is not None
     assert reading.status == Status(True, worked=False, summary="none", source="block")
     assert reading.problems == ()
+
+
+@pytest.mark.parametrize("indent", ["    ", "\t", "  \t", "      "])
+def test_a_block_that_is_set_in_as_code_is_an_example(indent: str) -> None:
+    """Four blanks or a tab."""
+    text = "Like this:\n\n" + "\n".join(indent + line for line in block(STATUS="COMPLETE").splitlines()[1:])
+    assert from_block(text) is None
+
+
+@pytest.mark.parametrize("more", ["Item 3 is still open.", "```\n", "---LOOP_STATUS---"])
+def test_a_block_claims_completion_only_at_the_end_of_the_answer(more: str) -> None:
+    """What follows may take it back. That is told; a fence that is opened there says nothing."""
+    reading = from_block(f"{block(STATUS='COMPLETE')}{more}\n")
+    assert reading is not None
+    assert reading.status is not None
+    assert (reading.status.complete, len(reading.problems)) == ((True, 0) if more.startswith("`") else (False, 1))
+    open_work = from_block(f"{block(STATUS='IN_PROGRESS')}{more}\n")
+    assert open_work is not None
+    assert open_work.problems == ()
 
 
 def test_the_last_whole_block_counts() -> None:

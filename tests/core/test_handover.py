@@ -165,7 +165,13 @@ FULL = RunState(
         calls=(1.0, 2.0),
     ),
     claim=Claim(
-        7, VerificationFinished(7, True, tree="abc"), CHECKED, {"true": CheckResult(True, "abc")}, ("true",), "t+1"
+        7,
+        VerificationFinished(7, True, tree="abc"),
+        CHECKED,
+        {"true": CheckResult(True, "abc")},
+        ("true",),
+        "t+1",
+        False,
     ),
     session=Session("s", 0.5),
     defined=ProofDefined("abc", {"check": {"check.sh": "1"}}),

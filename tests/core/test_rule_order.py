@@ -37,10 +37,11 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(last_status=DONE, claim=Claim(task="a+0")),
         facts(0, purpose="setup")._replace(task="b+0"),
     ),
-    (proving.claim_is_outdated, between.completed): (
-        RunState(last_status=DONE, claim=Claim(task="a+0")),
+    (proving.claim_is_outdated, proving.claim_was_cut_off): (
+        RunState(last_status=DONE, claim=Claim(task="a+0", sound=False)),
         facts(0)._replace(task="b+0"),
     ),
+    (proving.claim_was_cut_off, between.completed): (RunState(last_status=DONE, claim=Claim(sound=False)), facts(0)),
     (between.completed, between.stop_was_asked): (RunState(last_status=DONE, requests=STOP), facts(0)),
     (between.stop_was_asked, breaker.time_is_up): (RunState(requests=STOP), facts(9, max_duration=5)),
     (breaker.time_is_up, proving.claim_must_be_proven): (

@@ -31,13 +31,12 @@ def ended(loop: Loop, *flags: str) -> str:
         "printf '```json\\n{\"complete\": true}\\n```\\n' > $S",
         f"{DATED}; git add -A -f; git commit -q -m done",
     ],
-    ids=["plain", "other-key", "id", "fenced", "committed"],
+    ids=["new-text", "other-key", "id", "fenced", "committed"],
 )
 def test_what_the_agent_wrote_counts(loop: Loop, deed: str) -> None:
-    """With and without the id; in a Markdown fence; also if it commits its report at once, or says what it said
-    before."""
+    """With and without the id; in a Markdown fence; also if it commits its report at once."""
     loop.make()
-    (loop.workspace / ".status.json").write_text('{"complete": true}\n')
+    (loop.workspace / ".status.json").write_text('{"complete": true, "summary": "before"}\n')
     with_git(loop)
     acts(loop, deed)
     assert ended(loop, "-m", "1") == "completed"
@@ -53,8 +52,10 @@ def test_what_the_agent_wrote_counts(loop: Loop, deed: str) -> None:
         ("git checkout -q other -- .", "old one"),
         ("mkdir -p ../other; cp $S ../other/; ln -sf ../other/.status.json $S", "symbolic link"),
         ("""report '{"complete": true, "iteration": "1-00000000"}'""", "id of another iteration"),
+        (f"{UNFINISHED}; git checkout -q undated -- .", "old one"),
+        ("mkdir -p ../other; echo '{\"complete\": true}' > ../other/s; ln -f ../other/s $S", "hard link"),
     ],
-    ids=["git-checkout", "touch", "moved", "git-stash", "other-branch", "link", "other-id"],
+    ids=["git-checkout", "touch", "moved", "git-stash", "other-branch", "link", "other-id", "undated", "hard-link"],
 )
 def test_what_was_there_before_does_not_count(loop: Loop, deed: str, why: str) -> None:
     """A claim of last week that is touched, put there again, linked, or brought back by git from anywhere."""
@@ -63,6 +64,9 @@ def test_what_was_there_before_does_not_count(loop: Loop, deed: str, why: str) -
     status.write_text(OLD.replace("last week", "another branch"))
     with_git(loop)
     git(loop, "branch", "other")
+    status.write_text('{"complete": true}\n')
+    git(loop, "commit", "-q", "-a", "-m", "undated")
+    git(loop, "branch", "undated")
     status.write_text(OLD)
     git(loop, "commit", "-q", "-a", "-m", "claimed")
     acts(loop, deed)

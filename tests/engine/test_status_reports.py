@@ -106,8 +106,8 @@ class Story:
 
 
 def test_an_old_text_that_is_put_there_again_is_no_report(tmp_path: Path) -> None:
-    """It was there when the iteration began. Without a date the same words would count."""
-    for text, counts in ((OLD, None), ('{"complete": true}', True)):
+    """It was there when the iteration began. Without a date the same words count only if they claim nothing."""
+    for text, counts in ((OLD, None), ('{"complete": true}', None), ('{"complete": false}', False)):
         story = Story(tmp_path)
         story.write(text)
         story.reports.iteration_begins(1)
@@ -116,6 +116,16 @@ def test_an_old_text_that_is_put_there_again_is_no_report(tmp_path: Path) -> Non
         story.write(text)
         complete, problems = story.end()
         assert (complete, bool(problems)) == (counts, counts is None)
+
+
+def test_a_hard_link_is_no_report(tmp_path: Path) -> None:
+    """It may be the report of another workspace."""
+    story = Story(tmp_path)
+    story.reports.iteration_begins(1)
+    (tmp_path / "elsewhere").write_text('{"complete": true}')
+    story.file.hardlink_to(tmp_path / "elsewhere")
+    complete, problems = story.end()
+    assert (complete, "hard link" in problems[0], story.news) == (None, True, [])
 
 
 def test_a_text_of_an_earlier_iteration_is_no_report(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     results: dict[str, CheckResult] = {}
     flaky: tuple[str, ...] = ()
     task: str = ""
+    sound: bool = True
     defined: ProofDefined | None = None
     changes: tuple[ProofChange, ...] = ()
     last_outcome: Outcome | None = None

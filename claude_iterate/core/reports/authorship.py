@@ -1,7 +1,7 @@
 """Whether a report is of this iteration: a text counts because the agent wrote it there, not because its time changed.
 
 The prompt asks for an id in the report. It is optional, so that other agents and prompts work: a text without one is
-old if it was there before and has a `lastUpdated`, which would have moved.
+old if it was there before and claims completion, or has a `lastUpdated`, which would have moved.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ KEY = "iteration"
 """Where a report has the id."""
 _IDENTITY = expression(r"[0-9]{1,9}-[0-9a-f]{8}")
 OTHER = f"`{KEY}` has the id of another iteration, so it is not a report of this one"
-OLD = "it is an old one: this text, with its `lastUpdated`, was there before the iteration"
+OLD = f"it is an old one: this very text was there before the iteration; a new report has the id in `{KEY}`"
 LINK = "it is a symbolic link, which is no report: a regular file is wanted"
+SHARED = "it is a hard link: the file has another name as well, so it may have been written elsewhere"
 
 
 def identity(number: int, random: bytes) -> str:
@@ -32,9 +33,9 @@ def identity_in(document: Mapping[str, Any]) -> str:
     return value if _IDENTITY.fullmatch(value) else ""
 
 
-def doubt(named: str, asked: str, dated: bool, known: bool) -> str:
+def doubt(named: str, asked: str, dated: bool, known: bool, claims: bool) -> str:
     """Why a file that was written in this iteration is no report of it; empty when it is one. `known`: its text was
-    there before. One that has neither an id nor a date was really written again."""
+    there before. Without an id, a claim must be a new text; a report that more is to do may say the same again."""
     if named:
         return "" if named == asked else OTHER
-    return OLD if known and dated else ""
+    return OLD if known and (dated or claims) else ""

@@ -22,8 +22,9 @@ _FENCE = expression(r"^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
 
 def from_block(message: str) -> Reading | None:
     """The last whole LOOP_STATUS block of a message, as a report; None when there is none. One in code is an example.
-    `EXIT_SIGNAL` has the last word: only without one does `STATUS: COMPLETE` suffice."""
-    fields = _last_block(message)
+    `EXIT_SIGNAL` has the last word: only without one does `STATUS: COMPLETE` suffice. A block that claims completion
+    must be the end of the message: what is said after it may take it back."""
+    fields, is_last = _last_block(message)
     if fields is None:
         return None
     problems: list[str] = []
@@ -35,9 +36,12 @@ def from_block(message: str) -> Reading | None:
     signal = fields.get("EXIT_SIGNAL", str(state == "COMPLETE")).lower()
     if signal not in {"true", "false"}:
         problems.append(f"LOOP_STATUS: EXIT_SIGNAL is {signal or 'empty'}")
+    claims = state != "BLOCKED" and signal == "true"
+    if claims and not is_last:
+        problems.append("LOOP_STATUS: words follow the block, so it claims nothing; it has to be the end of the answer")
     status = Status(
         # A blocked agent may want to end the loop, but has not finished.
-        complete=state != "BLOCKED" and signal == "true",
+        complete=claims and is_last,
         worked=done > 0,
         summary=advice,
         blocked=(advice or "no reason given") if state == "BLOCKED" else None,
@@ -46,18 +50,28 @@ def from_block(message: str) -> Reading | None:
     return Reading(status, tuple(problems))
 
 
-def _last_block(message: str) -> dict[str, str] | None:
-    """The fields of the last block that has a beginning and an end."""
+def _last_block(message: str) -> tuple[dict[str, str] | None, bool]:
+    """The fields of the last block that has a beginning and an end, and whether nothing is said after it. Lines that
+    are set in as far as code are an example."""
     found: dict[str, str] | None = None
     fields: dict[str, str] | None = None
+    is_last = True
     for line in _outside_code(message):
-        if line.strip() == _BEGIN:
+        words = "" if _is_code(line) else line.strip()
+        if words == _BEGIN:
             fields = {}
-        elif line.strip() == _END and fields is not None:
-            found, fields = fields, None
+        elif words == _END and fields is not None:
+            found, fields, is_last = fields, None, True
         elif fields is not None and (field := _FIELD.match(line)):
             fields[field[1].upper()] = field[2].strip(" \t*`")
-    return found
+        elif fields is None and line.strip():
+            is_last = False
+    return found, is_last and fields is None
+
+
+def _is_code(line: str) -> bool:
+    """By Markdown's rule: a tab or four blanks."""
+    return line.startswith("    ") or line[:4].expandtabs(4).startswith("    ")
 
 
 def from_boxes(text: str) -> Status | None:

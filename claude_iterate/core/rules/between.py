@@ -101,6 +101,7 @@ BETWEEN_RULES: tuple[Between, ...] = (
     workspace_is_gone,
     one_off_call,
     proving.claim_is_outdated,
+    proving.claim_was_cut_off,
     completed,
     stop_was_asked,
     breaker.time_is_up,

@@ -140,8 +140,10 @@ def _changes(changes: tuple[ProofChange, ...], verdict: Finish, state: RunState,
     """What to do about changes of the proof; a run that completed has told them, and they are done with."""
     if not changes or verdict.reason == "completed":
         return ""
-    accept = next_steps.about(state, facts.command_line, "run", "--accept-changes")
-    return f"Undo what was changed of the proof, or accept it as it is: {accept}"
+    undo = "Undo what was changed of the proof, or accept it as it is"
+    if next_steps.ACCEPT in verdict.next:
+        return f"{undo} with the next step."
+    return f"{undo}: {next_steps.about(state, facts.command_line, 'run', next_steps.ACCEPT)}"
 
 
 def _notes(facts: Facts) -> str:

@@ -9,6 +9,8 @@ from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.core.state.run_state import RunState
 
 Words = tuple[str, ...]
+ACCEPT = "--accept-changes"
+"""The option of `run` and `verify` that takes what defines the proof as it is now."""
 
 
 class CommandLine(NamedTuple):

@@ -12,6 +12,7 @@ from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.rules import breaker, next_steps, waits
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, Verdict, Verify, Wait
+from claude_iterate.core.state.claim_steps import CUT_OFF
 from claude_iterate.core.state.requests import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.task_identity import UNREADABLE, is_same
@@ -40,6 +41,16 @@ def claim_is_outdated(state: RunState, facts: Facts) -> Verdict | None:
         return None
     lost = facts.task == UNREADABLE
     return ClaimDropped(f"INSTRUCTIONS.md {'can no longer be read' if lost else 'has another text now'}")
+
+
+def claim_was_cut_off(state: RunState, facts: Facts) -> Verdict | None:
+    """The agent reported `complete: true` in an iteration that did not come to its own end (a time-out, a skip, a
+    crash, a usage limit), and no proof is wanted: the claim is dropped, and the next iteration is told to look and
+    report again."""
+    claims = state.last_status is not None and state.last_status.complete
+    if not claims or state.claim.sound or facts.proof_wanted:
+        return None
+    return ClaimDropped("the iteration that made it did not come to its own end, and no proof is wanted", cut=True)
 
 
 def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
@@ -87,6 +98,8 @@ def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
     line = facts.command_line
     advice = f"See the evidence: {next_steps.about(state, line, 'show')}"
     go_on = next_steps.about(state, line, "run") if facts.only_verify else ""
+    if state.proof.changes and facts.refuses_tampering:  # no claim can hold as it is
+        go_on = next_steps.again(state, line, (next_steps.ACCEPT,))
     return Finish("verification_failed", state.proof.findings, advice, next=go_on)
 
 
@@ -139,6 +152,9 @@ def tampering(changes: Sequence[ProofChange]) -> str:
 def about_the_claim(state: RunState, facts: Facts, reason: Reason) -> str:
     """What has to be known of the last claim of completion beside the reason; empty when there is nothing to say."""
     status = state.last_status
+    if state.findings.startswith(CUT_OFF) and status is None:
+        verify = next_steps.about(state, facts.command_line, "verify")
+        return f"Claude reported completion in an iteration that did not come to its own end. To look at it: {verify}"
     if facts.only_verify or status is None or not status.complete:
         return ""
     if reason == "completed":

@@ -14,6 +14,12 @@ _OTHER_TEXT = (
     " Read them again, and bring TODO.md in line with them."
 )
 
+CUT_OFF = (
+    "Your report `complete: true` did not count, because the session that wrote it did not come to its own end."
+    " Look whether every requirement holds, then report again."
+)
+"""What the next prompt says after a claim without a proof, in an iteration that was cut off."""
+
 
 def checking(
     state: RunState,
@@ -50,7 +56,7 @@ def judged(state: RunState, event: events.ChecksPassed | events.VerificationFini
     if isinstance(event, events.ChecksPassed):
         return state._replace(claim=state.claim._replace(checked=event))
     if isinstance(event, events.ClaimDropped):
-        return _dropped(state)
+        return _dropped(state, event.cut)
     claim = state.claim._replace(judged=event.claim, proof=event, checked=None)
     status = standing(state, claim=event.passed)
     return state._replace(claim=claim, findings=event.findings, status=status, changes=event.changes)
@@ -71,7 +77,8 @@ def standing(state: RunState, *, claim: bool) -> Status | None:
     return None
 
 
-def _dropped(state: RunState) -> RunState:
-    """The claim was about other instructions: it and all that was looked at for it are forgotten."""
+def _dropped(state: RunState, cut: bool) -> RunState:
+    """The claim does not count: it and all that was looked at for it are forgotten."""
     claim = state.claim._replace(proof=None, checked=None, flaky=(), task="")
-    return state._replace(last_status=None, status=standing(state, claim=False), claim=claim, findings=_OTHER_TEXT)
+    said = f"{CUT_OFF}\n{state.findings}".strip() if cut else _OTHER_TEXT
+    return state._replace(last_status=None, status=standing(state, claim=False), claim=claim, findings=said)

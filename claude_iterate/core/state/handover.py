@@ -79,6 +79,7 @@ def _of_claim(state: RunState) -> dict[str, Any]:
         "results": dict(known.results),
         "flaky": known.flaky,
         "task": known.task,
+        "sound": known.sound,
         "defined": state.defined,
         "changes": state.changes,
     }

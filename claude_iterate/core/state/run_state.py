@@ -54,7 +54,7 @@ class Claim(NamedTuple):
     """How many claims of completion were judged, and the proof of the last one. `checked`: its checks are green, the
     review is still to come. `results` are the last ones of each check, over all claims; `flaky` are the checks of this
     claim with another result than before, although nothing changed. `task` is the identity of the instructions that the
-    claim is about."""
+    claim is about; `sound`: the iteration that made it came to its own end."""
 
     judged: int = 0
     proof: events.VerificationFinished | None = None
@@ -62,6 +62,7 @@ class Claim(NamedTuple):
     results: Mapping[str, events.CheckResult] = _NO_RESULTS
     flaky: tuple[str, ...] = ()
     task: str = ""
+    sound: bool = True
 
 
 class Session(NamedTuple):

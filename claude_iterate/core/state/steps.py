@@ -119,7 +119,9 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
             before.unmoved,
         ),
         waiting=Waiting(before.wait, began, ends, before.waits, before.waited, before.windows, before.calls),
-        claim=Claim(before.claims, before.proof, before.checked, before.results, before.flaky, before.task),
+        claim=Claim(
+            before.claims, before.proof, before.checked, before.results, before.flaky, before.task, before.sound
+        ),
         session=Session(before.session, before.context),
         defined=before.defined,
         changes=before.changes,
@@ -164,8 +166,9 @@ def _tried_again(streaks: Streaks, outcome: events.Outcome) -> Streaks:
 
 def _iteration_finished(state: RunState, event: events.IterationFinished, entry: events.Entry) -> RunState:
     kind = event.outcome.kind
-    # A limit or an overload is not an iteration: the same one is done again. Work that is done is done.
-    again = kind in RETRIED and not (event.status and event.status.complete)
+    # A limit or an overload is not an iteration: the same one is done again. Work that is done is done, unless the user
+    # wants it again.
+    again = kind in RETRIED and (kind == Kind.REBOOTED or not (event.status and event.status.complete))
     # Only the session was to blame, or the user is in a hurry: there is nothing to pause for.
     at_once = kind == Kind.SESSION or state.requests.cut is not None
     return _call_finished(state, event)._replace(
@@ -174,7 +177,7 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
         last_ended=state.last_ended if at_once else entry.elapsed,
         last_outcome=event.outcome,
         last_status=event.status,
-        claim=state.claim._replace(task=event.task),
+        claim=state.claim._replace(task=event.task, sound=kind in WELL),
         status=event.status or claims.standing(state, claim=False),
         streaks=_streaks_after(state, event, again),
         waiting=state.waiting if again else state.waiting._replace(waits=0, waited=0.0),

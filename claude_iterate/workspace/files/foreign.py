@@ -30,11 +30,12 @@ class Fingerprint(Record):
 
 
 class Found(Record):
-    """The first bytes of a regular file, whether they are all of it, and its fingerprint."""
+    """The first bytes of a regular file, whether they are all of it, its fingerprint, and how many names it has."""
 
     data: bytes
     whole: bool
     fingerprint: Fingerprint
+    names: int = 1
 
 
 class Snapshot(Record):
@@ -76,7 +77,7 @@ def look(path: Path, most: int = MOST, links: bool = True) -> Found:
     finally:
         os.close(handle)
     seen = Fingerprint(about.st_ino, about.st_mtime_ns, about.st_size, data)
-    return Found(data[:most], len(data) <= most, seen)
+    return Found(data[:most], len(data) <= most, seen, about.st_nlink)
 
 
 def snapshot(path: Path) -> Snapshot:

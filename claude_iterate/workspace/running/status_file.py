@@ -1,8 +1,8 @@
 """Reads `.status.json`, with a fingerprint by which the caller sees whether it was written since, and notices when it
 may have changed.
 
-A link is not followed: what it leads to was written elsewhere. The folder is watched, not the file: a file that does
-not exist yet, or is replaced, cannot be watched.
+A link of either kind is no report: what it leads to may have been written elsewhere. The folder is watched, not the
+file: a file that does not exist yet, or is replaced, cannot be watched.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def look(path: Path) -> Seen:
         if error.errno == errno.ELOOP:
             return Seen(Reading(None, (authorship.LINK,)), None)
         return Seen(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
+    if found.names > 1:
+        return Seen(Reading(None, (authorship.SHARED,)), None)
     return Seen(status.parse(found.data), found.fingerprint)
 
 
