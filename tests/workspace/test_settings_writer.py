@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.errors import SettingsProblem, UsageProblem, WorkspaceProblem
+from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader, settings_writer
 
 COMMENTED = """\
@@ -198,6 +199,16 @@ def test_nobodys_change_is_lost(tmp_path: Path, name: str) -> None:
     found = settings_reader.read_document(path)["verification"]["checks"]
     assert sorted(found) == sorted(word + part for word in words for part in "abc")
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_who_holds_the_workspace_waits_for_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock of a workspace is one of its folder: a second lock of it would only be waited for in vain."""
+    monkeypatch.setattr(settings_writer, "_PATIENCE", float("inf"))
+    path = tmp_path / ".metadata.json"
+    path.write_text('{"name": "w"}')
+    with run_lock.hold(tmp_path / ".lock", "w", "config"):
+        settings_writer.set_text(path, "delay", "7")
+    assert json.loads(path.read_text())["config"] == {"delay": 7}
 
 
 def test_unset_removes_every_spelling(tmp_path: Path) -> None:
