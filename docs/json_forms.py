@@ -95,10 +95,21 @@ def _kinds() -> dict[str, type]:
 
 def _modules() -> list[Any]:
     """The modules that declare forms and their parts."""
-    from claude_iterate.views import evidence_view, history_view, listing_view, run_view, workspace_view
+    from claude_iterate.views import history_view, listing_view, run_view, workspace_view
+    from claude_iterate.views.story import iteration_rows, proofs, story
     from claude_iterate.workspace.lifecycle import run_summary
 
-    return [documents, evidence_view, history_view, listing_view, run_view, workspace_view, run_summary]
+    return [
+        documents,
+        history_view,
+        listing_view,
+        run_view,
+        workspace_view,
+        run_summary,
+        proofs,
+        iteration_rows,
+        story,
+    ]
 
 
 def _sentences() -> dict[tuple[str, str], str]:

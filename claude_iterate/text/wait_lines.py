@@ -40,8 +40,12 @@ def ended(event: WaitEnded, paused: bool = False) -> list[str]:
 
 
 def _moment(event: WaitStarted, at: float) -> str:
-    moment = datetime.fromtimestamp(event.until, UTC).astimezone().strftime("%a %H:%M:%S")
-    return f"{moment} ({duration(max(0.0, event.until - at))})"
+    left = duration(max(0.0, event.until - at))
+    try:
+        moment = datetime.fromtimestamp(event.until, UTC).astimezone().strftime("%a %H:%M:%S")
+    except (ValueError, OverflowError, OSError):  # beyond the calendar
+        return f"a moment that is {left} away"
+    return f"{moment} ({left})"
 
 
 def _afterwards(event: WaitStarted, state: RunState) -> str:

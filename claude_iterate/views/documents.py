@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.listing_view import ListingView
 from claude_iterate.views.run_view import JournalView, RunsView, RunView
 from claude_iterate.views.settings_view import KeysView, SettingReadView, SettingsView
+from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.views.workspace_view import WorkspaceView
 from claude_iterate.workspace.lifecycle.run_summary import summarise
 

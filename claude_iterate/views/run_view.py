@@ -4,36 +4,23 @@ from __future__ import annotations
 
 from collections import deque
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from claude_iterate.core.events import AgentStarted, Entry, StreamEvent
 from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold, fold_from
-from claude_iterate.text.tool_calls import headline
+from claude_iterate.core.state.steps import fold
+from claude_iterate.views.story.followed_journal import FollowedJournal
+from claude_iterate.views.story.story import Now, Story, told
 from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.tail import latest
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
 from claude_iterate.workspace.running import run_lock
 
-_HEARD = (AgentStarted, *get_args(StreamEvent))
-"""Events that Claude causes."""
-
-
-class Now(msgspec.Struct, frozen=True, rename="camel"):
-    """What a run does at this moment. Durations are seconds."""
-
-    iteration: int
-    """0 when no iteration is under way."""
-    tool: str | None
-    """The tool that Claude called last and that has not answered, in a few words."""
-    tool_duration: float | None
-    silence: float
-    """Time since Claude was last heard."""
+_WHOLE = 256 * 1024
+"""Bytes at the end of a journal in which one sees what the run does now."""
 
 
 class RunView(RunSummary, frozen=True, kw_only=True, rename="camel"):
@@ -60,17 +47,16 @@ class JournalView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Recorded(NamedTuple):
-    """A run and the milestones of its journal, for readers who want more than the summary."""
+    """A run and its story, for readers who want more than the summary."""
 
     view: RunView
-    milestones: list[Entry]
+    story: Story
 
 
 def recorded(layout: Layout, run: str) -> Recorded | None:
     """A run that does not run now; None when its journal has no beginning."""
-    entries = list(reader.milestones(layout.journal(run)))
-    state = fold(entries)
-    return Recorded(_summary(layout, run, state, running=False), entries) if state.started else None
+    story = told(run, reader.milestones(layout.journal(run)))
+    return Recorded(_summary(layout, run, story.state, running=False), story) if story.started else None
 
 
 def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
@@ -78,16 +64,15 @@ def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
 
     The milestones of the journal and the whole of its last part are read, so that a long journal costs little.
     """
-    entries = list(reader.milestones(layout.journal(run)))
-    recent = latest(layout.journal(run))
-    known = {entry.seq for entry in recent}
-    state = fold_from(fold(entry for entry in entries if entry.seq not in known), recent)
-    if state.started is None:
+    followed = FollowedJournal(layout, run, _WHOLE)
+    followed.read()
+    story = followed.story
+    if story.started is None:
         return None
-    view = _summary(layout, run, state, running=state.finished is None)
+    view = _summary(layout, run, story.state, running=story.state.finished is None)
     if view.state == "running":
-        view = replace(view, now=_now(view, state, recent, at), duration=round(max(0.0, at - state.started_at), 3))
-    return Recorded(view, entries)
+        view = replace(view, now=story.now(at), duration=round(max(0.0, at - story.state.started_at), 3))
+    return Recorded(view, story)
 
 
 def _summary(layout: Layout, run: str, state: RunState, running: bool) -> RunView:
@@ -143,14 +128,3 @@ def log_of(layout: Layout, run: str | None = None) -> Path | None:
     started = reader.beginning(layout.journal(run))
     # Joined, so that a log named without its folder is found as well.
     return layout.folder / started.log if started is not None and started.log else None
-
-
-def _now(view: RunView, state: RunState, recent: list[Entry], at: float) -> Now:
-    last = recent[-1] if recent else Entry(0, at, 0.0, AgentStarted(0))
-    elapsed = last.elapsed + max(0.0, at - last.at)
-    # Our own entries, such as a request, are not signs of life of Claude.
-    silence = max(0.0, at - next((entry.at for entry in reversed(recent) if isinstance(entry.event, _HEARD)), last.at))
-    open_tools = state.call.open_tools if state.call is not None else ()
-    tool, since = open_tools[-1] if open_tools else (None, elapsed)
-    took = round(elapsed - since, 3) if tool is not None else None
-    return Now(view.iteration, headline(tool) if tool is not None else None, took, round(silence, 3))

@@ -18,10 +18,10 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Resolved
 from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, run_view
-from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.listing_view import standing
 from claude_iterate.views.run_view import Recorded, RunView
 from claude_iterate.views.setting_values import masked_setting
+from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout

@@ -13,8 +13,9 @@ from claude_iterate.core.formats import cost, counted, duration
 from claude_iterate.errors import UsageProblem
 from claude_iterate.text import local_times
 from claude_iterate.views import history_view
-from claude_iterate.views.history_view import HistoryView, Row, RunHistory, Total
+from claude_iterate.views.history_view import HistoryView, RunHistory, Total
 from claude_iterate.views.setting_values import shortened
+from claude_iterate.views.story.iteration_rows import Row
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.run_summary import TokenCounts
 

@@ -14,9 +14,9 @@ from claude_iterate.text import local_times
 from claude_iterate.text.claim_lines import CHANGED, changed
 from claude_iterate.text.next_actions import next_actions
 from claude_iterate.text.verification_lines import CUTS, SHOWN, in_words, requirements_met, tail
-from claude_iterate.views.evidence_view import EvidenceView
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.setting_values import as_words, shortened
+from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
 from claude_iterate.workspace.lifecycle.run_summary import ChangeView, Waiting
 

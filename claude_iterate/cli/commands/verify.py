@@ -12,6 +12,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.settings.kinds import OWN_FILES
 from claude_iterate.errors import UsageProblem
 from claude_iterate.views import documents, evidence_view
+from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.workspace.files import foreign
 from claude_iterate.workspace.layout import Layout
 
@@ -56,7 +57,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         report=_report_path(layout, given["report_path"], given["dry_run"]) if given["report_path"] else "",
     )
     done = launch(project, layout, asked, TerminalUser())
-    proof = evidence_view.of_run(layout, done.run) or evidence_view.EvidenceView(done.run)
+    proof = evidence_view.of_run(layout, done.run) or EvidenceView(done.run)
     report = _report(proof) if show_report or as_json else None
     if as_json:
         output.document(documents.ended_verification(name, done.exit_code, done.state, proof, report))
@@ -81,7 +82,7 @@ def _report_path(layout: Layout, given: str, dry_run: bool) -> str:
     return str(path)
 
 
-def _report(proof: evidence_view.EvidenceView) -> str | None:
+def _report(proof: EvidenceView) -> str | None:
     """The text of the review's report, if it wrote one that counts."""
     review = proof.review
     if review is None or review.verdict not in {"verified", "incomplete"}:

@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,6 +20,9 @@ from claude_iterate.workspace.layout import Layout
 
 _TAIL = 4 * 1024 * 1024
 """Bytes in which the last entry is found, even a very long one."""
+Line = TypeVar("Line", str, bytes)
+_HEAD = 120
+"""Characters of a line in which its event begins."""
 WORDS = frozenset(
     {"Said", "Thought", "Told", "ToolCalled", "ToolAnswered", "AgentNoted", "ApiRetried", "GarbageSeen", "ErrorPrinted"}
 )
@@ -33,31 +36,32 @@ def is_word(line: str) -> bool:
 
 def _kind(line: str) -> str:
     """The event's name; empty when it cannot be seen."""
-    start = line.find('"event":{"event":"', 0, 120) + 18
+    start = line.find('"event":{"event":"', 0, _HEAD) + 18
     return line[start : line.find('"', start)] if start >= 18 else ""
 
 
 def milestones(path: Path) -> Iterator[Entry]:
     """The entries that a state is folded from, without what Claude said in between: fast, however long the journal.
     Where there is no journal, there are none."""
-    return read(path, _milestones) if path.is_file() else iter(())
+    return read(path, milestone_lines) if path.is_file() else iter(())
 
 
-def _milestones(lines: Iterable[str]) -> Iterator[str]:
-    """Of reports of usage, which replace each other, the last one before anything else."""
-    usage = ""
+def milestone_lines(lines: Iterable[Line]) -> Iterator[Line]:
+    """The lines without what Claude said in between. Of reports of usage, which replace each other, the last one before
+    anything else."""
+    usage: Line | None = None
     for line in lines:
-        kind = _kind(line)
+        kind = _kind(line if isinstance(line, str) else line[: 2 * _HEAD].decode("latin-1"))
         if kind in WORDS:
             continue
         if kind == "UsageReported":
             usage = line
             continue
-        if usage:
+        if usage is not None:
             yield usage
-            usage = ""
+            usage = None
         yield line
-    if usage:
+    if usage is not None:
         yield usage
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from claude_iterate.core.events import Entry
-from claude_iterate.workspace.journal.reader import as_entry
+from claude_iterate.workspace.journal.reader import as_entry, milestone_lines
 
 _AT_ONCE = 4 * 1024 * 1024
 _LATEST = 256 * 1024
+_DECODER = msgspec.json.Decoder(Entry)
 
 
 class Tail(NamedTuple):
@@ -47,6 +49,53 @@ def tail(path: Path, cursor: int = 0) -> Tail:
         return Tail([], 0)
     whole = data[: data.rfind(b"\n") + 1]
     return Tail(_documents(whole), cursor + len(whole))
+
+
+class Added(NamedTuple):
+    """Entries that were added, and where to go on. `begins_again`: the file is shorter than it was, so it was read from
+    its beginning."""
+
+    entries: list[Entry]
+    cursor: int
+    begins_again: bool = False
+
+
+def entries_since(path: Path, cursor: int, whole_from: int = 0) -> Added:
+    """As `tail`, with entries for those who fold them. Of what lies before `whole_from` (a number of bytes) only the
+    milestones are given. A file that is not there has added nothing: it may be put back."""
+    try:
+        with path.open("rb") as file:
+            begins_again = cursor > file.seek(0, os.SEEK_END)
+            cursor = 0 if begins_again else cursor
+            file.seek(cursor)
+            data = file.read(min(_AT_ONCE, whole_from - cursor) if cursor < whole_from else _AT_ONCE)
+            if b"\n" not in data:
+                data += file.readline()
+    except FileNotFoundError:
+        return Added([], cursor)
+    whole = data[: data.rfind(b"\n") + 1]
+    lines: Iterable[bytes] = whole.split(b"\n")
+    lines = milestone_lines(lines) if cursor < whole_from else lines
+    entries = [entry for line in lines if line and (entry := _entry(line)) is not None]
+    return Added(entries, cursor + len(whole), begins_again)
+
+
+def size_of(path: Path) -> int:
+    """Bytes of the journal; 0 where there is none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _entry(line: bytes) -> Entry | None:
+    """The entry; None for a torn line, or an event of a later version."""
+    try:
+        return _DECODER.decode(line)
+    except (ValueError, RecursionError):
+        with contextlib.suppress(ValueError, RecursionError):  # bytes that are no text are replaced, as `reader` does
+            return as_entry(msgspec.json.decode(line.decode("utf-8", "replace")))
+    return None
 
 
 def latest(path: Path, size: int = _LATEST) -> list[Entry]:

@@ -1,0 +1,196 @@
+"""One row for each call of Claude for an iteration: what it took, what it did, what came of it.
+
+A call that was killed before its end is a row too: its money is spent. Nothing is taken from a state that a run took
+over from a killed one, so no row is counted twice.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from claude_iterate.core import events
+from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.formats import moment
+from claude_iterate.core.outcomes.classes import RETRIED
+from claude_iterate.core.state.call_state import Spending
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.workspace.lifecycle.run_summary import Progress, TokenCounts, counts, progress
+
+_MESSAGE = 500
+"""Characters that are kept of how an iteration ended: there may be thousands of rows."""
+
+
+class FileCounts(msgspec.Struct, frozen=True, rename="camel"):
+    """How many files of the project an iteration changed, as we measured it."""
+
+    created: int = 0
+    modified: int = 0
+    deleted: int = 0
+
+
+class TestsView(msgspec.Struct, frozen=True, rename="camel"):
+    """What the test command came to after an iteration."""
+
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+
+
+class Row(msgspec.Struct, frozen=True, rename="camel"):
+    """One call of Claude for an iteration."""
+
+    run: str
+    number: int
+    attempt: int
+    """Above 1 when the iteration was done again."""
+    began: str
+    duration: float = 0.0
+    cost_usd: float | None = 0.0
+    """null: Claude worked and did not report the cost."""
+    known_cost_usd: float = 0.0
+    """As much of the cost as is known; the sums count it."""
+    cost_is_lower_bound: bool = False
+    """It is what Claude's messages cost at least, or what it had reported before more messages came."""
+    tokens: TokenCounts = TokenCounts()
+    turns: int = 0
+    tools: int = 0
+    progress: Progress | None = None
+    worked: bool | None = None
+    complete: bool | None = None
+    """Claude claims that the task is done."""
+    outcome: str = Kind.UNFINISHED
+    """unfinished: the call has none yet, or never will."""
+    message: str = ""
+    done_again: bool = False
+    """The iteration is done again, so this row does not count as one."""
+    resumed_session: str | None = None
+    claim_held: bool | None = None
+    """Whether the proof of the claim held; null without a claim, and as long as it was not judged."""
+    files: FileCounts | None = None
+    """null: not measured."""
+    commits: int | None = None
+    """null: not measured, or the project is no git repository."""
+    tests: TestsView | None = None
+    """null: the tests did not run, or their output was not understood."""
+    moved: tuple[str, ...] | None = None
+    """What we saw move: commits, files, items, tests; empty: nothing; null: not measured."""
+    context: float | None = None
+    """How full the context was at the end, from 0 to 1."""
+
+
+class IterationRows:
+    """The rows of one run, folded entry by entry."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._retries_before = (0, 0)
+        self._begun: Row | None = None
+        self._began = self._last_at = 0.0
+        self._state = RunState()
+        self.ended: list[Row] = []
+        self._other = Spending()
+
+    @property
+    def under_way(self) -> Row | None:
+        """The call under way, as far as it is known: the time until its last sign, and what it said of its costs."""
+        if self._begun is None:
+            return None
+        call = self._state.call
+        return replace(
+            _paid(self._begun, self._state.spending),
+            duration=round(max(0.0, self._last_at - self._began), 3),
+            turns=self._state.result.turns,
+            tools=call.tools if call is not None else 0,
+        )
+
+    def every(self) -> tuple[Row, ...]:
+        """All rows; that of the call under way is the last."""
+        return (*self.ended, row) if (row := self.under_way) is not None else tuple(self.ended)
+
+    @property
+    def other(self) -> Spending:
+        """What calls cost that were no iterations: reviews, one-off calls, the one under way included."""
+        return self._other if self._begun is not None else _sum(self._other, self._state.spending)
+
+    def take(self, entry: events.Entry, before: RunState, after: RunState) -> None:
+        """One more entry, and the states before and after it."""
+        self._last_at, self._state = max(self._last_at, entry.at), after
+        match event := entry.event:
+            case events.RunStarted(resumed=events.Resumed() as killed):
+                self._retries_before = killed.iterations + 1, killed.retries
+            case events.IterationStarted():
+                self._began = self._last_at = entry.at
+                about = self._run, event.number, self._attempt(event.number), moment(entry.at)
+                self._begun = Row(*about, resumed_session=event.resumes or None)
+            case events.IterationFinished():
+                begun = self._begun or Row(self._run, event.number, 1, moment(entry.at - event.duration))
+                self.ended.append(_ended(begun, event, before.spending))
+                self._begun = None
+            case events.ReviewFinished() | events.ErrandFinished():
+                self._other = _sum(self._other, Spending(event.cost_usd, at_least=event.cost_is_lower_bound))
+            case events.WorkMeasured():
+                self._measured(event)
+            case events.VerificationFinished():
+                self._judged(event.passed)
+
+    def _attempt(self, number: int) -> int:
+        """Which attempt at this iteration it is; a run that goes on remembers those of the killed one."""
+        earlier = self._retries_before[1] if number == self._retries_before[0] else 0
+        for row in reversed(self.ended):  # attempts at one iteration stand together
+            if row.number != number:
+                break
+            earlier += 1
+        return earlier + 1
+
+    def _measured(self, event: events.WorkMeasured) -> None:
+        place = next((at for at in range(len(self.ended) - 1, -1, -1) if self.ended[at].number == event.number), None)
+        if place is None:
+            return  # it was measured for an iteration of a killed run
+        changes, tests = event.changes, event.tests
+        known = changes is not None or tests is not None or bool(event.progress)
+        self.ended[place] = replace(
+            self.ended[place],
+            files=FileCounts(changes.created, changes.modified, changes.deleted) if changes is not None else None,
+            commits=changes.commits if changes is not None and changes.how == "git" else None,
+            tests=TestsView(tests.passed, tests.failed, tests.errors, tests.skipped) if tests is not None else None,
+            moved=event.progress if known else None,
+        )
+
+    def _judged(self, passed: bool) -> None:
+        if self.ended and self.ended[-1].complete:
+            self.ended[-1] = replace(self.ended[-1], claim_held=passed)
+
+
+def _sum(one: Spending, more: Spending) -> Spending:
+    return Spending(one.cost_usd + more.cost_usd, at_least=one.at_least or more.at_least)
+
+
+def _paid(row: Row, spent: Spending) -> Row:
+    return replace(
+        row,
+        cost_usd=None if spent.at_least else spent.cost_usd,
+        known_cost_usd=spent.cost_usd,
+        cost_is_lower_bound=spent.at_least,
+        tokens=counts(spent.tokens),
+    )
+
+
+def _ended(row: Row, event: events.IterationFinished, call: Spending) -> Row:
+    """A row of a call that is over. Journals of earlier versions do not say whether its cost is all; its events do."""
+    status = event.status
+    partly = event.cost_is_lower_bound or call.at_least
+    return replace(
+        _paid(row, Spending(event.cost_usd, event.tokens, partly)),
+        duration=round(event.duration, 3),
+        turns=event.turns,
+        tools=event.tools,
+        progress=progress(status),
+        worked=status.worked if status else None,
+        complete=status.complete if status else None,
+        outcome=str(event.outcome.kind),
+        message=event.outcome.message[:_MESSAGE],
+        done_again=event.outcome.kind in RETRIED and not (status is not None and status.complete),
+        context=event.context,
+    )

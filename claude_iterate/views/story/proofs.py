@@ -1,0 +1,121 @@
+"""The proofs of a run: for each verification which checks ran, how they ended, what the review said."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import msgspec
+from msgspec.structs import replace
+
+from claude_iterate.core import events
+from claude_iterate.workspace.lifecycle.run_summary import ChangeView, changes
+
+_KEPT = 100
+"""Verifications of a run that are kept."""
+
+
+class CheckView(msgspec.Struct, frozen=True, rename="camel"):
+    """One check. `exit_code` is null when it was ended before its end; `cut` says why. `flaky`: it ended in another way
+    before, although nothing changed. `gone` are files of it that were there when the run began."""
+
+    command: str
+    exit_code: int | None
+    duration: float
+    output: str
+    cut: str
+    flaky: bool = False
+    gone: tuple[str, ...] = ()
+
+
+class RequirementView(msgspec.Struct, frozen=True, rename="camel"):
+    """A requirement of the instructions; `status` is met, not_met, not_checked, or empty: not clear."""
+
+    number: int
+    text: str
+    status: str
+    evidence: str
+
+
+class ReviewView(msgspec.Struct, frozen=True, rename="camel"):
+    """The verdict of Claude's review; `report` is the path of its report."""
+
+    verdict: str
+    summary: str
+    findings: tuple[str, ...]
+    report: str
+    cost_usd: float
+    requirements: tuple[RequirementView, ...] = ()
+    """Empty for a review in prose, by an agent that does not know our schema."""
+
+
+class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
+    """One verification. `passed` is null when it did not come to its end, and in a dry run, which is no evidence;
+    `tree` is git's name for what was proven."""
+
+    run: str
+    claim: int = 0
+    passed: bool | None = None
+    findings: str = ""
+    tree: str = ""
+    checks: tuple[CheckView, ...] = ()
+    review: ReviewView | None = None
+    dry_run: bool = False
+    purpose: str = "run"
+    """run, or verify: then there need not be a claim."""
+    changes: tuple[ChangeView, ...] = ()
+
+
+class Evidence:
+    """The verifications of one run, folded entry by entry; the last ones are kept."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._green: tuple[events.CheckFinished, ...] = ()
+        self._dry_run, self._purpose = False, "run"
+        self.proofs: deque[EvidenceView] = deque(maxlen=_KEPT)
+
+    @property
+    def last(self) -> EvidenceView | None:
+        """The last verification; None when there was none."""
+        return self.proofs[-1] if self.proofs else None
+
+    def take(self, event: events.Event) -> None:
+        """One more event."""
+        if isinstance(event, events.RunStarted):
+            self._dry_run, self._purpose = event.dry_run, str(event.purpose)
+            self._green = event.resumed.checked.checks if event.resumed and event.resumed.checked else ()
+        elif isinstance(event, events.VerificationStarted):
+            known = tuple(map(_check, self._green[: event.green]))  # they need not run again
+            found = EvidenceView(self._run, event.claim, checks=known, dry_run=self._dry_run, purpose=self._purpose)
+            self.proofs.append(found)
+        elif isinstance(event, events.ChecksPassed):
+            self._green = event.checks
+        elif self.proofs:
+            self.proofs[-1] = _told(self.proofs[-1], event)
+
+
+def _told(found: EvidenceView, event: events.Event) -> EvidenceView:
+    match event:
+        case events.CheckFinished():
+            return replace(found, checks=(*found.checks, _check(event)))
+        case events.ReviewFinished():
+            return replace(found, review=_review(event))
+        case events.VerificationFinished():
+            return _judged(found, event)
+    return found
+
+
+def _judged(found: EvidenceView, judged: events.VerificationFinished) -> EvidenceView:
+    checks = tuple(replace(check, flaky=check.command in judged.flaky) for check in found.checks)
+    passed = None if found.dry_run else judged.passed
+    told = {"findings": judged.findings, "tree": judged.tree, "changes": changes(judged.changes)}
+    return replace(found, passed=passed, checks=checks, **told)
+
+
+def _check(check: events.CheckFinished) -> CheckView:
+    return CheckView(check.command, check.code, round(check.duration, 3), check.output, check.cut, gone=check.gone)
+
+
+def _review(event: events.ReviewFinished) -> ReviewView:
+    rows = tuple(RequirementView(one.number, one.text, one.status, one.evidence) for one in event.requirements)
+    return ReviewView(event.verdict, event.summary, event.findings, event.report, event.cost_usd, rows)

@@ -1,0 +1,185 @@
+"""The story of one run: what its journal says, folded once, for every reader.
+
+`show` and `history` start here, and so does every later view; none folds a journal in a way of its own.
+
+How to use it:
+
+    followed = FollowedJournal(layout, run)     # views/story/followed_journal.py; nothing is read yet
+    followed.read()                             # all that was added since the last time; True if there was anything
+    story = followed.story
+    story.condition(alive=True)                 # one word: running, verifying, waiting, ..., then the reason
+    story.state                                 # RunState: cost, tokens, streaks, work, session, requests
+    story.rows.every()                          # one Row for each iteration, the call under way included
+    story.evidence.proofs                       # claims and their proof; story.evidence.last
+    story.waits, story.recent, story.said       # waits, the last things that happened as lines, Claude's last words
+    story.now(time.time())                      # what Claude is busy with, and since when
+    story.windows                               # usage windows by name: how full, when they reset
+
+`told(run, entries)` makes the story of a run that is over from its entries. Whether a run is alive is not in its
+journal: `run_lock.holder(layout.lock)` knows. Money and tokens of a dry run are made up: `summarise` and `history_view`
+leave them out. Texts are shortened in the journal; `views/full_texts.py` has them whole, where `raw/` is kept.
+
+Memory does not grow with the journal: a row per iteration, and the last of everything else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, get_args
+
+import msgspec
+
+from claude_iterate.core import events
+from claude_iterate.core.state import condition as conditions
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import reduce
+from claude_iterate.text.short_lines import is_worth_a_line, short_line
+from claude_iterate.text.tool_calls import headline
+from claude_iterate.views.story.iteration_rows import IterationRows
+from claude_iterate.views.story.proofs import Evidence
+
+RECENT = 200
+"""How many of the last things that happened are kept."""
+_WAITS = 200
+_HEARD = frozenset({events.AgentStarted, *get_args(events.StreamEvent)})
+"""Events that Claude causes."""
+
+
+class Happening(NamedTuple):
+    """Something that happened, as a line. `event` is the name of its event, `iteration` 0 between iterations."""
+
+    seq: int
+    at: float
+    iteration: int
+    event: str
+    line: str
+
+
+class Words(NamedTuple):
+    """What Claude said; `cut` characters are missing, because the journal is abridged."""
+
+    at: float
+    iteration: int
+    text: str
+    cut: int
+
+
+class PastWait(NamedTuple):
+    """A wait: what for, when it began, until when it was planned, when it ended (None: it goes on) and by what."""
+
+    why: str
+    began: float
+    until: float
+    ended: float | None = None
+    by: str = ""
+
+
+class Now(msgspec.Struct, frozen=True, rename="camel"):
+    """What a run does at this moment. Durations are seconds."""
+
+    iteration: int
+    """0 when no iteration is under way."""
+    tool: str | None
+    """The tool that Claude called last and that has not answered, in a few words."""
+    tool_duration: float | None
+    silence: float
+    """Time since Claude was last heard."""
+
+
+class Story:
+    """The story so far. Give it every entry once, in order."""
+
+    def __init__(self, run: str) -> None:
+        self.run = run
+        self.state = RunState()
+        self.rows = IterationRows(run)
+        self.evidence = Evidence(run)
+        self.waits: deque[PastWait] = deque(maxlen=_WAITS)
+        self.wait_count = 0
+        self.waited = 0.0
+        """Seconds of all waits that are over."""
+        self.outcomes: Counter[str] = Counter()
+        """How many calls for iterations ended in each way."""
+        self._recent: deque[tuple[events.Entry, RunState, RunState]] = deque(maxlen=RECENT)
+        self.said: Words | None = None
+        self.heard_at = 0.0
+        """When Claude was last heard."""
+        self.last: events.Entry | None = None
+
+    def take(self, entry: events.Entry) -> None:
+        """One more entry."""
+        before, event = self.state, entry.event
+        after = self.state = reduce(before, entry)
+        self.rows.take(entry, before, after)
+        self.last = entry
+        if type(event) in _HEARD:
+            self.heard_at = entry.at
+        if isinstance(event, events.Said):
+            if not event.error and not event.parent:
+                self.said = Words(entry.at, after.iteration, event.text, event.cut)
+        else:
+            self._note(entry)
+        if is_worth_a_line(event):
+            self._recent.append((entry, before, after))
+
+    def _note(self, entry: events.Entry) -> None:
+        """What the run itself did."""
+        event = entry.event
+        self.evidence.take(event)
+        if isinstance(event, events.WaitStarted):
+            self.waits.append(PastWait(event.why, entry.at, event.until))
+            self.wait_count += 1
+        elif isinstance(event, events.WaitEnded | events.RunFinished):
+            self._end_wait(entry.at, event.by if isinstance(event, events.WaitEnded) else "end")
+        elif isinstance(event, events.IterationFinished):
+            self.outcomes[str(event.outcome.kind)] += 1
+
+    def _end_wait(self, at: float, by: str) -> None:
+        if self.waits and self.waits[-1].ended is None:
+            self.waited += max(0.0, at - self.waits[-1].began)
+            self.waits[-1] = self.waits[-1]._replace(ended=at, by=by)
+
+    @property
+    def recent(self) -> list[Happening]:
+        """The last things that happened, oldest first, as lines."""
+        return [
+            Happening(entry.seq, entry.at, after.iteration or before.iteration, type(entry.event).__name__, line)
+            for entry, before, after in self._recent
+            if (line := short_line(entry, before, after))
+        ]
+
+    @property
+    def started(self) -> events.RunStarted | None:
+        """The first event; None when the journal has lost it."""
+        return self.state.started
+
+    @property
+    def windows(self) -> Mapping[str, events.LimitReported]:
+        """The usage windows that are known, by name."""
+        return self.state.waiting.windows
+
+    def condition(self, *, alive: bool) -> str:
+        """What the run is doing, in one word. `alive`: a process holds the lock of the workspace for it."""
+        return conditions.condition(self.state, alive=alive)
+
+    def elapsed(self, at: float) -> float:
+        """The run's own clock at the moment `at`."""
+        return self.last.elapsed + max(0.0, at - self.last.at) if self.last is not None else 0.0
+
+    def now(self, at: float) -> Now:
+        """What it does at the moment `at`. Our own entries, such as a request, are no signs of life of Claude."""
+        elapsed, call = self.elapsed(at), self.state.call
+        heard = self.heard_at or (self.last.at if self.last is not None else at)
+        tool, since = call.open_tools[-1] if call is not None and call.open_tools else (None, elapsed)
+        took = round(elapsed - since, 3) if tool is not None else None
+        name = headline(tool) if tool is not None else None
+        return Now(self.state.iteration, name, took, round(max(0.0, at - heard), 3))
+
+
+def told(run: str, entries: Iterable[events.Entry]) -> Story:
+    """The story of these entries."""
+    found = Story(run)
+    for entry in entries:
+        found.take(entry)
+    return found

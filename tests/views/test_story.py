@@ -1,0 +1,169 @@
+"""The story of a run: one fold of its journal, whole or in pieces, whoever reads it."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from claude_iterate.core import events
+from claude_iterate.core.events import Entry, Event
+from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.reports.status import Status
+from claude_iterate.views.story.followed_journal import FollowedJournal
+from claude_iterate.views.story.iteration_rows import FileCounts, TestsView
+from claude_iterate.views.story.story import RECENT, Story, told
+from claude_iterate.workspace.layout import Layout
+
+RUN = "000001-20261117-000000-abcdef"
+STARTED = events.RunStarted(RUN, "w", "loop", 9, 1, "h", "0", ("claude",))
+OK = events.Outcome(Kind.OK)
+NIGHT: tuple[Event, ...] = (
+    STARTED,
+    events.IterationStarted(1),
+    events.AgentStarted(7),
+    events.SessionOpened("s"),
+    events.Said("I begin."),
+    events.ToolCalled("t1", "Bash", {"command": "npm test"}),
+    events.ToolAnswered("t1", "Bash", "boom", True),
+    events.IterationFinished(1, events.Outcome(Kind.USAGE_LIMIT, "limit"), duration=3.0),
+    events.WaitStarted(Why.USAGE_LIMIT, 100.0),
+    events.WaitEnded(Why.USAGE_LIMIT),
+    events.IterationStarted(1),
+    events.Said("All done.", cut=5),
+    events.IterationFinished(1, OK, Status(True, 2, 2), duration=4.0, cost_usd=0.5, context=0.25),
+    events.WorkMeasured(1, events.Changes(1, 2, 3, 1, how="git"), events.TestCounts(41, 2), ("commits", "files")),
+    events.VerificationStarted(1, checks=1),
+    events.CheckFinished("true", 1, 0.5, "red"),
+    events.VerificationFinished(1, False, "tests fail"),
+    events.IterationStarted(2),
+    events.ToolCalled("t2", "Read", {"file_path": "/a/b.py"}),
+)
+
+
+def entries(*found: Event) -> list[Entry]:
+    return [Entry(number, float(number), float(number), event) for number, event in enumerate(found, 1)]
+
+
+def layout(tmp_path: Path) -> Layout:
+    (tmp_path / "runs" / RUN).mkdir(parents=True)
+    return Layout(tmp_path, tmp_path)
+
+
+def lines(found: list[Entry]) -> bytes:
+    return b"".join(msgspec.json.encode(entry) + b"\n" for entry in found)
+
+
+def test_a_night_is_told() -> None:
+    """Attempts, waits, claims with their proof, what was measured, the last words, what it is busy with."""
+    story = told(RUN, entries(*NIGHT))
+    first, again, now = story.rows.every()
+    assert (first.attempt, first.outcome, first.done_again) == (1, "usage_limit", True)
+    assert (again.attempt, again.complete, again.claim_held, again.context) == (2, True, False, 0.25)
+    assert (again.files, again.commits, again.tests) == (FileCounts(1, 2, 3), 1, TestsView(41, 2))
+    assert again.moved == ("commits", "files")
+    assert (now.number, now.outcome, now.tools, now.duration) == (2, "unfinished", 1, 1.0)
+    assert [(wait.why, wait.began, wait.ended, wait.by) for wait in story.waits] == [("usage_limit", 9.0, 10.0, "time")]
+    assert (story.wait_count, story.waited) == (1, 1.0)
+    assert story.outcomes == {"usage_limit": 1, "ok": 1}
+    assert story.evidence.last is not None
+    assert [(check.command, check.exit_code) for check in story.evidence.last.checks] == [("true", 1)]
+    assert story.said is not None
+    assert (story.said.text, story.said.cut, story.said.iteration) == ("All done.", 5, 1)
+    assert story.condition(alive=True) == "running"
+    assert story.condition(alive=False) == "killed"
+    busy = story.now(21.0)
+    assert (busy.iteration, busy.tool, busy.tool_duration, busy.silence) == (2, "Read b.py", 2.0, 2.0)
+
+
+def test_the_last_things_are_lines() -> None:
+    """One line each, with the iteration it belongs to; what says nothing has none."""
+    found = {(row.event, row.iteration): row.line for row in told(RUN, entries(*NIGHT)).recent}
+    assert found["RunStarted", 0] == "Starting w (loop mode, at most 9 iterations)"
+    assert found["ToolCalled", 2] == "🔧 Read b.py"
+    assert found["ToolAnswered", 1] == "✗ Bash: boom"
+    assert found["Said", 1] == "All done."
+    assert "SessionOpened" not in {event for event, _ in found}
+    assert all("\n" not in line and len(line) <= 200 for line in found.values())
+
+
+def test_what_is_not_known_is_not_zero() -> None:
+    """Outside git there are no commits to count; without a measurement there is nothing at all."""
+    done = (events.IterationStarted(1), events.IterationFinished(1, OK))
+    (row,) = told(RUN, entries(STARTED, *done)).rows.every()
+    assert (row.files, row.commits, row.tests, row.moved) == (None, None, None, None)
+    scanned = events.WorkMeasured(1, events.Changes(1, how="files"))
+    (row,) = told(RUN, entries(STARTED, *done, scanned)).rows.every()
+    assert (row.files, row.commits, row.moved) == (FileCounts(1), None, ())
+    (row,) = told(RUN, entries(STARTED, *done, events.WorkMeasured(1))).rows.every()
+    assert (row.files, row.moved) == (None, None)
+
+
+@pytest.mark.parametrize("step", [1, 7, 100, 10_000])
+def test_in_pieces_it_is_the_same_story(tmp_path: Path, step: int) -> None:
+    """However the journal grows, also in the middle of a line; a line that is no entry is passed over."""
+    place = layout(tmp_path)
+    data = lines(entries(*NIGHT)).replace(b'{"seq":4,', b'{"torn":\n{"seq":4,', 1)
+    followed = FollowedJournal(place, RUN)
+    assert not followed.read()
+    with place.journal(RUN).open("ab") as file:
+        for begins in range(0, len(data), step):
+            file.write(data[begins : begins + step])
+            file.flush()
+            followed.read()
+    assert not followed.read()
+    whole = told(RUN, entries(*NIGHT))
+    assert followed.story.rows.every() == whole.rows.every()
+    assert followed.story.recent == whole.recent
+    assert (followed.story.state, followed.story.said) == (whole.state, whole.said)
+    assert followed.cursor == len(data)
+
+
+def test_a_journal_that_is_away_for_a_moment_is_followed_on(tmp_path: Path) -> None:
+    """Claude's `git stash` takes it away, and it is put back; a shorter one is another and told from its beginning."""
+    place = layout(tmp_path)
+    path = place.journal(RUN)
+    data = lines(entries(*NIGHT))
+    path.write_bytes(data)
+    followed = FollowedJournal(place, RUN)
+    followed.read()
+    path.rename(tmp_path / "away")
+    assert not followed.read()
+    assert len(followed.story.rows.every()) == 3
+    (tmp_path / "away").rename(path)
+    assert not followed.read()
+    path.write_bytes(lines(entries(STARTED, events.IterationStarted(5))))
+    assert followed.read()
+    assert [row.number for row in followed.story.rows.every()] == [5]
+
+
+def test_a_long_journal_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
+    """Ten times the words, the same memory; the figures are those of every entry, and the end is read whole."""
+    peaks = []
+    for times in (2_000, 20_000):
+        place = layout(tmp_path / str(times))
+        said: list[Event] = [events.Said("x" * 290, cut=9) for _ in range(times)]
+        head, tail = NIGHT[:4], NIGHT[4:]
+        path = place.journal(RUN)
+        path.write_bytes(lines(entries(*head, *said, *tail)))
+        tracemalloc.start()
+        followed = FollowedJournal(place, RUN, whole=100_000)
+        followed.read()
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert path.stat().st_size > times * 290
+        assert [row.number for row in followed.story.rows.every()] == [1, 1, 2]
+        assert followed.story.said is not None
+        assert followed.story.said.text == "All done."
+        assert len(followed.story.recent) <= RECENT
+    assert peaks[1] < 4 * peaks[0] + 16_000_000
+
+
+def test_an_empty_story_has_answers() -> None:
+    """A run that has not written its first entry."""
+    story = Story(RUN)
+    assert (story.rows.every(), story.recent, story.said, story.started) == ((), [], None, None)
+    assert story.condition(alive=True) == "starting"
+    assert story.now(5.0).silence == 0.0
