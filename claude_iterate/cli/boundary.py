@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from claude_iterate import __version__
 from claude_iterate.core.harmless import harmless
 from claude_iterate.errors import ExpectedError, advice
 from claude_iterate.sinks.console.safe_stream import discard
@@ -167,25 +166,15 @@ def _release_streams() -> None:
 
 
 def _crashed(bug: Exception, arguments: list[str]) -> int:
-    import platform
-    import tempfile
-    import traceback
+    from claude_iterate.system import crash_reports
 
-    trace = "".join(traceback.format_exception(bug))
-    report = (
-        f"claude-iterate {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
-        f"arguments: {arguments!r}\n\n{trace}"
-    )
+    report = crash_reports.text(bug, arguments)
     said = f"This is a bug in claude-iterate: {type(bug).__name__}: {bug}"
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", errors="replace", prefix="claude-iterate-crash-", suffix=".txt", delete=False
-        ) as file:
-            file.write(report)
-    except OSError:
+    path = crash_reports.write(report)
+    if not path:
         _print(report)
         return _tell(BUG, said, "No crash report could be written; it is printed above.")
-    return _tell(BUG, said, f"A crash report is in {file.name} - please send it along with what you did.")
+    return _tell(BUG, said, f"A crash report is in {path} - please send it along with what you did.")
 
 
 def _print(text: str) -> None:

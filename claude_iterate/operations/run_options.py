@@ -23,6 +23,8 @@ class Options(Record):
     detailed: bool = False
     as_json: bool = False
     color: bool = True
+    silent: bool = False
+    """Nothing is printed while it runs: another program follows the journal."""
     if_completed: str = ""
     """What to do about a task that is completed: `run` it again, `leave` it, or ask and warn."""
     purpose: str = "run"

@@ -18,7 +18,7 @@ from claude_iterate.workspace.running.run_place import RunPlace
 
 def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned], place: RunPlace) -> Fanout:
     """All sinks as one. What goes wrong in a sink becomes one of the `troubles`; the run goes on."""
-    sinks: list[Sink] = [_console(plan, options)]
+    sinks: list[Sink] = [] if options.silent else [_console(plan, options)]
     try:
         log = TextLog(
             plan.log,

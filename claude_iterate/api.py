@@ -1,0 +1,270 @@
+"""The public Python interface: start runs, follow them, steer them, read what came of them. No click.
+
+Semantic versioning applies to every name in `__all__`, to what these classes offer without a leading underscore, and to
+the fields of the views and events that they return. All other modules of the package are internal.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from claude_iterate.core import events
+from claude_iterate.core.events import Entry
+from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.core.settings.layers import layer_from_document
+from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
+from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_processes import requests_to_runs, run_order
+from claude_iterate.operations.run_processes.requests_to_runs import Reply
+from claude_iterate.operations.run_processes.run_order import Ended, Noted, Refused
+from claude_iterate.operations.run_processes.started_run import StartedRun
+from claude_iterate.views import history_view, listing_view, run_view, workspace_view
+from claude_iterate.views.history_view import HistoryView
+from claude_iterate.views.listing_view import ListingView
+from claude_iterate.views.run_view import RunsView, RunView
+from claude_iterate.views.workspace_view import WorkspaceView
+from claude_iterate.workspace.journal.tail import tail
+from claude_iterate.workspace.layout import Layout, project_root
+from claude_iterate.workspace.lifecycle import project as projects
+from claude_iterate.workspace.running import notes, run_lock
+
+__all__ = [
+    "Entry",
+    "ExpectedError",
+    "HistoryView",
+    "ListingView",
+    "Project",
+    "Reply",
+    "Run",
+    "RunView",
+    "RunsView",
+    "Workspace",
+    "WorkspaceView",
+    "events",
+]
+
+_POLL = 0.1
+
+
+class Project:
+    """A project: the nearest folder, from `folder` upwards, that has workspaces or settings of claude-iterate; else
+    `folder` itself. `environ` takes the place of this process's environment."""
+
+    def __init__(self, folder: str | os.PathLike[str] = ".", environ: Mapping[str, str] | None = None) -> None:
+        self._environ = dict(os.environ if environ is None else environ)
+        self._project = projects.Project(project_root(Path(folder)), self._environ)
+
+    @property
+    def root(self) -> Path:
+        """The project's folder."""
+        return self._project.root
+
+    def workspaces(self) -> list[str]:
+        """The names of all workspaces, sorted."""
+        return self._project.workspaces()
+
+    def workspace(self, name: str) -> Workspace:
+        """A workspace that exists."""
+        return Workspace(self._project, self._project.layout(name))
+
+    def create(
+        self, name: str, instructions: str, mode: str = "loop", settings: Mapping[str, Any] | None = None
+    ) -> Workspace:
+        """Make a workspace with these instructions. `settings` are its own, by dotted key."""
+        own = layer_from_document("workspace", "settings", settings or {}).values
+        if mode not in _modes():
+            raise UsageProblem(f"There is no mode {mode!r}.", f"Modes: {', '.join(_modes())}")
+        return Workspace(self._project, self._project.create(name, mode, own, instructions=instructions.encode()))
+
+    def listing(self) -> ListingView:
+        """All workspaces at a glance, as `list --json` prints it."""
+        return listing_view.listing(self.root, self._project.workspaces_folder, self.workspaces())
+
+
+class Workspace:
+    """A workspace: a task, its runs and what came of them. Get one from a Project."""
+
+    def __init__(self, project: projects.Project, layout: Layout) -> None:
+        self._project = project
+        self._layout = layout
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._layout.name
+
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+        return self._layout.folder
+
+    def start(
+        self,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        allow: tuple[str, ...] = (),
+        skip_permissions: bool = False,
+        dry_run: bool = False,
+        unless_completed: bool = False,
+        accept_changes: bool = False,
+        outlives: bool = False,
+    ) -> Run | None:
+        """Start a run in a process of its own and return as soon as it holds the lock of the workspace.
+
+        `settings` by dotted key win over all files and variables, as options of `run` do. What makes the run impossible
+        is an ExpectedError, and nothing was written. None: the task is completed, and `unless_completed` was given. The
+        run ends with this program, however that ends, unless it `outlives` it.
+        """
+        options = Options(
+            flags=layer_from_document("flag", "settings", settings) if settings else None,
+            allow=allow,
+            skip_permissions=skip_permissions,
+            dry_run=dry_run,
+            detailed=True,
+            if_completed="leave" if unless_completed else "run",
+            accept_changes=accept_changes,
+            command_line=CommandLine(("claude-iterate", "-C", str(self._project.root))),
+        )
+        order = run_order.order(self._project, self.name, options, outlives)
+        process = StartedRun(order, self._project.environ)
+        begun = process.await_beginning()
+        if isinstance(begun, Refused):
+            process.wait()
+            raise _problem(begun)
+        return None if isinstance(begun, Ended) else Run(self, begun.run, process)
+
+    def run(self, identity: str | None = None) -> Run:
+        """A run that was started anywhere: by its id, else the one under way, else the last one."""
+        known = self._layout.run_ids()
+        found = identity if identity is not None else self._running() or run_view.last(self._layout)
+        if found is None or found not in known:
+            which = f"no run {identity}" if identity is not None else "no runs yet"
+            raise WorkspaceProblem(f"{self.name} has {which}.", f"See: claude-iterate logs {self.name} --list")
+        return Run(self, found)
+
+    def ask(self, verb: str, *, now: bool = False) -> Reply:
+        """Ask the run under way to `pause`, `resume`, `stop` (with `now`: at once), `skip`, `reboot` or `retry`; its
+        answer."""
+        if verb not in requests_to_runs.VERBS:
+            raise UsageProblem(f"A run cannot be asked to {verb!r}.", f"It can {', '.join(requests_to_runs.VERBS)}.")
+        return requests_to_runs.ask(self._layout, verb, now)
+
+    def note(self, text: str) -> str:
+        """Leave a note for the next iteration; its name."""
+        return notes.add(self._layout, text)
+
+    def view(self) -> WorkspaceView:
+        """All there is to know of it at this moment, as `show --json` prints it."""
+        return workspace_view.workspace_view(self._project, self._layout, time.time())
+
+    def runs(self) -> RunsView:
+        """All its runs, oldest first, as `logs --list --json` prints it."""
+        return run_view.runs(self._layout)
+
+    def history(self, *, every: bool = False) -> HistoryView:
+        """What each iteration of the last run took, or of every run, as `history --json` prints it."""
+        found = history_view.every(self._layout) if every else history_view.last(self._layout)
+        return history_view.history(self._layout, found)
+
+    def _running(self, run: str = "") -> str:
+        holder = run_lock.holder(self._layout.lock)
+        held = str(holder.get("run", run)) if holder is not None else ""
+        return held if held in self._layout.run_ids() else ""
+
+
+class Run:
+    """One run. As a context manager it is stopped at the end of the block, if it was started here and is still on."""
+
+    def __init__(self, workspace: Workspace, identity: str, process: StartedRun | None = None) -> None:
+        self.workspace = workspace
+        self.id = identity
+        self._process = process
+
+    def events(self) -> Iterator[Entry]:
+        """The entries of its journal from the beginning, as they are written, until the run is over."""
+        path, cursor, last = self.workspace._layout.journal(self.id), 0, 0
+        while True:
+            over = not self.is_running  # asked before reading, so that the last entries are not missed
+            while (added := tail(path, cursor)).cursor != cursor:
+                cursor = added.cursor
+                for entry in added.entries:
+                    if entry.seq > last:  # a journal that was put back is read again
+                        last = entry.seq
+                        yield entry
+            if over:
+                return
+            time.sleep(_POLL)
+
+    @property
+    def is_running(self) -> bool:
+        """True until its end."""
+        if self._process is not None:
+            return self._process.ended() is None
+        return self.workspace._running(self.id) == self.id
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """Wait for its end; its exit code as with `--detailed-exit-code`. None: not within `timeout` seconds. A run
+        that was started elsewhere has the code of its reason to end; 1 if it was killed."""
+        if self._process is None:
+            return self._wait_for_another(timeout)
+        ended = self._process.wait(timeout)
+        if isinstance(ended, Refused):
+            raise _problem(ended)
+        return None if ended is None else ended.exit_code
+
+    def ask(self, verb: str, *, now: bool = False) -> Reply:
+        """As `Workspace.ask`, for this run and no other."""
+        if not self.is_running:
+            raise WorkspaceProblem(f"The run {self.id} of {self.workspace.name} is over.", "Start another one.")
+        return self.workspace.ask(verb, now=now)
+
+    def view(self) -> RunView:
+        """What it is and does, and what came of it."""
+        layout = self.workspace._layout
+        found = run_view.under_way(layout, self.id, time.time()) if self.is_running else None
+        found = found or run_view.recorded(layout, self.id)
+        if found is None:
+            raise WorkspaceProblem(f"The run {self.id} of {layout.name} has recorded nothing yet.", "Try again.")
+        return found.view
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong around it and is not in its journal."""
+        heard = self._process.answers if self._process is not None else []
+        return tuple(said.text for said in heard if isinstance(said, Noted) and said.warning)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is not None and self._process.ended() is None:
+            self._process.send("SIGTERM")
+            self._process.wait()
+
+    def _wait_for_another(self, timeout: float | None) -> int | None:
+        until = None if timeout is None else time.monotonic() + timeout
+        while self.is_running:
+            if until is not None and time.monotonic() >= until:
+                return None
+            time.sleep(_POLL)
+        reason = self.view().reason
+        return events.reasons.exit_code(reason, detailed=True) if reason is not None else 1
+
+
+def _problem(refused: Refused) -> ExpectedError:
+    problem = ExpectedError(refused.message, refused.hint)
+    problem.exit_code = refused.exit_code
+    return problem
+
+
+def _modes() -> list[str]:
+    from claude_iterate.core.settings.modes import MODES
+
+    return list(MODES)
