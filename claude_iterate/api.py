@@ -21,7 +21,7 @@ from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_processes import requests_to_runs, run_order
 from claude_iterate.operations.run_processes.requests_to_runs import Reply
-from claude_iterate.operations.run_processes.run_order import Ended, Noted, Refused
+from claude_iterate.operations.run_processes.run_order import Began, Noted, Refused
 from claude_iterate.operations.run_processes.started_run import StartedRun
 from claude_iterate.views import history_view, listing_view, run_view, workspace_view
 from claude_iterate.views.history_view import HistoryView
@@ -133,10 +133,12 @@ class Workspace:
         order = run_order.order(self._project, self.name, options, outlives)
         process = StartedRun(order, self._project.environ)
         begun = process.await_beginning()
+        if isinstance(begun, Began):
+            return Run(self, begun.run, process)
+        process.wait()
         if isinstance(begun, Refused):
-            process.wait()
             raise _problem(begun)
-        return None if isinstance(begun, Ended) else Run(self, begun.run, process)
+        return None
 
     def run(self, identity: str | None = None) -> Run:
         """A run that was started anywhere: by its id, else the one under way, else the last one."""

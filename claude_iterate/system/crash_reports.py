@@ -1,4 +1,4 @@
-"""What is told of a bug in this program: a file with all that its developers need."""
+"""What is said about a bug in this program: a file with all that its developers need."""
 
 from __future__ import annotations
 
