@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from claude_iterate.core.records import Record
 from claude_iterate.progress import scanned_files
-from claude_iterate.progress.git_commands import GitProblem
+from claude_iterate.progress.places import Place
 from claude_iterate.progress.scanned_files import Scan
-from claude_iterate.progress.snapshots import Place, Snapshot, Snapshots
+
+if TYPE_CHECKING:
+    from claude_iterate.progress.snapshots import Snapshot, Snapshots
 
 KEPT_RUNS = 5
 """Older runs lose their snapshots."""
+MOST_STORED = 5_000
+MOST_STORED_BYTES = 100 << 20
+"""A larger project outside git gets no store: it would hold all of it a second time."""
+_UNSURE = 2
+"""Seconds by which git's times may be older than ours."""
 
 
 class Look(Record):
@@ -31,7 +41,8 @@ class Look(Record):
 
 
 class Work:
-    """Looks at one project again and again. `wanted` is auto, git, files or off."""
+    """Looks at one project again and again. `wanted` is auto, git or files. Git is asked only where there is something
+    to ask it for: an empty folder outside git costs no process."""
 
     def __init__(self, place: Place, environ: Mapping[str, str], wanted: str, store: Path) -> None:
         self._place = place
@@ -42,78 +53,125 @@ class Work:
         self._how = ""
         self._last: Snapshot | None = None
         self._scan: Scan | None = None
+        self._nested: dict[str, Scan] = {}
+        self._looked_at = 0.0
+
+    def can_go_on(self) -> bool:
+        """True when the next look needs no other before it, but the tree that a killed run looked at last."""
+        self._choose()
+        return self._how != "files"
 
     def look(self, number: int, since: tuple[str, str] | None = None) -> Look:
         """The project now, against the look before; `since` is a tree and a HEAD that a killed run looked at last."""
-        if not self._how:
-            self._choose()
-        if self._how == "files":
-            return self._look_at_files()
-        if self._how == "store":
-            # Looking at the files is cheaper than asking git, and mostly nothing changed.
-            scan = self._scanned()
-            if self._last is not None and scan is not None and not scan:
-                return self._found(self._last, self._last.tree, self._last.head)
-        assert self._snapshots is not None
-        try:
-            now = self._snapshots.take(number)
-            before = (self._last.tree, self._last.head) if self._last is not None else since
-            found = self._found(now, *(before or ("", "")))
-        except GitProblem as problem:
-            return Look(self._how, problem=str(problem))
-        self._last = now
-        return found
+        self._choose()
+        before, self._looked_at = self._looked_at, time.time()
+        if self._how == "git":
+            return self._look_by_git(number, since, before)
+        return self._look_at_files(number, since)
 
     def forget_old_runs(self) -> None:
         """Keep the snapshots of the newest runs only."""
         if self._snapshots is None:
             return
+        from claude_iterate.progress.git_commands import GitProblem
+
         try:
-            runs = self._snapshots.runs()
-            if len(runs) > KEPT_RUNS:
-                self._snapshots.forget(set(runs[:-KEPT_RUNS]))
+            # By their time: the workspace of another checkout of the repository counts its runs for itself.
+            runs = sorted(self._snapshots.runs(), key=lambda run: run.partition("-")[2])
+            if old := set(runs[:-KEPT_RUNS]) - {self._place.run}:
+                self._snapshots.forget(old)
         except GitProblem:
             pass  # they are kept a little longer
 
     def _choose(self) -> None:
-        self._how = "files"
-        if self._wanted == "files":
+        if self._how:
             return
+        self._how = "files" if self._wanted != "auto" else "store"
+        if self._wanted == "files" or not _is_in_repository(self._place.root):
+            return
+        from claude_iterate.progress.git_commands import GitProblem
+        from claude_iterate.progress.snapshots import Snapshots
+
         try:
             self._snapshots = Snapshots(self._place, self._environ)
             self._how = "git"
-            return
-        except (GitProblem, ValueError):  # no repository, or one without a work tree
+        except (GitProblem, ValueError):  # a repository without a work tree, or one that ignores the project
             pass
-        if self._wanted == "git":
-            return
-        try:
-            self._snapshots = Snapshots(self._place, self._environ, self._store)
-            self._how = "store"
-        except (GitProblem, OSError):
-            pass  # no git
 
-    def _found(self, now: Snapshot, tree: str, head: str) -> Look:
+    def _look_by_git(self, number: int, since: tuple[str, str] | None, looked_at: float) -> Look:
+        from claude_iterate.progress.git_commands import GitProblem
+
         assert self._snapshots is not None
-        changes = self._snapshots.differences(tree, now.tree) if tree else None
-        if changes is not None and self._last is not None:
-            changes |= _by_marks(self._last, now, len(self._snapshots.prefix))
-        commits = self._snapshots.commits(head, now.head) if tree else 0
+        try:
+            now = self._snapshots.take(number)
+            tree, head = (self._last.tree, self._last.head) if self._last is not None else since or ("", "")
+            changes = self._differences(tree, now) if tree else None
+            commits = self._snapshots.commits(head, now.head, max(0, int(looked_at) - _UNSURE)) if tree else 0
+        except GitProblem as problem:
+            return Look("git", problem=str(problem))
+        inside = self._changes_inside(now)
+        self._last = now
         left_out = tuple(sorted(now.left_out.items()))
-        return Look(self._how, now.tree, now.ref, now.head, now.branch, commits, changes, left_out)
+        if changes is not None:
+            changes |= inside
+        return Look("git", now.tree, now.ref, now.head, now.branch, commits, changes, left_out)
 
-    def _look_at_files(self) -> Look:
-        before = self._scan
-        changes = self._scanned()
-        if self._scan is None or not self._scan.whole:
+    def _differences(self, tree: str, now: Snapshot) -> dict[str, str]:
+        assert self._snapshots is not None
+        changes = self._snapshots.differences(tree, now.tree)
+        return changes | _by_marks(self._last, now, len(self._snapshots.prefix)) if self._last is not None else changes
+
+    def _changes_inside(self, now: Snapshot) -> dict[str, str]:
+        """What changed in repositories inside of this one. Git does not look into them, but an agent may work there."""
+        assert self._snapshots is not None
+        found: dict[str, str] = {}
+        for folder in self._snapshots.repositories_inside(now):
+            before = self._nested.get(folder)
+            root, ignore = self._place.root / folder, self._place.ignore
+            self._nested[folder] = scan = scanned_files.scan(root, (), ignore, before)
+            changed = scanned_files.differences(before, scan) if before is not None else {}
+            found |= {folder + path: how for path, how in changed.items()}
+        return found
+
+    def _look_at_files(self, number: int, since: tuple[str, str] | None) -> Look:
+        before, place = self._scan, self._place
+        self._scan = now = scanned_files.scan(place.root, place.own, place.ignore, before)
+        if not now.whole:
             return Look("files", problem=f"there are more than {scanned_files.MOST_FILES:,} files")
-        return Look("files", changes=None if before is None else changes)
+        changes = scanned_files.differences(before, now) if before is not None and before.whole else None
+        kept = self._kept(number, now, changes, since) if self._how == "store" else None
+        if kept is None:
+            return Look(self._how, changes=changes)
+        if changes is None and since is not None and self._snapshots is not None:
+            changes = self._snapshots.differences(since[0], kept.tree)
+        return Look("store", kept.tree, kept.ref, changes=changes, left_out=tuple(sorted(kept.left_out.items())))
 
-    def _scanned(self) -> dict[str, str] | None:
-        """What differs from the last scan; None for the first."""
-        before = self._scan
-        self._scan = now = scanned_files.scan(self._place.root, self._place.own, self._place.ignore, before)
-        return None if before is None else scanned_files.differences(before, now)
+    def _kept(
+        self, number: int, now: Scan, changes: dict[str, str] | None, since: tuple[str, str] | None
+    ) -> Snapshot | None:
+        """The snapshot in a store of our own; None while there is nothing to keep, and where there is no git."""
+        if self._last is not None and not changes:
+            return self._last
+        if not now.files and self._snapshots is None and since is None:
+            return None
+        if len(now.files) > MOST_STORED or sum(seen.mark[0] for seen in now.files.values()) > MOST_STORED_BYTES:
+            self._how = "files"
+            return None
+        from claude_iterate.progress.git_commands import GitProblem
+        from claude_iterate.progress.snapshots import Snapshots
+
+        try:
+            if self._snapshots is None:
+                self._snapshots = Snapshots(self._place, self._environ, self._store)
+            self._last = self._snapshots.take(number)
+        except (GitProblem, OSError):
+            self._how, self._last = "files", None
+        return self._last
+
+
+def _is_in_repository(root: Path) -> bool:
+    """Git's folder is there, or above; or a file that names it."""
+    return any(os.path.exists(f"{folder}/.git") for folder in (root, *root.parents))
 
 
 def _by_marks(before: Snapshot, now: Snapshot, prefix: int) -> dict[str, str]:

@@ -5,7 +5,6 @@ A file is read again only if one of these moved, so a second look at an unchange
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
@@ -111,6 +110,8 @@ def _walk(root: str, own: tuple[str, ...], ignored: Ignored) -> Iterator[tuple[s
 
 
 def _hash(path: str, about: os.stat_result) -> bytes:
+    import hashlib
+
     try:
         if stat.S_ISLNK(about.st_mode):
             return hashlib.blake2b(os.fsencode(os.readlink(path)), digest_size=16).digest()

@@ -18,6 +18,7 @@ from claude_iterate.progress.capture import Captured, Mark, captured
 from claude_iterate.progress.git_commands import Git, GitProblem, names, stream
 from claude_iterate.progress.ignored import Ignored
 from claude_iterate.progress.kept_index import KeptIndex, mark_of
+from claude_iterate.progress.places import Place
 
 REFS = "refs/claude-iterate"
 _MOST_REFUSED = 50
@@ -32,18 +33,6 @@ class Snapshot(Record):
     branch: str
     left_out: dict[str, str]
     marks: dict[str, Mark]
-
-
-class Place(Record):
-    """What is captured: the project, for which workspace and run. `own` are folders of ours, `kept` files of ours that
-    are captured all the same; both relative to the project."""
-
-    root: Path
-    workspace: str
-    run: str
-    own: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
 
 
 class Snapshots:
@@ -62,6 +51,8 @@ class Snapshots:
             self._folder, self._top, self.prefix, users = said.split("\n")
             self._users = os.path.join(str(place.root), users)
             git.moved(self._top)
+            if self.prefix and _is_ignored(git, self.prefix):
+                raise GitProblem("the repository around the project ignores it")
         # Workspaces of the same name can be in two projects of one repository.
         project = f"{zlib.crc32(os.fsencode(self.prefix)):08x}-" if self.prefix else ""
         self._index = os.path.join(self._folder, "claude-iterate", f"{project}{place.workspace}.index")
@@ -103,12 +94,25 @@ class Snapshots:
         tip, branch = self._head(head)
         return Snapshot(self._tree, self._ref, tip, branch, found.left_out, found.marks)
 
-    def commits(self, before: str, after: str) -> int:
-        """How many commits were made on the way from one HEAD to the other."""
+    def commits(self, before: str, after: str, moment: int = 0) -> int:
+        """How many commits were made on the way from one HEAD to the other, since that moment (epoch seconds): a branch
+        that was only switched to was made earlier."""
         if not after or before == after:
             return 0
-        since = [f"^{before}"] if before else []
-        return int(self._git.line("rev-list", "--count", after, *since) or 0)
+        words = [f"^{before}"] if before else []
+        words += [f"--since=@{moment}"] if moment else []
+        return int(self._git.line("rev-list", "--count", after, *words) or 0)
+
+    def repositories_inside(self, now: Snapshot) -> list[str]:
+        """The folders of other repositories within the project, submodules among them."""
+        found = [path[len(self.prefix) :] for path in now.left_out if path.endswith("/")]
+        try:
+            with open(os.path.join(self._top, ".gitmodules"), encoding="utf-8", errors="replace") as file:
+                named = [line.partition("=")[2].strip() for line in file if line.strip().startswith("path")]
+        except OSError:
+            return found
+        inside = [f"{path.rstrip('/')}/" for path in named if path.startswith(self.prefix)]
+        return found + [path[len(self.prefix) :] for path in inside]
 
     def differences(self, before: str, after: str) -> dict[str, str]:
         """What differs between two trees, in the project and without our own files: A, M or D by path, relative to the
@@ -208,6 +212,15 @@ class Snapshots:
 def ref_name(workspace: str) -> str:
     """A workspace's name as part of a ref: `a..b` and `x.lock` are names of workspaces, but not of refs."""
     return workspace.replace(".", "%2E")
+
+
+def _is_ignored(git: Git, folder: str) -> bool:
+    """Then git says nothing of what is in it."""
+    try:
+        git.ask("check-ignore", "-q", folder.rstrip("/"))
+    except GitProblem:
+        return False
+    return True
 
 
 def _make_store(git: Git, store: Path) -> None:

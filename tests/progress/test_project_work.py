@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.progress import scanned_files
+from claude_iterate.progress.places import Place
 from claude_iterate.progress.project_work import Work
-from claude_iterate.progress.snapshots import Place
 from tests.progress.repository import Repository, clean_environment
 
 Making = Callable[..., Work]

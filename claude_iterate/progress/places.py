@@ -1,0 +1,19 @@
+"""What is looked at: the project, for which workspace and run, and what in it is no work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from claude_iterate.core.records import Record
+
+
+class Place(Record):
+    """The project, for which workspace and run. `own` are folders of ours, `kept` files of ours that are captured all
+    the same; both relative to the project. `ignore` are patterns of the user's for what does not count."""
+
+    root: Path
+    workspace: str
+    run: str
+    own: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
