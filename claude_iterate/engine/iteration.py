@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Warned
-from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import money
 from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.records import Record
@@ -26,7 +25,6 @@ class IterationRun(Record, frozen=False):
     _supervisor: Supervisor
     _reports: StatusReports
     _number: int
-    _since: int = 0
     _instructions: str = ""
 
     def run(self) -> None:
@@ -42,7 +40,6 @@ class IterationRun(Record, frozen=False):
             settings = self._plan.settings
             session, reboot = continuation(self._recorder.state, settings.session, settings.context_redline)
             self._record_start(texts, len(prompt), session or "", report_id)
-            self._since = self._moment()
             if reboot:
                 self._recorder.record(AgentNoted("reboot", reboot))
             call = AgentCall(self._plan, self._recorder, self._supervisor)
@@ -60,24 +57,6 @@ class IterationRun(Record, frozen=False):
         heard = state.last_outcome is not None and state.last_outcome.kind in WELL
         if shown and heard and state.iterations >= self._number:
             notes.delivered(self._plan.layout, shown)
-
-    def _moment(self) -> int:
-        """Now, by the clock of the file system that the journal is on."""
-        try:
-            return self._plan.layout.journal(self._plan.run).stat().st_mtime_ns
-        except OSError:
-            return int(self._recorder.wall() * 1e9)
-
-    def _changed(self) -> bool:
-        """Something changed in this iteration, though Claude reported nothing. Looked at only if a rule asks for it."""
-        if not self._plan.settings.stagnation_threshold:
-            return True
-        from claude_iterate.progress import project_state, recent_changes
-
-        layout = self._plan.layout
-        counts = project_state.counting(layout.root, layout.own_folders())
-        own = (layout.todo, layout.working)
-        return self._supervisor.meanwhile(lambda: recent_changes.changed_since(layout.root, self._since, counts, own))
 
     def _record_start(self, texts: Texts, prompt_bytes: int, resumes: str, report_id: str) -> None:
         self._recorder.record(
@@ -114,7 +93,6 @@ class IterationRun(Record, frozen=False):
                 tools=call.tools if call else 0,
                 session=call.session if call else "",
                 context=result.context,
-                changed=reported or outcome.kind not in WELL | {Kind.DENIED} or self._changed(),
                 task=identity(self._instructions) if status is not None and status.complete else "",
                 cost_is_lower_bound=spent.at_least,
             )

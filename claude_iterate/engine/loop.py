@@ -16,12 +16,13 @@ from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.rules import endings
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verify, Wait
+from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Measure, Verify, Wait
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.dispatch import Audience, Dispatcher
 from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
+from claude_iterate.engine.measuring import Measuring, begun
 from claude_iterate.engine.one_off import make_one_off_call
 from claude_iterate.engine.plan import Plan, chance
 from claude_iterate.engine.recorder import Recorder
@@ -57,6 +58,7 @@ class Engine:
         self._warnings = warnings
         self._status_watch: StatusWatch | None = None
         self._definition: Definition | None = None
+        self._measuring: Measuring | None = None
         self._place = place
         self._reports = StatusReports(plan.layout, plan.settings.notification.status_watch, recorder)
         self._inbox = Inbox()
@@ -78,6 +80,7 @@ class Engine:
             afterwards.callback(self._summarise_end, summarise)
             afterwards.callback(self._stop_watching)
             dispatcher, supervisor = self._prepare(afterwards)
+            self._measuring = begun(self._plan, self._recorder, supervisor)
             self._record_start()
             self._summarise = summarise
             self._summarise_beginning()
@@ -176,6 +179,7 @@ class Engine:
             workspace_gone=folder if became == run_place.GONE else "",
             workspace_replaced=folder if became == run_place.REPLACED else "",
             unrecorded=unrecorded,
+            measures=self._measuring is not None,
             task=task_file.current(self._plan.layout.instructions) if self._state.claim.task else "",
         )
 
@@ -194,6 +198,8 @@ class Engine:
         """One verdict; False when the run is over."""
         facts = self._facts()
         verdict = decide(self._state, facts)
+        if self._measuring is not None and self._measuring.prepares(verdict):
+            return True  # the user may have said something meanwhile
         if isinstance(verdict, Begin | Verify | MakeOneOffCall):
             if dispatcher.catch_up():
                 return True  # the user said something meanwhile; it may be `stop`
@@ -202,13 +208,12 @@ class Engine:
             self._keep_record()
         match verdict:
             case Begin(number):
-                IterationRun(self._plan, self._recorder, supervisor, self._reports, number).run()
-                self._audience.flush()
-            case Verify(claim, review):
-                from claude_iterate.engine.proof.verification import Proof
-
-                Proof(self._plan, self._recorder, supervisor, claim, review, self._definition).run()
-                self._audience.flush()
+                self._begin(number, supervisor)
+            case Measure(number):
+                assert self._measuring is not None
+                self._measuring.measure(number)
+            case Verify():
+                self._prove(verdict, supervisor)
             case MakeOneOffCall():
                 make_one_off_call(self._plan, self._recorder, supervisor)
             case Wait(until):
@@ -229,6 +234,16 @@ class Engine:
             case _:
                 assert_never(verdict)
         return True
+
+    def _begin(self, number: int, supervisor: Supervisor) -> None:
+        IterationRun(self._plan, self._recorder, supervisor, self._reports, number).run()
+        self._audience.flush()
+
+    def _prove(self, verdict: Verify, supervisor: Supervisor) -> None:
+        from claude_iterate.engine.proof.verification import Proof
+
+        Proof(self._plan, self._recorder, supervisor, verdict.claim, verdict.review, self._definition).run()
+        self._audience.flush()
 
     def _record_start(self) -> None:
         plan = self._plan

@@ -70,6 +70,10 @@ class Supervisor(Record, frozen=False):
 
     def meanwhile(self, task: Callable[[], T]) -> T:
         """Do something slow in a thread; signals and requests are heeded all the while."""
+        return self.begun(task)()
+
+    def begun(self, task: Callable[[], T]) -> Callable[[], T]:
+        """Begin something slow in a thread. What is returned waits for it and gives its result."""
         outcome: list[T | BaseException] = []
 
         def work() -> None:
@@ -79,12 +83,15 @@ class Supervisor(Record, frozen=False):
                 outcome.append(error)
             self.post(Done())
 
+        def wait() -> T:
+            while not outcome:
+                self._dispatcher.receive(float("inf"))
+            if isinstance(outcome[0], BaseException):
+                raise outcome[0]
+            return outcome[0]
+
         WORKERS.run(work)
-        while not outcome:
-            self._dispatcher.receive(float("inf"))
-        if isinstance(outcome[0], BaseException):
-            raise outcome[0]
-        return outcome[0]
+        return wait
 
     def _is_over(self, watch: _Watch) -> bool:
         if watch.exited_at is None:

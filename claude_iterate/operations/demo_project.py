@@ -47,6 +47,7 @@ def make(environ: Mapping[str, str], folder: Path) -> tuple[Project, Layout]:
     pace = environ.get(_PACE_VARIABLE, PACE)  # tests do not wait
     stand_in = folder / ".stand-in"
     stand_in.mkdir()
+    (stand_in / ".gitignore").write_text("*\n", encoding="utf-8")  # what it writes there is no work
     (stand_in / "script.json").write_text(json.dumps({"calls": _calls(folder), "after": "work"}), encoding="utf-8")
     (folder / "check.sh").write_text(_CHECK, encoding="utf-8")
     settings = {

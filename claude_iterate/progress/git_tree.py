@@ -66,26 +66,6 @@ def tree_of(root: Path, counts: Callable[[str], bool], scratch: Path) -> Tree | 
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def names(root: Path) -> list[str] | None:
-    """The paths of all files of the project that git does not ignore; deleted ones too, if git knows them. None when
-    git cannot tell."""
-    try:
-        if _ask(root, "rev-parse", "--show-prefix")[0] and _is_ignored(root):
-            return None
-        listed = ("ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
-        return _fields(_run(root, listed, {}))
-    except _Failed:
-        return None
-
-
-def last_commit(root: Path) -> int:
-    """When the last commit was made, in epoch seconds; 0 without one."""
-    try:
-        return int(_ask(root, "log", "-1", "--format=%ct")[0])
-    except (_Failed, ValueError):
-        return 0
-
-
 class _Look:
     """One look, with an index of its own."""
 

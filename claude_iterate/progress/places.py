@@ -9,7 +9,8 @@ from claude_iterate.core.records import Record
 
 class Place(Record):
     """The project, for which workspace and run. `own` are folders of ours, `kept` files of ours that are captured all
-    the same; both relative to the project. `ignore` are patterns of the user's for what does not count."""
+    the same; both relative to the project. `ignore` are patterns of the user's for what does not count;
+    `notes` are the paths of files and folders in which Claude keeps notes for itself, which are no work either."""
 
     root: Path
     workspace: str
@@ -17,3 +18,4 @@ class Place(Record):
     own: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ _UNSURE = 2
 
 class Look(Record):
     """What was found: `changes` is A, M or D by path since the look before, None where that is not known. `how` is git,
-    store or files; `problem` says why nothing is known."""
+    store or files; `problem` says why nothing is known; `notes`: those that Claude keeps for itself changed."""
 
     how: str = ""
     tree: str = ""
@@ -38,6 +38,7 @@ class Look(Record):
     changes: dict[str, str] | None = None
     left_out: tuple[tuple[str, str], ...] = ()
     problem: str = ""
+    notes: bool = False
 
 
 class Work:
@@ -55,19 +56,28 @@ class Work:
         self._scan: Scan | None = None
         self._nested: dict[str, Scan] = {}
         self._looked_at = 0.0
+        self._notes: dict[str, tuple[int, ...]] = {}
 
-    def can_go_on(self) -> bool:
-        """True when the next look needs no other before it, but the tree that a killed run looked at last."""
+    def begin(self, number: int, since: tuple[str, str] | None) -> Look | None:
+        """The first look; None where the next one can be compared with what a killed run looked at last."""
         self._choose()
-        return self._how != "files"
+        self._look_at_notes()
+        return None if since is not None and self._how != "files" else self.look(number)
 
-    def look(self, number: int, since: tuple[str, str] | None = None) -> Look:
-        """The project now, against the look before; `since` is a tree and a HEAD that a killed run looked at last."""
+    def look(self, number: int, since: tuple[str, str] | None = None, again: bool = False) -> Look:
+        """The project now, against the look before; `since` is a tree and a HEAD that a killed run looked at last.
+        `again`: something else than an iteration may have changed it meanwhile, so this is another snapshot."""
         self._choose()
         before, self._looked_at = self._looked_at, time.time()
-        if self._how == "git":
-            return self._look_by_git(number, since, before)
-        return self._look_at_files(number, since)
+        name = f"{number:04d}-next" if again else f"{number:04d}"
+        by_git = self._how == "git"
+        found = self._look_by_git(name, since, before) if by_git else self._look_at_files(name, since)
+        return found.changed(notes=True) if self._look_at_notes() else found
+
+    def _look_at_notes(self) -> bool:
+        """True when the notes are not those of the last look."""
+        before, self._notes = self._notes, scanned_files.marks(self._place.notes)
+        return before != self._notes
 
     def forget_old_runs(self) -> None:
         """Keep the snapshots of the newest runs only."""
@@ -98,12 +108,12 @@ class Work:
         except (GitProblem, ValueError):  # a repository without a work tree, or one that ignores the project
             pass
 
-    def _look_by_git(self, number: int, since: tuple[str, str] | None, looked_at: float) -> Look:
+    def _look_by_git(self, name: str, since: tuple[str, str] | None, looked_at: float) -> Look:
         from claude_iterate.progress.git_commands import GitProblem
 
         assert self._snapshots is not None
         try:
-            now = self._snapshots.take(number)
+            now = self._snapshots.take(name)
             tree, head = (self._last.tree, self._last.head) if self._last is not None else since or ("", "")
             changes = self._differences(tree, now) if tree else None
             commits = self._snapshots.commits(head, now.head, max(0, int(looked_at) - _UNSURE)) if tree else 0
@@ -133,13 +143,13 @@ class Work:
             found |= {folder + path: how for path, how in changed.items()}
         return found
 
-    def _look_at_files(self, number: int, since: tuple[str, str] | None) -> Look:
+    def _look_at_files(self, name: str, since: tuple[str, str] | None) -> Look:
         before, place = self._scan, self._place
         self._scan = now = scanned_files.scan(place.root, place.own, place.ignore, before)
         if not now.whole:
             return Look("files", problem=f"there are more than {scanned_files.MOST_FILES:,} files")
         changes = scanned_files.differences(before, now) if before is not None and before.whole else None
-        kept = self._kept(number, now, changes, since) if self._how == "store" else None
+        kept = self._kept(name, now, changes, since) if self._how == "store" else None
         if kept is None:
             return Look(self._how, changes=changes)
         if changes is None and since is not None and self._snapshots is not None:
@@ -147,7 +157,7 @@ class Work:
         return Look("store", kept.tree, kept.ref, changes=changes, left_out=tuple(sorted(kept.left_out.items())))
 
     def _kept(
-        self, number: int, now: Scan, changes: dict[str, str] | None, since: tuple[str, str] | None
+        self, name: str, now: Scan, changes: dict[str, str] | None, since: tuple[str, str] | None
     ) -> Snapshot | None:
         """The snapshot in a store of our own; None while there is nothing to keep, and where there is no git."""
         if self._last is not None and not changes:
@@ -163,7 +173,7 @@ class Work:
         try:
             if self._snapshots is None:
                 self._snapshots = Snapshots(self._place, self._environ, self._store)
-            self._last = self._snapshots.take(number)
+            self._last = self._snapshots.take(name)
         except (GitProblem, OSError):
             self._how, self._last = "files", None
         return self._last

@@ -127,3 +127,19 @@ def _lines(path: str) -> list[str]:
             return file.read(1 << 20).splitlines()
     except OSError:
         return []
+
+
+def marks(paths: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    """What moves with every change of these files, and of those in these folders, without reading them."""
+    found: dict[str, tuple[int, ...]] = {}
+    waiting = list(paths)
+    while waiting and len(found) < MOST_FILES:
+        path = waiting.pop()
+        try:
+            about = os.lstat(path)
+            waiting += [entry.path for entry in os.scandir(path)] if stat.S_ISDIR(about.st_mode) else []
+        except OSError:
+            continue
+        if not stat.S_ISDIR(about.st_mode):
+            found[path] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
+    return found

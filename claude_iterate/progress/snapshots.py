@@ -63,14 +63,14 @@ class Snapshots:
         self._tree = ""
         self._ref = ""
 
-    def take(self, number: int) -> Snapshot:
-        """The work tree as it is now. A GitProblem when there is no saying."""
+    def take(self, name: str) -> Snapshot:
+        """The work tree as it is now; a new one gets a ref of this name. A GitProblem when there is no saying."""
         try:
-            return self._take(number)
+            return self._take(name)
         except OSError as error:
             raise GitProblem(f"{error.filename or 'the repository'}: {error.strerror}") from None
 
-    def _take(self, number: int) -> Snapshot:
+    def _take(self, name: str) -> Snapshot:
         git = self._git
         git.allow()
         seeded = self._kept_index.renew()
@@ -90,7 +90,7 @@ class Snapshots:
             found.gone.extend(self._no_longer_wanted())
         self._update(found)
         if found.paths or found.gone or seeded or not self._tree:
-            self._write(number)
+            self._write(name)
         tip, branch = self._head(head)
         return Snapshot(self._tree, self._ref, tip, branch, found.left_out, found.marks)
 
@@ -192,11 +192,11 @@ class Snapshots:
             self._add(paths[:half], refused)
             self._add(paths[half:], refused)
 
-    def _write(self, number: int) -> None:
+    def _write(self, name: str) -> None:
         tree = self._git.ask("write-tree", index=self._index).decode().strip()
         if tree != self._tree:
             self._tree = tree
-            self._ref = f"{REFS}/{ref_name(self.place.workspace)}/{self.place.run}/{number:04d}"
+            self._ref = f"{REFS}/{ref_name(self.place.workspace)}/{self.place.run}/{name}"
             self._git.ask("update-ref", self._ref, tree)
 
     def _head(self, process: subprocess.Popen[bytes]) -> tuple[str, str]:

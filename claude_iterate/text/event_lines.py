@@ -11,7 +11,7 @@ from typing import Any
 from claude_iterate.core import events
 from claude_iterate.core.state.requests import answer
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.text import run_lines, verification_lines, wait_lines
+from claude_iterate.text import run_lines, verification_lines, wait_lines, work_lines
 
 _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.Warned: run_lines.warned,
@@ -19,6 +19,7 @@ _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.StatusChanged: run_lines.status_changed,
     events.CutStarted: run_lines.cut_started,
     events.LeftoversEnded: run_lines.leftovers_ended,
+    events.WorkMeasured: work_lines.measured,
     events.VerificationStarted: verification_lines.verification_started,
     events.ChecksPassed: verification_lines.checks_passed,
     events.ReviewStarted: verification_lines.review_started,

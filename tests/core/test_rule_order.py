@@ -33,9 +33,13 @@ DENIED = Streaks(denied="Bash(npm:*)", denials=2)
 
 BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
     (between.workspace_is_gone, between.one_off_call): (RunState(), facts(0, workspace_gone="/w", purpose="setup")),
-    (between.one_off_call, proving.claim_is_outdated): (
-        RunState(last_status=DONE, claim=Claim(task="a+0")),
-        facts(0, purpose="setup")._replace(task="b+0"),
+    (between.one_off_call, between.work_is_unmeasured): (
+        RunState(iterations=1),
+        facts(0, purpose="setup")._replace(measures=True),
+    ),
+    (between.work_is_unmeasured, proving.claim_is_outdated): (
+        RunState(iterations=1, last_status=DONE, claim=Claim(task="a+0")),
+        facts(0)._replace(task="b+0", measures=True),
     ),
     (proving.claim_is_outdated, proving.claim_was_cut_off): (
         RunState(last_status=DONE, claim=Claim(task="a+0", sound=False)),

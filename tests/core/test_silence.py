@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from claude_iterate.core.events import Entry, IterationFinished, Outcome
+from claude_iterate.core.events import Changes, Event, IterationFinished, Outcome, WorkMeasured
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.verdicts import Begin, Finish
 from claude_iterate.core.state.run_state import RunState, Streaks
 from claude_iterate.core.state.steps import fold
-from tests.core.building import facts
+from tests.core.building import entries, facts
 
 BOXES = Status(False, 1, 2, source="boxes")
 
 
-def after(*finished: IterationFinished) -> RunState:
-    return fold(Entry(number, 0.0, 0.0, event) for number, event in enumerate(finished, 1))
+Ended = tuple[Event, ...]
 
 
-def ended(kind: Kind = Kind.OK, status: Status | None = None, changed: bool = False) -> IterationFinished:
-    return IterationFinished(1, Outcome(kind, "words"), status, changed=changed)
+def after(*finished: Ended) -> RunState:
+    return fold(entries(*(event for events in finished for event in events)))
+
+
+def ended(kind: Kind = Kind.OK, status: Status | None = None, changed: bool = False, notes: bool = False) -> Ended:
+    """An iteration and its measure; one that is done again is not measured."""
+    finished = IterationFinished(1, Outcome(kind, "words"), status)
+    measured = WorkMeasured(1, Changes(int(changed)), progress=("files",) if changed else (), notes=notes)
+    return (finished,) if kind == Kind.TRANSIENT else (finished, measured)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +38,9 @@ def ended(kind: Kind = Kind.OK, status: Status | None = None, changed: bool = Fa
         (ended(Kind.DENIED), 2, 2),
         (ended(status=BOXES), 2, 2),
         (ended(changed=True), 0, 0),
+        (ended(notes=True), 0, 0),
+        ((IterationFinished(1, Outcome(Kind.OK)), WorkMeasured(1)), 0, 0),
+        ((IterationFinished(1, Outcome(Kind.OK)),), 1, 1),
         (ended(status=Status(False, worked=False)), 0, 2),
         (ended(status=Status(False)), 0, 0),
         (ended(Kind.CRASH), 0, 0),
@@ -39,9 +48,9 @@ def ended(kind: Kind = Kind.OK, status: Status | None = None, changed: bool = Fa
         (ended(Kind.TRANSIENT), 1, 1),
     ],
 )
-def test_silence_counts_in_a_row(last: IterationFinished, silent: int, idle: int) -> None:
+def test_silence_counts_in_a_row(last: Ended, silent: int, idle: int) -> None:
     """Without a report and without a change; boxes are no report. A failure or a user's `skip` is not silence, and what
-    is done again has not happened."""
+    is done again has not happened. As long as it is not measured nothing is known; if it cannot be, it was a change."""
     streaks = after(ended(), last).streaks
     assert (streaks.silent_iterations, streaks.idle_iterations) == (silent, idle)
 
@@ -69,6 +78,6 @@ def test_the_next_prompt_says_that_the_report_is_missing() -> None:
     """And why it did not count. A failure is told instead; a report leaves nothing to say."""
     assert after(ended()).findings.startswith("You wrote no report. ")
     torn = IterationFinished(1, Outcome(Kind.OK), BOXES, ("it is torn", "it is odd"))
-    assert after(torn).findings.startswith("You wrote no report that counts: it is torn; it is odd. ")
+    assert after((torn,)).findings.startswith("You wrote no report that counts: it is torn; it is odd. ")
     assert after(ended(Kind.CRASH)).findings == "words"
     assert after(ended(status=Status(False))).findings == ""

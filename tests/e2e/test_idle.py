@@ -64,8 +64,8 @@ def test_a_report_or_a_change_in_between_begins_a_new_count(loop: Loop) -> None:
     with_git(loop)
     acts(loop, "true", REPORT, "true", "date > file", "true", "true")
     assert loop.run("--detailed-exit-code").code == 4
-    assert [event.get("changed", True) for event in loop.events("IterationFinished")] == [
-        *(False, True),
+    assert [bool(event.get("progress")) for event in loop.events("WorkMeasured")] == [
+        *(False, False),
         *(False, True),
         *(False, False),
     ]

@@ -71,7 +71,7 @@ class Repository:
         """A snapshot; nothing of the user's may have changed by it."""
         before = self.users()
         self.snapshots_taken += 1
-        found = self.snapshots.take(self.snapshots_taken)
+        found = self.snapshots.take(f"{self.snapshots_taken:04d}")
         assert self.users() == before
         return found
 

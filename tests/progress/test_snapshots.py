@@ -396,7 +396,7 @@ def test_locks_and_torn_files_are_survived(repository: Repository) -> None:
 def test_variables_of_a_git_around_us_do_not_count(repository: Repository, tmp_path: Path) -> None:
     """A run that is started from a hook finds its own project."""
     environ = repository.environ | {"GIT_DIR": str(tmp_path / "gone"), "GIT_INDEX_FILE": str(tmp_path / "index")}
-    taken = Snapshots(repository.place(), environ).take(1)
+    taken = Snapshots(repository.place(), environ).take("0001")
     assert taken.head == repository.git("rev-parse", "HEAD")
 
 

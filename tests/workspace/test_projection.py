@@ -9,6 +9,7 @@ import pytest
 
 from claude_iterate.core.events import (
     Carried,
+    Changes,
     Entry,
     Event,
     IterationFinished,
@@ -16,6 +17,7 @@ from claude_iterate.core.events import (
     Outcome,
     RunFinished,
     RunStarted,
+    WorkMeasured,
 )
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind
@@ -61,8 +63,8 @@ def test_standing_still_without_a_word_is_not_completed(project: Project) -> Non
     layout = project.create("w")
     silent = played(None)
     for number in (3, 4):
-        finished = IterationFinished(number, Outcome(Kind.OK), changed=False)
-        silent.append(Entry(len(silent) + 1, 1_767_225_600.0, 9.0, finished))
+        for event in (IterationFinished(number, Outcome(Kind.OK)), WorkMeasured(number, Changes())):
+            silent.append(Entry(len(silent) + 1, 1_767_225_600.0, 9.0, event))
     silent.append(Entry(len(silent) + 1, 1_767_225_600.0, 9.0, RunFinished("stagnation", "because")))
     summary.record_run(layout, fold(silent), RUN, running=False)
     assert json.loads(layout.metadata.read_text())["status"] == "in_progress"

@@ -74,10 +74,9 @@ class StatusChanged(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 
 
 class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """One iteration is over. `status` is the report if the agent wrote one in this iteration. `changed` is False if it
-    wrote none, and neither the project nor TODO.md changed; with a report it is not measured. With a claim,
-    `task` is the identity of the instructions in the prompt. `cost_is_lower_bound`: Claude was gone before it named the
-    cost, so `cost_usd` is only what its messages cost at least."""
+    """One iteration is over. `status` is the report if the agent wrote one in this iteration. With a claim, `task` is
+    the identity of the instructions in the prompt. `cost_is_lower_bound`: Claude was gone before it named the cost, so
+    `cost_usd` is only what its messages cost at least."""
 
     number: int
     outcome: Outcome
@@ -91,7 +90,6 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     tools: int = 0
     session: str = ""
     context: float | None = None
-    changed: bool = True
     task: str = ""
     cost_is_lower_bound: bool = False
 

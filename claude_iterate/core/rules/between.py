@@ -11,7 +11,7 @@ from claude_iterate.core.events.vocabulary import ONE_OFF, Kind
 from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.core.rules import absence, breaker, next_steps, proving, waits
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Verdict, Wait
+from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Measure, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
 
 Between = Callable[[RunState, Facts], Verdict | None]
@@ -44,6 +44,14 @@ def one_off_call(state: RunState, facts: Facts) -> Verdict | None:
     if outcome.kind in FINE:
         return Finish("completed")
     return breaker.failed(outcome, outcome.message, state, facts)
+
+
+def work_is_unmeasured(state: RunState, facts: Facts) -> Verdict | None:
+    """What the last iteration did is not measured yet, and no one is in a hurry: measure it. Rules about progress come
+    after this one; a run that goes on measures what a killed one could not."""
+    hurry = state.stop is not None and state.stop.now
+    unmeasured = facts.measures and state.iterations > state.work.measured
+    return Measure(state.iterations) if unmeasured and not hurry else None
 
 
 def completed(state: RunState, facts: Facts) -> Verdict | None:
@@ -100,6 +108,7 @@ def begin_the_next(state: RunState, facts: Facts) -> Verdict | None:
 BETWEEN_RULES: tuple[Between, ...] = (
     workspace_is_gone,
     one_off_call,
+    work_is_unmeasured,
     proving.claim_is_outdated,
     proving.claim_was_cut_off,
     completed,

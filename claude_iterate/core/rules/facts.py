@@ -15,8 +15,8 @@ class Facts(NamedTuple):
     the user's program under way, such as a check; `workspace_gone` is the folder's path if it is gone,
     `workspace_replaced` if another one stands there; `unrecorded` says why nothing more can be recorded;
     `command_line` is how the run was started, `unread_notes` how many notes wait for an iteration; `task` is the
-    identity of the instructions if a claim stands that has to be about them. `refuses`: an earlier run, which was to
-    refuse that, left a change of what defines the proof."""
+    identity of the instructions if a claim stands that has to be about them. `measures`: what iterations do is
+    measured. `refuses`: an earlier run, which was to refuse that, left a change of what defines the proof."""
 
     now: float
     wall: float
@@ -34,6 +34,7 @@ class Facts(NamedTuple):
     unread_notes: int = 0
     task: str = ""
     refuses: bool = False
+    measures: bool = False
 
     @property
     def limits(self) -> LimitSettings:

@@ -35,6 +35,12 @@ class Verify(msgspec.Struct, frozen=True):
     review: bool = False
 
 
+class Measure(msgspec.Struct, frozen=True):
+    """Look what iteration `number` changed."""
+
+    number: int
+
+
 class MakeOneOffCall(msgspec.Struct, frozen=True):
     """Make the one call that this run is for."""
 
@@ -56,5 +62,5 @@ class Finish(msgspec.Struct, frozen=True):
     next: str = ""
 
 
-Verdict = Begin | Ask | Wait | WaitStarted | WaitEnded | Verify | ClaimDropped | MakeOneOffCall | Finish
+Verdict = Begin | Measure | Ask | Wait | WaitStarted | WaitEnded | Verify | ClaimDropped | MakeOneOffCall | Finish
 """A wait that the journal knows of is begun and ended by the event itself; so is a claim dropped."""

@@ -123,6 +123,18 @@ class StopSettings(Group):
     failures: int = _set(whole(0), 3, "End the run after this many failed iterations in a row; 0 = never.")
 
 
+class ProgressSettings(Group):
+    measure: str = _set(
+        choice("auto", "git", "files", "off"),
+        "auto",
+        "How to see what an iteration changed: `git` compares snapshots, `files` scans the project, `auto` uses git"
+        " where there is git, `off` measures nothing.",
+    )
+    ignore: tuple[str, ...] = _set(
+        TEXTS, (), "Files that are no work, as patterns of `.gitignore`, for example `build/`."
+    )
+
+
 class StatusWatchSettings(Group):
     enabled: bool = _set(FLAG, True, "Show changes of `.status.json` while Claude works.")
     debounce_ms: int = _set(whole(500, 10000), 2000, "Wait for this much quiet before reading a changed status.")
@@ -203,6 +215,7 @@ class Settings(Group):
     timeouts: TimeoutSettings = TimeoutSettings()
     limits: LimitSettings = LimitSettings()
     stop: StopSettings = StopSettings()
+    progress: ProgressSettings = ProgressSettings()
     notification: NotificationSettings = NotificationSettings()
     notify: NotifySettings = NotifySettings()
     verification: VerificationSettings = VerificationSettings()

@@ -203,15 +203,16 @@ def _streaks_after(state: RunState, event: events.IterationFinished, again: bool
     now = state.streaks
     if again:
         return _tried_again(now, event.outcome)
-    silent = event.outcome.kind in WELL | {Kind.DENIED} and not event.reported and not event.changed
-    idle = silent or (event.status is not None and event.status.worked is False)
+    # Without a report it depends on what changed, which is measured next.
+    open_question = event.outcome.kind in WELL | {Kind.DENIED} and not event.reported
+    idle = event.status is not None and event.status.worked is False
     denied = _missing(event) if event.denials else ""
     return Streaks(
-        idle_iterations=now.idle_iterations + 1 if idle else 0,
+        idle_iterations=now.idle_iterations + idle if idle or open_question else 0,
         failures=now.failures + 1 if event.outcome.kind in COUNTED_FAILURES else 0,
         denied=denied,
         denials=_denials(state, event, denied),
-        silent_iterations=now.silent_iterations + 1 if silent else 0,
+        silent_iterations=now.silent_iterations if open_question else 0,
         unmoved=now.unmoved,
     )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from claude_iterate.core.events import Changes, SnapshotTaken, TestCounts, WorkMeasured
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.outcomes.classes import WELL
+from claude_iterate.core.state.run_state import RunState, Streaks
 
 NOT_TO_BLAME = frozenset({Kind.SKIPPED, Kind.REBOOTED, Kind.INTERRUPTED, Kind.DENIED})
 """Outcomes after which it says nothing of the agent that nothing moved."""
@@ -22,14 +23,20 @@ def measured(state: RunState, event: SnapshotTaken | WorkMeasured) -> RunState:
         files_changed=work.files_changed + changes.number_of_files,
         commits=work.commits + changes.commits,
     )
-    return state._replace(work=work, streaks=state.streaks._replace(unmoved=_unmoved(state, event)))
+    return state._replace(work=work, streaks=_streaks(state, event))
 
 
-def _unmoved(state: RunState, event: WorkMeasured) -> int:
-    if event.progress:
-        return 0
-    excused = state.last_outcome is not None and state.last_outcome.kind in NOT_TO_BLAME
-    return state.streaks.unmoved + (event.changes is not None and not excused)
+def _streaks(state: RunState, event: WorkMeasured) -> Streaks:
+    kind = state.last_outcome.kind if state.last_outcome is not None else None
+    still = event.changes is not None and not event.progress
+    now = state.streaks
+    now = now._replace(unmoved=0 if event.progress else now.unmoved + (still and kind not in NOT_TO_BLAME))
+    reported = state.last_status is not None and state.last_status.source != "boxes"
+    if reported or kind not in WELL | {Kind.DENIED}:
+        return now
+    if not still or event.notes:
+        return now._replace(silent_iterations=0, idle_iterations=0)
+    return now._replace(silent_iterations=now.silent_iterations + 1, idle_iterations=now.idle_iterations + 1)
 
 
 def moved(state: RunState, changes: Changes | None, tests: TestCounts | None) -> tuple[str, ...]:
@@ -50,6 +57,19 @@ def moved(state: RunState, changes: Changes | None, tests: TestCounts | None) ->
         "tests": better,
     }
     return tuple(name for name, is_so in facts.items() if is_so)
+
+
+def contradiction(state: RunState) -> str:
+    """How the agent's report and what was measured last disagree; empty when they do not."""
+    measure, status = state.work.last_measure, state.last_status
+    if measure is None or measure.changes is None or status is None or status.source == "boxes":
+        return ""
+    did = {"commits", "files", "tests"} & set(measure.progress)
+    if status.worked is False and did:
+        return "the report says that there was no work to do, but the project changed."
+    if not did and not measure.notes and (status.worked or "items" in measure.progress):
+        return "the report says that work was done, but nothing in the project changed."
+    return ""
 
 
 def _items(state: RunState) -> int:
