@@ -55,7 +55,9 @@ class AgentCall:
         with _raw(path) as raw, file_if_long(system, f"{path}.system.md") as file:
             argv, environment = self._command(system, file, session, looking)
             root = self._plan.layout.root
-            process = ChildProcess(argv, environment, root, prompt, raw, self._supervisor.post)
+            process = ChildProcess(
+                argv, environment, root, prompt, raw, self._supervisor.post, closed_in=self._plan.closed_in
+            )
             self._last_heard = self._last_look = self._recorder.elapsed()
             self._recorder.record(events.AgentStarted(process.pid))
             code = self._supervisor.attend(process, Orders(self._hear, self._verdict, self._cutting))
@@ -70,7 +72,7 @@ class AgentCall:
         spendable = budget(self._recorder.state, facts)
         argv = command_line.arguments(claude, system, file, plan.skip_permissions, spendable, session, looking)
         environment = run_environment(plan.environ, claude, plan.run, plan.layout.agent_folder)
-        return discovery.prepare(argv, environment, plan.layout.root)
+        return discovery.prepare(argv, environment, plan.layout.root, plan.sandbox, given=claude.env)
 
     def _hear(self, stream: str, lines: list[bytes]) -> None:
         self._last_heard = self._recorder.elapsed()

@@ -112,11 +112,13 @@ class Engine:
         strangers = processes.children() or set()
         if not strangers:
             processes.become_subreaper()
-        guardian = Guardian(plan.run, plan.environ)
+        sandbox = plan.sandbox
+        containers = sandbox.program if sandbox is not None and sandbox.is_container else ""
+        guardian = Guardian(plan.run, plan.environ, containers)
         afterwards.callback(guardian.dismiss)
         awake = Awake(plan.run, plan.environ)
         afterwards.callback(awake.end)
-        orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=not strangers)
+        orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=not strangers, sandbox=sandbox)
         afterwards.callback(self._end_leftovers, orphans)
         # A folder that came back as another one is locked as soon as it is seen.
         look = cast("Callable[[], None]", self._place.look)
@@ -144,7 +146,9 @@ class Engine:
             orphans.guardian.remember(awake.pids)
 
     def _end_leftovers(self, orphans: Orphans) -> None:
-        ended = leftover_processes.end_leftovers(self._plan.run, orphans.own_children, thorough=True)
+        plan = self._plan
+        ended = leftover_processes.end_leftovers(plan.run, orphans.own_children, True, plan.closed_in)
+        orphans.end_containers()
         if ended and not self._state.finished:
             self._recorder.record(LeftoversEnded(ended))
 
@@ -264,6 +268,7 @@ class Engine:
                 carried=plan.carried,
                 resumed=plan.resumed,
                 birth=processes.start_identity(os.getpid()),
+                sandbox=plan.sandbox.kind if plan.sandbox is not None else "",
             )
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from claude_iterate.core.events import Carried, ProofDefined, Requested, Resumed
 from claude_iterate.core.events.vocabulary import Purpose, Verb
@@ -15,6 +16,9 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.workspace.layout import Layout
+
+if TYPE_CHECKING:
+    from claude_iterate.agent.command.sandbox import Sandbox
 
 
 def chance() -> float:
@@ -63,6 +67,12 @@ class Plan(Record):
     tick: float = 1.0
     command_line: CommandLine = CommandLine()
     load: Callable[[], None] = lambda: None
+    sandbox: Sandbox | None = None
+
+    @property
+    def closed_in(self) -> bool:
+        """True when our own processes make the sandbox, so that signals have to find their way into it."""
+        return self.sandbox is not None and not self.sandbox.is_container
 
     def __repr__(self) -> str:
         """Without the environment and the settings, which hold secrets."""

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.core.events.vocabulary import Cause
@@ -94,8 +95,11 @@ class ShellCommand(Record, frozen=False):
         plan, post = self._plan, self._supervisor.post
         environment = run_environment(plan.environ, plan.settings.claude, plan.run, plan.layout.folder)
         environment |= program.environment
+        root, given = plan.layout.root, program.environment
+        argv, environment = discovery.prepare_program(program.argv, environment, root, plan.sandbox, given=given)
+        closed_in = plan.closed_in
         return ChildProcess(
-            program.argv, environment, plan.layout.root, program.input, None, post, label=program.called
+            argv, environment, root, program.input, None, post, label=program.called, closed_in=closed_in
         )
 
 

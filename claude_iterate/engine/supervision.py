@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, assert_never
+from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.child import ChildProcess, Exited, Message, Printed, StreamEnded
@@ -17,6 +17,9 @@ from claude_iterate.engine.dispatch import Dispatcher
 from claude_iterate.engine.inbox import AnyMessage, Done
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+
+if TYPE_CHECKING:
+    from claude_iterate.agent.command.sandbox import Sandbox
 
 T = TypeVar("T")
 
@@ -39,12 +42,20 @@ class Orphans(Record, frozen=False):
     own_children: tuple[int, ...]
     adopts: bool
     attended: int = 0
+    sandbox: Sandbox | None = None
 
     def remember(self) -> None:
         """Tell the guardian of those that are there now, as far as the system knows them."""
         # The process we attend to is not one of them. It cannot be passed as a known one, because then those that share
         # its session would be known, too.
         self.guardian.remember((leftover_processes.adopted(self.own_children) or set()) - {self.attended})
+
+    def end_containers(self) -> None:
+        """End the containers of the run: the program that started one may be dead, and the container not."""
+        if self.sandbox is not None and self.sandbox.is_container:
+            from claude_iterate.agent.processes.containers import end_containers
+
+            end_containers(self.sandbox.program, self.sandbox.run)
 
 
 class Supervisor(Record, frozen=False):
@@ -109,7 +120,11 @@ class Supervisor(Record, frozen=False):
     def _sweep(self, thorough: bool) -> None:
         # Without adoption, orphans are found only by looking everywhere.
         thorough = thorough or not self._orphans.adopts
-        ended = leftover_processes.end_leftovers(self._plan.run, self._orphans.own_children, thorough)
+        ended = leftover_processes.end_leftovers(
+            self._plan.run, self._orphans.own_children, thorough, self._plan.closed_in
+        )
+        if thorough:
+            self._orphans.end_containers()
         if ended:
             self._recorder.record(LeftoversEnded(ended))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from claude_iterate.agent import conversation
 from claude_iterate.agent.command import discovery
@@ -26,6 +26,10 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import dry_run_files, summary
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
+
+if TYPE_CHECKING:
+    from claude_iterate.agent.command.sandbox import Sandbox
+    from claude_iterate.core.settings.declared import Settings
 
 _LONGEST_QUOTE = 300
 
@@ -77,12 +81,16 @@ def compose(project: Project, layout: Layout, options: Options, goal: str | None
 def find_claude(project: Project, layout: Layout | None) -> str:
     """The program, or an AgentProblem. Called before a workspace is made."""
     settings = project.settings_for(layout).settings if layout is not None else project.resolved.settings
+    if settings.sandbox.kind not in {"none", "bwrap"}:  # a container has a Claude of its own
+        return settings.claude.command[0]
     return discovery.find(settings.claude, project.environ, project.root)
 
 
 def refuse_broken_claude(project: Project) -> None:
     """An AgentProblem when Claude is installed but cannot tell its version."""
-    discovery.version(project.resolved.settings.claude, project.environ, project.root)
+    settings = project.resolved.settings
+    if settings.sandbox.kind in {"none", "bwrap"}:  # a container has a Claude of its own
+        discovery.version(settings.claude, project.environ, project.root)
 
 
 def _written(folder: Path) -> Snapshot:
@@ -93,7 +101,31 @@ def _converse(project: Project, layout: Layout, options: Options, warn: Callable
     """Let the user talk with Claude until Claude exits; the exit code and what it wrote. Any conversation counts as a
     setup, unless it was a dry run."""
     settings = options.settings_for(project, layout)
-    discovery.find(settings.claude, project.environ, project.root)  # before anything is locked or written
+    with contextlib.ExitStack() as stack:
+        sandbox = _sandbox(stack, project, layout, settings, options)
+        if sandbox is None or not sandbox.is_container:
+            discovery.find(settings.claude, project.environ, project.root)  # before anything is locked or written
+        return _converse_in(sandbox, project, layout, options, settings, warn)
+
+
+def _sandbox(
+    stack: contextlib.ExitStack, project: Project, layout: Layout, settings: Settings, options: Options
+) -> Sandbox | None:
+    if settings.sandbox.kind == "none":
+        return None
+    from claude_iterate.operations import sandboxing
+
+    return stack.enter_context(sandboxing.opened(project, layout, settings, options.dry_run))
+
+
+def _converse_in(
+    sandbox: Sandbox | None,
+    project: Project,
+    layout: Layout,
+    options: Options,
+    settings: Settings,
+    warn: Callable[[str], None],
+) -> tuple[int, Snapshot]:
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         run = run_folders.new_run_id(layout)
         held.record(run)
@@ -102,7 +134,10 @@ def _converse(project: Project, layout: Layout, options: Options, warn: Callable
             environment = run_environment(project.environ, settings.claude, run, used.agent_folder)
             with conversation.arguments(settings.claude, texts.system, texts.user, used.working, run) as argv:
                 grace = settings.timeouts.terminate_grace
-                command = discovery.prepare(argv, environment, layout.root)
+                closed = sandbox.changed(run=run) if sandbox is not None else None
+                command = discovery.prepare(
+                    argv, environment, layout.root, closed, given=settings.claude.env, terminal=True
+                )
                 ended = conversation.converse(*command, layout.root, run, grace)
             written = _written(used.agent_folder)
         if not options.dry_run:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.processes import leftover_processes
@@ -31,6 +33,9 @@ from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock, run_place
 from claude_iterate.workspace.running.run_place import RunPlace
 
+if TYPE_CHECKING:
+    from claude_iterate.agent.command.sandbox import Sandbox
+
 
 class Performed(Record):
     """A run that is over. `agent_folder` is where the agent worked, `report` what a review or a validation wrote."""
@@ -50,10 +55,39 @@ class Performed(Record):
 def launch(project: Project, layout: Layout, options: Options, user: User) -> Performed:
     """A run of any purpose, from the checks to the end. Nothing is written before every check has passed."""
     settings = run_checks.settings_checked(project, layout, options, user)
-    version = discovery.version(settings.claude, project.environ, project.root)
-    chosen = run_checks.missing_permissions(project, layout, settings, options, user)
-    if chosen is None:
-        run_checks.refuse_doomed(project, layout, settings, options, version)
+    with contextlib.ExitStack() as stack:
+        sandbox, version = _claude(stack, project, layout, settings, options)
+        chosen = run_checks.missing_permissions(project, layout, settings, options, user)
+        if chosen is None:
+            run_checks.refuse_doomed(project, layout, settings, options, version)
+        elif chosen.sandbox:
+            settings = permissions.with_permissions(settings, chosen)
+            sandbox, version = _claude(stack, project, layout, settings, options)
+        return _launch(project, layout, options, user, settings, sandbox, version, chosen)
+
+
+def _claude(
+    stack: contextlib.ExitStack, project: Project, layout: Layout, settings: Settings, options: Options
+) -> tuple[Sandbox | None, str]:
+    """The sandbox, if one is asked for, and the version of the Claude that answers in it."""
+    sandbox = None
+    if settings.sandbox.kind != "none":
+        from claude_iterate.operations import sandboxing
+
+        sandbox = stack.enter_context(sandboxing.opened(project, layout, settings, options.dry_run))
+    return sandbox, discovery.version(settings.claude, project.environ, project.root, sandbox=sandbox)
+
+
+def _launch(
+    project: Project,
+    layout: Layout,
+    options: Options,
+    user: User,
+    settings: Settings,
+    sandbox: Sandbox | None,
+    version: str,
+    chosen: Permissions | None,
+) -> Performed:
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         if chosen is not None:
             settings = _with_answer(project, layout, options, user, chosen)
@@ -63,8 +97,16 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
         before = inherit(layout, options.purpose, options.dry_run)
         if before.killed:
             leftover_processes.end_marked(before.killed)
+            if sandbox is not None and sandbox.is_container:
+                from claude_iterate.agent.processes.containers import end_containers
+
+                end_containers(sandbox.program, before.killed)
         used = dry_run_files.layout_for(layout, run) if options.dry_run else layout
         plan = plan_run(project, used, settings, options, run, version, before)
+        if sandbox is not None:
+            # The folder of all runs is made by now, and Claude has no business in it.
+            kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
+            plan = plan.changed(sandbox=sandbox.changed(run=run, kept=kept))
         warnings = run_checks.warnings(project, layout, settings, options, user)
         with user.steers(plan) as steered:
             state = _run(steered, options, warnings, user, RunPlace(layout, run, held))

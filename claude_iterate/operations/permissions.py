@@ -36,6 +36,8 @@ class Permissions(Record):
 
     mode: str
     tools: tuple[str, ...] = ()
+    sandbox: str = ""
+    """The sandbox that it is allowed in; empty: as the settings say."""
 
 
 def are_decided(settings: Settings, project: Project) -> bool:
@@ -59,6 +61,8 @@ def unrestricted(settings: Settings, project: Project) -> str:
 def with_permissions(settings: Settings, chosen: Permissions) -> Settings:
     """The settings with these permissions, where none were decided."""
     claude = settings.claude.changed(permission_mode=chosen.mode, allowed_tools=chosen.tools)
+    if chosen.sandbox:
+        settings = settings.changed(sandbox=settings.sandbox.changed(kind=chosen.sandbox))
     return settings.changed(claude=claude)
 
 
@@ -69,6 +73,8 @@ def save(layout: Layout, chosen: Permissions) -> str:
     settings_writer.set_value(layout.metadata, "claude.permission_mode", chosen.mode)
     if chosen.tools:
         settings_writer.set_value(layout.metadata, "claude.allowed_tools", list(chosen.tools))
+    if chosen.sandbox:
+        settings_writer.set_value(layout.metadata, "sandbox.kind", chosen.sandbox)
     return f"Saved for {layout.name}. Change it: claude-iterate config -w {layout.name} claude.permission_mode MODE"
 
 

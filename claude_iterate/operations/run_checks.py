@@ -54,7 +54,16 @@ def missing_permissions(
     run_lock.refuse_if_held(layout.lock, layout.name)
     from claude_iterate.operations.detection.suggested_commands import suggested
 
-    return user.choose_permissions(suggested(project.root))
+    return user.choose_permissions(suggested(project.root), _sandbox(project, settings))
+
+
+def _sandbox(project: Project, settings: Settings) -> str:
+    """The sandbox that can be offered: the one that the settings name, or bwrap where it works."""
+    if settings.sandbox.kind != "none":
+        return settings.sandbox.kind
+    from claude_iterate.agent.command.sandbox_probe import probe
+
+    return "" if probe("bwrap", project.environ).problem else "bwrap"
 
 
 def refuse_doomed(project: Project, layout: Layout, settings: Settings, options: Options, version: str) -> None:
@@ -89,7 +98,9 @@ def warnings(project: Project, layout: Layout, settings: Settings, options: Opti
     """What the user should know before the run; it begins all the same."""
     found = []
     why = "" if options.skip_permissions else permissions.unrestricted(settings, project)
-    if options.skip_permissions or (why and not options.dry_run):
+    if settings.sandbox.kind != "none" and not options.dry_run and (options.skip_permissions or why):
+        pass  # the sandbox is what the warning asks for
+    elif options.skip_permissions or (why and not options.dry_run):
         found.append(Warned(permissions.UNRESTRICTED.format(f" ({why})" if why else "")))
     elif not options.dry_run and not permissions.are_decided(settings, project):
         undecided = permissions.UNDECIDED if options.purpose == "run" else permissions.UNDECIDED_REVIEW

@@ -22,8 +22,9 @@ class User(Protocol):
     def note(self, text: str) -> None:
         """Show something beside the result."""
 
-    def choose_permissions(self, suggested: tuple[str, ...]) -> Permissions:
-        """Ask how much Claude may do; `suggested` are commands that the project's files name."""
+    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> Permissions:
+        """Ask how much Claude may do; `suggested` are commands that the project's files name, `sandbox` the kind of
+        sandbox that works here, if any."""
 
     def confirms(self, question: str) -> bool:
         """Ask for a yes; no answer is a no."""

@@ -30,7 +30,8 @@ def started(event: events.RunStarted, at: float) -> list[str]:
         return [f"{event.purpose.capitalize()}: {event.workspace}{dry}"]
     most = f"at most {counted(event.max_iterations, 'iteration')}" if event.max_iterations else "no iteration limit"
     dry = ", dry run" if event.dry_run else ""
-    first = f"Starting {event.workspace} ({event.mode} mode, {most}{dry})"
+    closed = f", in a sandbox: {event.sandbox}" if event.sandbox else ""
+    first = f"Starting {event.workspace} ({event.mode} mode, {most}{dry}{closed})"
     if event.resumed is None:
         return [first]
     done = counted(event.resumed.iterations, "iteration")

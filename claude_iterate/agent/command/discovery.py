@@ -9,14 +9,17 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
 from claude_iterate.system import processes, programs, signals, temporary_files
+
+if TYPE_CHECKING:
+    from claude_iterate.agent.command.sandbox import Sandbox
 
 PATIENCE = 30.0
 _REINSTALL = "Reinstall Claude Code, or set `claude.command`."
@@ -29,12 +32,46 @@ class Command(NamedTuple):
     environment: dict[str, str]
 
 
-def prepare(argv: Sequence[str], environment: Mapping[str, str], root: Path) -> Command:
+def prepare(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    root: Path,
+    sandbox: Sandbox | None = None,
+    *,
+    given: Iterable[str] = (),
+    terminal: bool = False,
+) -> Command:
     """A command line of Claude, ready to start in the project root; an AgentProblem when there is no such program.
 
-    Every start of Claude goes through here: a sandbox is put around the command in this place.
+    Every start of Claude goes through here: a sandbox is put around the command in this place. `given` are the
+    variables that the settings give to Claude by name.
     """
-    return Command([_program(argv[0], environment, root), *argv[1:]], dict(environment))
+    if sandbox is None or not sandbox.is_container:  # a container has a Claude of its own
+        argv = [_program(argv[0], environment, root), *argv[1:]]
+    if sandbox is None:
+        return Command([*argv], dict(environment))
+    from claude_iterate.agent.command.sandbox import wrapped
+
+    inside = wrapped(argv, environment, sandbox, str(root), for_claude=True, terminal=terminal, given=tuple(given))
+    return Command(inside.argv, inside.environment)
+
+
+def prepare_program(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    root: Path,
+    sandbox: Sandbox | None,
+    *,
+    given: Iterable[str] = (),
+) -> Command:
+    """A program of the user, such as a check, ready to start: closed in where Claude is, because Claude may have
+    written what it runs."""
+    if sandbox is None:
+        return Command([*argv], dict(environment))
+    from claude_iterate.agent.command.sandbox import wrapped
+
+    inside = wrapped(argv, environment, sandbox, str(root), for_claude=False, given=tuple(given))
+    return Command(inside.argv, inside.environment)
 
 
 def find(claude: ClaudeSettings, environ: Mapping[str, str], root: Path) -> str:
@@ -58,11 +95,18 @@ def _program(name: str, environ: Mapping[str, str], root: Path) -> str:
     raise AgentProblem("Claude CLI not found. Make sure 'claude' is installed and in PATH.", hint)
 
 
-def version(claude: ClaudeSettings, environ: Mapping[str, str], root: Path, patience: float = PATIENCE) -> str:
+def version(
+    claude: ClaudeSettings,
+    environ: Mapping[str, str],
+    root: Path,
+    patience: float = PATIENCE,
+    sandbox: Sandbox | None = None,
+) -> str:
     """What `--version` prints, or an AgentProblem when it fails or does not answer."""
     temporary_files.refuse_if_impossible()
-    command = prepare([*claude.command, "--version"], claude_environment(environ, claude), root)
-    program = command.argv[0]
+    asked = [*claude.command, "--version"]
+    command = prepare(asked, claude_environment(environ, claude), root, sandbox, given=claude.env)
+    program = command.argv[0] if sandbox is None else f"Inside the sandbox ({sandbox.kind}) {claude.command[0]}"
     # Files, not pipes: a child that it leaves behind may hold a pipe open without end.
     with temporary_files.unnamed() as out, temporary_files.unnamed() as err:
         code = _call(command, root, (out, err), patience)

@@ -58,7 +58,10 @@ Message = Printed | StreamEnded | Exited
 
 
 class ChildProcess:
-    """One running program. Everything it does arrives through `post`; errors call it by its `label`."""
+    """One running program. Everything it does arrives through `post`; errors call it by its `label`.
+
+    `closed_in`: what we start is a sandbox that passes no signal on to the program in it.
+    """
 
     def __init__(
         self,
@@ -69,8 +72,10 @@ class ChildProcess:
         raw: BinaryIO | None,
         post: Callable[[Message], None],
         label: str = "Claude",
+        closed_in: bool = False,
     ) -> None:
         self._post = post
+        self._closed_in = closed_in
         self._label = label
         self._raw = raw
         self._abandoned = False
@@ -83,8 +88,16 @@ class ChildProcess:
 
     def signal(self, number: int, group: bool = False) -> None:
         """Signal the process, or everything in its process group. No effect when it has ended."""
-        if self._process.returncode is None:
-            signals.send(self.pid, number, group)
+        if self._process.returncode is not None:
+            return
+        if self._closed_in and number != signal.SIGKILL:
+            from claude_iterate.system import namespaces
+
+            # The first process inside leads the group and is deaf to all but SIGKILL, which takes everything with it.
+            if (inside := namespaces.first_two(self.pid)) is not None:
+                signals.send(inside[0] if group else inside[1], number, group)
+                return
+        signals.send(self.pid, number, group)
 
     def abandon(self) -> None:
         """Stop draining: the process has ended, and an unknown process holds its pipes."""

@@ -39,11 +39,12 @@ eval "exec $CLEAN_UP $known"
 class Guardian:
     """The runner's side: starts the guardian and dismisses it when the run is over."""
 
-    def __init__(self, run: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, run: str, environ: Mapping[str, str], containers: str = "") -> None:
+        """`containers`: the program that ends the containers of the run, if it has any."""
         import subprocess
 
         found = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})"
-        code = f"{found}; from {__name__} import end_run; end_run({run!r}, sys.argv[1:])"
+        code = f"{found}; from {__name__} import end_run; end_run({run!r}, sys.argv[1:], {containers!r})"
         clean_up = shlex.join([sys.executable, "-I", "-S", "-c", code])
         read_end, self._write_end = os.pipe()
         try:
@@ -83,8 +84,17 @@ class Guardian:
         self._process.wait()
 
 
-def end_run(run: str, known: Sequence[str] = ()) -> None:
-    """End every process of the run: SIGINT first, so that Claude can end its own tools, then SIGTERM and SIGKILL."""
+def end_run(run: str, known: Sequence[str] = (), containers: str = "") -> None:
+    """End every process of the run: SIGINT first, so that Claude can end its own tools, then SIGTERM and SIGKILL. Its
+    containers come last: the programs that started them pass the first signals on."""
+    _end_processes(run, known)
+    if containers:
+        from claude_iterate.agent.processes.containers import end_containers
+
+        end_containers(containers, run)
+
+
+def _end_processes(run: str, known: Sequence[str]) -> None:
     remembered = {tuple(word.split(":", 1)) for word in known if ":" in word}
     for number, patience in _STEPS:
         deadline = time.monotonic() + patience

@@ -16,6 +16,8 @@ from claude_iterate.system import processes, signals
 _POLITE = 0.5
 _PATIENCE = 5.0
 _POLL = 0.02
+_COLLAPSE = 3.0
+"""Seconds in which the kernel has ended everything in a sandbox. Usually it takes a few milliseconds."""
 _SURVIVORS: set[int] = set()
 
 
@@ -58,18 +60,33 @@ def orphans(known: Iterable[int]) -> set[int] | None:
     return living
 
 
-def end_leftovers(run: str, known: Iterable[int] = (), thorough: bool = False) -> tuple[str, ...]:
+def end_leftovers(
+    run: str, known: Iterable[int] = (), thorough: bool = False, closed_in: bool = False
+) -> tuple[str, ...]:
     """End every process of this run that still lives; returns a line for each process that was ended.
 
     The quick way ends only adopted orphans, which on Linux is all there can be. `thorough` searches all processes of
-    the machine; so does every system that cannot list our children.
+    the machine; so does every system that cannot list our children. `closed_in`: they were in a sandbox, which ends all
+    that is in it when its program ends. It is given the time for that: what it ends was not left behind.
     """
     known = tuple(known)
+    if closed_in:
+        _let_collapse(run, known)
     if not thorough:
         living = orphans(known)
         if living is not None and not living:
             return ()
     return _end(run, (*known, os.getpid()), lambda: orphans(known) or set())
+
+
+def _let_collapse(run: str, known: tuple[int, ...]) -> None:
+    from claude_iterate.system import namespaces
+
+    until = time.monotonic() + _COLLAPSE
+    while time.monotonic() < until:
+        if not any(namespaces.is_elsewhere(pid) for pid in {*leftovers(run), *(orphans(known) or set())}):
+            return
+        time.sleep(_POLL)
 
 
 def end_marked(run: str) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     "--allow", multiple=True, metavar="TOOL", help="Allow a tool, for example 'Bash(npm test:*)'. Repeatable."
 )
 @options.dangerous_option
+@options.setting_option("sandbox.kind", "--sandbox", metavar="KIND", more="none, bwrap, docker or podman.")
 @options.switch("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop.")
 @options.switch("--verify", help="Let Claude review a completion claim before it counts.")
 @options.accept_option

@@ -13,7 +13,10 @@ _QUESTION = """\
 How much may Claude do in this workspace? Claude cannot ask during a run, so decide now:
   1  edit files in this project
   2  edit files, and run the commands you name{}
-  3  everything (only inside a disposable sandbox or container)"""
+  3  everything{}"""
+_BARE = " (only inside a disposable sandbox or container)"
+_CLOSED_IN = """, in a sandbox ({}): it can write only this project, and your other files are not there
+  4  everything, without a sandbox"""
 _SURE = "Everything means any command: it can delete your files and send your data away. Are you sure?"
 
 
@@ -31,17 +34,22 @@ def confirm_deletion(what: str, question: str, again: str, warning: str = "") ->
         raise click.exceptions.Exit(1)
 
 
-def choose_permissions(suggested: tuple[str, ...] = ()) -> Permissions:
+def choose_permissions(suggested: tuple[str, ...] = (), sandbox: str = "") -> Permissions:
     """How much Claude may do. Asked once, before the first run: during a run Claude cannot ask. Where the project's
-    files suggest commands, these are offered: without them Claude cannot test what it did."""
-    output.note(_QUESTION.format(f" (found here: {', '.join(suggested)})" if suggested else ""))
+    files suggest commands, these are offered: without them Claude cannot test what it did. Everything is offered in a
+    sandbox first, where one works."""
+    everything = _CLOSED_IN.format(sandbox) if sandbox else _BARE
+    output.note(_QUESTION.format(f" (found here: {', '.join(suggested)})" if suggested else "", everything))
     default = "2" if suggested else "1"
+    choices = ["1", "2", "3", *(["4"] if sandbox else [])]
     while True:
-        answer = click.prompt("Your choice", type=click.Choice(["1", "2", "3"]), default=default, err=True)
+        answer = click.prompt("Your choice", type=click.Choice(choices), default=default, err=True)
         if answer == "1":
             return Permissions("acceptEdits")
         if answer == "2":
             return Permissions("acceptEdits", _named_commands(suggested))
+        if answer == "3" and sandbox:
+            return Permissions(EVERYTHING, sandbox=sandbox)
         if click.confirm(_SURE, err=True):
             return Permissions(EVERYTHING)
 

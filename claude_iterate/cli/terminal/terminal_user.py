@@ -26,11 +26,11 @@ class TerminalUser:
         """Both the question and the answer need a terminal."""
         return on_terminal()
 
-    def choose_permissions(self, suggested: tuple[str, ...]) -> Permissions:
+    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> Permissions:
         """Ask how much Claude may do."""
         from claude_iterate.cli.terminal import questions
 
-        return questions.choose_permissions(suggested)
+        return questions.choose_permissions(suggested, sandbox)
 
     def confirms(self, question: str) -> bool:
         """Ask for a yes; Enter is a no."""

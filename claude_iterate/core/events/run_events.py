@@ -58,6 +58,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     resumed: Resumed | None = None
     birth: str = ""
     format: int = 1
+    sandbox: str = ""
 
 
 class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -29,6 +29,7 @@ from claude_iterate.core.settings.kinds import (
     each,
     whole,
 )
+from claude_iterate.core.settings.sandbox_kinds import IMAGE, MEMORY, PLACES, PROCESSORS, VARIABLES
 
 PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
 NOTIFY_EVENTS = (
@@ -185,6 +186,26 @@ class PathSettings(Group):
     global_templates_dir: str | None = _set(TEXT, None, "Where the user's own templates live.", "globalTemplatesDir")
 
 
+class SandboxSettings(Group):
+    kind: str = _set(
+        choice("none", "bwrap", "docker", "podman"),
+        "none",
+        "Where Claude, checks and other programs of a run are closed in.",
+    )
+    image: str | None = _set(IMAGE, None, "With docker and podman: the image, which has Claude Code in it.")
+    memory: str = _set(MEMORY, "4g", "With docker and podman: most memory of a program. bwrap limits none.")
+    cpus: float = _set(
+        PROCESSORS, 2.0, "With docker and podman: how many processors a program may use. bwrap limits none."
+    )
+    network: bool = _set(
+        FLAG, True, "`false`: Claude reaches only its own service, and checks and other programs reach nothing."
+    )
+    mounts: tuple[str, ...] = _set(
+        PLACES, (), "More files and folders to see inside, for example `~/.cargo`; `~/cache:rw` can be written."
+    )
+    env: tuple[str, ...] = _set(VARIABLES, (), "Names of more environment variables to let through.")
+
+
 class Settings(Group):
     max_iterations: int | None = _set(
         whole(0), None, "Iterations a run may take; 0 = no limit. Unset: loop 50, iterative 20.", "defaultMaxIterations"
@@ -221,3 +242,4 @@ class Settings(Group):
     verification: VerificationSettings = VerificationSettings()
     commands: CommandSettings = CommandSettings()
     paths: PathSettings = PathSettings()
+    sandbox: SandboxSettings = SandboxSettings()

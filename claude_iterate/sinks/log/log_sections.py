@@ -39,6 +39,8 @@ def header(event: RunStarted, at: float) -> list[str]:
     ]
     if event.agent_version:
         facts.append(f"Claude Version: {event.agent_version}")
+    if event.sandbox:
+        facts.append(f"Sandbox: {event.sandbox}")
     if event.dry_run:
         facts.append("Dry Run: yes")
     top = framed("CLAUDE ITERATE - EXECUTION LOG", f"Started: {begun}")

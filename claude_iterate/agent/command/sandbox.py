@@ -1,0 +1,174 @@
+"""A command line inside a sandbox. Pure: what there is to show and hide was found before (`sandbox_places.py`).
+
+Inside, the project and the workspace have the same paths as outside. What is not named here is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from claude_iterate.agent.command.environment import CONTAINER_LABEL, RUN_VARIABLE, WORKSPACE_VARIABLE
+from claude_iterate.core.records import Record
+
+PROXY_PORT = 3128
+"""Inside, where there is no other network: nothing else can have it."""
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/sys")
+_EMPTY = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - the names of folders that are empty inside
+_OF_EVERY_PROGRAM = ("USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "NO_COLOR", "TZ")
+_OF_CLAUDE = (
+    *("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "CLAUDE_CONFIG_DIR"),
+    *("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "API_TIMEOUT_MS", "MAX_THINKING_TOKENS"),
+)
+_PREFIXES = ("LC_", "CLAUDE_ITERATE_HOOK_")
+_PREFIXES_OF_CLAUDE = ("ANTHROPIC_", "CLAUDE_CODE_", "DISABLE_", "BASH_", "MCP_")
+_HOST_ONLY = frozenset({"USER", "LOGNAME", "SHELL"})
+"""What names something of this computer that an image does not have."""
+
+
+class Sandbox(Record):
+    """Where the programs of a run are closed in. All paths are absolute and exist."""
+
+    kind: str
+    program: str
+    """bwrap, docker or podman."""
+    home: str
+    writable: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    """Parts of what is writable that are not: settings that a later run or git would act on, and the run's records."""
+    of_claude: tuple[str, ...] = ()
+    """What only Claude gets, to read and to write: its login and its sessions."""
+    kept_of_claude: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    image: str = ""
+    memory: str = ""
+    cpus: float = 0.0
+    network: bool = True
+    gate: str = ""
+    """The socket on which Claude reaches its service when there is no network; empty: it does not."""
+    relay: tuple[str, ...] = ()
+    """What carries a network of its own to the gate and then becomes Claude: a Python and its file."""
+    mirrored: int = 0
+    """The port of a service on this computer, which the relay offers under the same number."""
+    user: str = ""
+    """Number of the user and of the group: what a container writes belongs to them."""
+    run: str = ""
+
+    @property
+    def is_container(self) -> bool:
+        """True for docker and podman: a service outside of our processes holds the programs."""
+        return self.kind != "bwrap"
+
+
+class Wrapped(NamedTuple):
+    """A command line, and the environment of the program that closes it in."""
+
+    argv: list[str]
+    environment: dict[str, str]
+
+
+def wrapped(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    sandbox: Sandbox,
+    root: str,
+    *,
+    for_claude: bool,
+    terminal: bool = False,
+    given: Sequence[str] = (),
+) -> Wrapped:
+    """The command inside the sandbox, in the project root. `given` are names of variables that are passed on whatever
+    the rules say; `terminal` is for a conversation, which needs the user's terminal."""
+    inside = _inside(environment, sandbox, for_claude, (*sandbox.names, *given))
+    gated = for_claude and not sandbox.network and bool(sandbox.gate)
+    if gated:
+        argv = [*sandbox.relay, sandbox.gate, str(PROXY_PORT), str(sandbox.mirrored), *argv]
+        proxy = f"http://127.0.0.1:{PROXY_PORT}"
+        inside |= {"HTTPS_PROXY": proxy, "https_proxy": proxy, "NO_PROXY": "127.0.0.1,localhost"}
+        inside = {name: value for name, value in inside.items() if name not in {"HTTP_PROXY", "http_proxy", "no_proxy"}}
+    mounts = _mounts(sandbox, for_claude, gated)
+    if sandbox.is_container:
+        words = _container(sandbox, mounts, inside, root, terminal)
+        return Wrapped([*words, *argv], {**environment, **inside, "PATH": environment.get("PATH", "")})
+    return Wrapped([*_bwrap(sandbox, mounts, root, terminal), *argv], inside)
+
+
+def _inside(environment: Mapping[str, str], sandbox: Sandbox, for_claude: bool, names: Sequence[str]) -> dict[str, str]:
+    """The environment that the program sees."""
+    exact = {*_OF_EVERY_PROGRAM, *(_OF_CLAUDE if for_claude else ()), *names, RUN_VARIABLE, WORKSPACE_VARIABLE}
+    prefixes = (*_PREFIXES, *(_PREFIXES_OF_CLAUDE if for_claude else ()))
+    if sandbox.is_container:
+        exact -= _HOST_ONLY - set(names)
+    else:
+        exact.add("PATH")
+    kept = {name: value for name, value in environment.items() if name in exact or name.startswith(prefixes)}
+    # Without IS_SANDBOX Claude Code refuses to skip permission checks as root.
+    return kept | {"HOME": sandbox.home, "IS_SANDBOX": "1"}
+
+
+class _Mount(NamedTuple):
+    path: str
+    how: str
+
+
+def _mounts(sandbox: Sandbox, for_claude: bool, gated: bool) -> list[_Mount]:
+    """Folders before what is in them; of the same path only the last counts."""
+    found = {sandbox.home: "empty"}
+    found |= dict.fromkeys(sandbox.readable, "read")
+    found |= dict.fromkeys(sandbox.of_claude if for_claude else (), "write")
+    found |= dict.fromkeys(sandbox.writable, "write")
+    found |= dict.fromkeys(sandbox.kept_of_claude if for_claude else (), "read")
+    found |= dict.fromkeys(sandbox.kept, "read")
+    if gated:
+        found |= {sandbox.gate: "write", sandbox.relay[-1]: "read"}
+    return sorted((_Mount(path, how) for path, how in found.items()), key=lambda mount: mount.path.count("/"))
+
+
+def _bwrap(sandbox: Sandbox, mounts: Sequence[_Mount], root: str, terminal: bool) -> list[str]:
+    words = [sandbox.program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+    words += ["--unshare-user-try", "--unshare-cgroup-try", "--cap-drop", "ALL"]
+    # A session of its own keeps signals for the group inside, and keeps programs from typing into the terminal.
+    words += [] if terminal else ["--new-session"]
+    words += [] if sandbox.network else ["--unshare-net"]
+    for path in SYSTEM:
+        words += ["--ro-bind-try", path, path]
+    words += ["--proc", "/proc", "--dev", "/dev"]
+    for path in _EMPTY:
+        words += ["--tmpfs", path]
+    if sandbox.network:  # where /etc/resolv.conf often leads
+        words += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
+    for path, how in mounts:
+        words += ["--tmpfs", path] if how == "empty" else ["--bind" if how == "write" else "--ro-bind", path, path]
+    return [*words, "--chdir", root, "--"]
+
+
+def _container(
+    sandbox: Sandbox, mounts: Sequence[_Mount], inside: Mapping[str, str], root: str, terminal: bool
+) -> list[str]:
+    words = [
+        sandbox.program,
+        "run",
+        "--rm",
+        "-i",
+        "--init",
+        "--pull=never",
+        "--label",
+        f"{CONTAINER_LABEL}={sandbox.run}",
+    ]
+    words += ["-t"] if terminal else []
+    words += ["--memory", sandbox.memory, "--cpus", f"{sandbox.cpus:g}", "--user", sandbox.user]
+    words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
+    words += [] if sandbox.network else ["--network", "none"]
+    if sandbox.kind == "podman" and not sandbox.user.startswith("0:"):
+        words += ["--userns", "keep-id"]
+    for path, how in mounts:
+        if how == "empty":
+            words += ["--tmpfs", f"{path}:mode=1777,exec"]
+        else:
+            words += ["-v", f"{path}:{path}" + ("" if how == "write" else ":ro")]
+    words += ["-w", root]
+    for name in sorted(inside):  # by name alone: the values stay out of the list of processes
+        words += ["-e", name]
+    return [*words, sandbox.image]

@@ -1,0 +1,163 @@
+"""What a sandbox shows of this computer: looked at once, before a run. Nothing else of the user's is there inside."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from claude_iterate.agent.command import sandbox_relay
+from claude_iterate.agent.command.environment import claude_environment
+from claude_iterate.agent.command.sandbox import SYSTEM, Sandbox
+from claude_iterate.core.settings.declared import SandboxSettings, Settings
+from claude_iterate.errors import UsageProblem
+from claude_iterate.system import programs
+
+_ACTED_ON = ("settings.json", "settings.local.json", "CLAUDE.md", "agents", "commands", "skills", "plugins", "hooks")
+"""Of Claude's own folder: what a Claude outside would act on."""
+_ACTED_ON_IN_PROJECT = (
+    *(".claude-iterate.toml", ".claude-iterate.json", "claude-iterate/hooks", "claude-iterate/prompts"),
+    *(".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json"),
+)
+
+
+def sandbox_for(
+    settings: Settings,
+    environ: Mapping[str, str],
+    root: Path,
+    program: str,
+    folders: Sequence[Path],
+    own: Sequence[Path],
+) -> Sandbox:
+    """The sandbox of a run in this project. `folders` can be written; `own` are parts of them that are ours alone."""
+    home = _home(environ)
+    _refuse_open_house(root, home)
+    asked, container = settings.sandbox, settings.sandbox.kind != "bwrap"
+    inside = [*folders, *_git_folders(root)]
+    writable = _existing(inside) + _mounted(asked, home, ":rw")
+    config = _config_folder(settings, environ, home)
+    readable = [] if container else list(_programs(settings, environ, root, home, writable))
+    kept = [*own, *(root / name for name in _ACTED_ON_IN_PROJECT)]
+    kept += [folder / name for folder in [root / ".git", *_git_folders(root)] for name in ("config", "hooks")]
+    python = "python3" if container else sys.executable
+    return Sandbox(
+        kind=asked.kind,
+        program=program,
+        home=home,
+        writable=tuple(writable),
+        readable=(*readable, *_mounted(asked, home, "")),
+        kept=tuple(_existing(path for path in kept if path.exists())),
+        of_claude=tuple(
+            _existing([config, *([] if _has_own_config(settings, environ) else [Path(home, ".claude.json")])])
+        ),
+        kept_of_claude=tuple(_existing(config / name for name in _ACTED_ON)),
+        names=asked.env,
+        image=asked.image or "",
+        memory=asked.memory,
+        cpus=asked.cpus,
+        network=asked.network,
+        relay=(python, "-I", "-S", str(Path(sandbox_relay.__file__).resolve())),
+        user=f"{os.getuid()}:{os.getgid()}",
+    )
+
+
+def _home(environ: Mapping[str, str]) -> str:
+    home = environ.get("HOME") or str(Path("~").expanduser())
+    return os.path.normpath(home) if home.startswith("/") else "/nonexistent"
+
+
+def _refuse_open_house(root: Path, home: str) -> None:
+    """A project around the home folder would show all that a sandbox is to hide."""
+    real, lived_in = root.resolve(), Path(home).resolve()
+    if lived_in.is_relative_to(real):
+        raise UsageProblem(
+            f"The project {root} contains your home folder, so a sandbox around it would hide nothing.",
+            "Put the project into a folder of its own, or use --sandbox none.",
+        )
+
+
+def _existing(paths: Iterable[Path]) -> list[str]:
+    """Each path as it is spelled and as it really is, because programs use both; without those that are not there."""
+    found: list[str] = []
+    for path in paths:
+        if path.exists():
+            real = os.path.realpath(path)
+            found += [spelled for spelled in (str(path), real) if spelled == real or not _of_system(spelled)]
+    return list(dict.fromkeys(found))
+
+
+def _mounted(asked: SandboxSettings, home: str, mark: str) -> list[str]:
+    """What `sandbox.mounts` names: with `:rw` to write, without to read."""
+    found = []
+    for place in asked.mounts:
+        path, marked = place.removesuffix(":rw"), ":rw" if place.endswith(":rw") else ""
+        if marked != mark:
+            continue
+        full = Path(home, path[2:]) if path.startswith("~/") else Path(path)
+        if not full.exists():
+            raise UsageProblem(
+                f"`sandbox.mounts` names {place}, and there is no {full}.",
+                "Make it, or see: claude-iterate config --origin sandbox.mounts",
+            )
+        found.append(full)
+    return _existing(found)
+
+
+def _has_own_config(settings: Settings, environ: Mapping[str, str]) -> bool:
+    return bool(claude_environment(environ, settings.claude).get("CLAUDE_CONFIG_DIR"))
+
+
+def _config_folder(settings: Settings, environ: Mapping[str, str], home: str) -> Path:
+    """Claude's own folder, made as Claude would make it: sessions in a folder that is not there would be lost."""
+    named = claude_environment(environ, settings.claude).get("CLAUDE_CONFIG_DIR")
+    folder = Path(named) if named else Path(home, ".claude")
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=bool(named), exist_ok=True)
+    return folder
+
+
+def _git_folders(root: Path) -> list[Path]:
+    """The repository of a linked work tree, which lies elsewhere; a commit has to reach it."""
+    try:
+        words = (root / ".git").read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return []
+    if not words.startswith("gitdir: "):
+        return []
+    folder = Path(root, words.removeprefix("gitdir: ").strip())
+    common = folder.parent.parent if folder.parent.name == "worktrees" else folder
+    return [common.resolve()] if (common / "HEAD").exists() else []
+
+
+def _programs(
+    settings: Settings, environ: Mapping[str, str], root: Path, home: str, writable: Sequence[str]
+) -> Iterator[str]:
+    """The folders of programs: those in PATH, and what Claude and our relay are made of."""
+    environment = claude_environment(environ, settings.claude)
+    path = environment.get("PATH", os.defpath)
+    first = settings.claude.command[0]
+    claude = programs.which(str(root / first) if os.path.sep in first else first, path)
+    found = [Path(folder) for folder in path.split(os.pathsep) if folder.startswith("/")]
+    for program in (claude, sys.executable):
+        if program is not None:
+            found += [_surroundings(Path(program)), _surroundings(Path(os.path.realpath(program)))]
+    found.append(Path(sys.base_prefix))
+    for place in _existing(folder for folder in found if folder.is_dir()):
+        hides_nothing = Path(home).is_relative_to(place)
+        covered = any(Path(place).is_relative_to(folder) for folder in writable)
+        if not (_of_system(place) or hides_nothing or covered):
+            yield place
+
+
+def _surroundings(program: Path) -> Path:
+    """The folder without which a program does not start: its own, its packages, or its Python environment."""
+    before, found, _ = str(program).partition("/node_modules/")
+    if found:
+        return Path(before, "node_modules")
+    return program.parent.parent if (program.parent.parent / "pyvenv.cfg").exists() else program.parent
+
+
+def _of_system(path: str) -> bool:
+    return path.startswith(tuple(f"{folder}/" for folder in SYSTEM)) or path in SYSTEM

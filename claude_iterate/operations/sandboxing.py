@@ -1,0 +1,69 @@
+"""The sandbox of a run: found, tried and opened before anything is written. A dry run needs none."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from claude_iterate.errors import AgentProblem, UsageProblem
+
+if TYPE_CHECKING:
+    from claude_iterate.agent.command.sandbox import Sandbox
+    from claude_iterate.core.settings.declared import Settings
+    from claude_iterate.workspace.layout import Layout
+    from claude_iterate.workspace.lifecycle.project import Project
+
+
+@contextlib.contextmanager
+def opened(project: Project, layout: Layout, settings: Settings, dry_run: bool) -> Iterator[Sandbox | None]:
+    """The sandbox that the settings ask for, and its way to Claude's service, for as long as the block lasts."""
+    if settings.sandbox.kind == "none" or dry_run:
+        yield None
+        return
+    made = make(project, settings, [project.root, layout.folder], _own(layout))
+    if made.network:
+        yield made
+        return
+    from claude_iterate.agent.command.environment import claude_environment
+    from claude_iterate.agent.processes import network_gate
+
+    environment = claude_environment(project.environ, settings.claude)
+    with contextlib.ExitStack() as stack:
+        try:
+            path = stack.enter_context(network_gate.opened(network_gate.addresses(environment)))
+        except (OSError, ValueError) as error:
+            what = f"The way from the sandbox to Claude's service cannot be opened: {error}."
+            raise AgentProblem(what, "Check ANTHROPIC_BASE_URL and the folder for temporary files.") from error
+        yield made.changed(gate=path, mirrored=network_gate.port_on_this_computer(environment))
+
+
+def make(project: Project, settings: Settings, folders: list[Path], own: list[Path]) -> Sandbox:
+    """The sandbox of these settings; an ExpectedError with the next step if it does not work on this computer."""
+    from claude_iterate.agent.command import sandbox_places, sandbox_probe
+
+    asked = settings.sandbox
+    if asked.kind != "bwrap" and not asked.image:
+        raise UsageProblem(
+            f"A sandbox of {asked.kind} needs an image with Claude Code in it.",
+            "Name it: claude-iterate config sandbox.image NAME",
+        )
+    probe = sandbox_probe.probe(asked.kind, project.environ)
+    if probe.problem:
+        raise AgentProblem(f"There is no sandbox: {probe.problem}. Nothing was started.", probe.fix)
+    if (
+        asked.image
+        and asked.kind != "bwrap"
+        and sandbox_probe.missing_image(probe.program, asked.image, project.environ)
+    ):
+        raise AgentProblem(
+            f"The image {asked.image} is not on this computer. Nothing was started.",
+            f"Get it: {asked.kind} pull {asked.image} (or build it: {asked.kind} build -t {asked.image} .)",
+        )
+    return sandbox_places.sandbox_for(settings, project.environ, project.root, probe.program, folders, own)
+
+
+def _own(layout: Layout) -> list[Path]:
+    """What is ours alone in a workspace: records, settings, and programs that a later run starts."""
+    return [layout.runs, layout.metadata, layout.prompts, layout.folder / "hooks"]
