@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from claude_iterate.agent.command import command_line
 from claude_iterate.agent.processes import leftover_processes
@@ -21,6 +21,9 @@ from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.agent.processes.termination import Ladder
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.system import processes, signals, terminals
+
+if TYPE_CHECKING:
+    from claude_iterate.agent.command.sandbox import Sandbox
 
 
 class Ended(NamedTuple):
@@ -43,7 +46,12 @@ def arguments(claude: ClaudeSettings, system: str, prompt: str, folder: Path, ru
 
 
 def converse(
-    argv: Sequence[str], environment: Mapping[str, str], folder: Path, run: str, terminate_grace: float
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    run: str,
+    terminate_grace: float,
+    sandbox: Sandbox | None = None,
 ) -> Ended:
     """Run Claude from its start to its end. No process of it is left, even if we are killed meanwhile."""
     inbox: SimpleQueue[str | int | None] = SimpleQueue()
@@ -51,7 +59,7 @@ def converse(
         lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, "SIGQUIT"
     )
     try:
-        with _guarded(run, environment), terminals.kept(0):
+        with _guarded(run, environment, sandbox), terminals.kept(0):
             claude = _Claude(argv, environment, folder)
             threading.Thread(target=claude.watch, args=(inbox,), daemon=True, name="claude-session").start()
             return _attend(claude, inbox, terminate_grace)
@@ -60,13 +68,18 @@ def converse(
 
 
 @contextlib.contextmanager
-def _guarded(run: str, environment: Mapping[str, str]) -> Iterator[None]:
+def _guarded(run: str, environment: Mapping[str, str], sandbox: Sandbox | None) -> Iterator[None]:
     """Whatever happens inside, no process that carries the run's id is left."""
-    guardian = Guardian(run, environment)
+    more = (sandbox.containers, sandbox.folder) if sandbox is not None else ()
+    guardian = Guardian(run, environment, *more)
     try:
         yield
     finally:
         leftover_processes.end_marked(run)
+        if sandbox is not None and sandbox.is_container:
+            from claude_iterate.agent.processes.containers import end_containers
+
+            end_containers(sandbox.program, run)
         guardian.dismiss()
 
 

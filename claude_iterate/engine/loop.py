@@ -113,8 +113,8 @@ class Engine:
         if not strangers:
             processes.become_subreaper()
         sandbox = plan.sandbox
-        containers = sandbox.program if sandbox is not None and sandbox.is_container else ""
-        guardian = Guardian(plan.run, plan.environ, containers)
+        more = (sandbox.containers, sandbox.folder) if sandbox is not None else ()
+        guardian = Guardian(plan.run, plan.environ, *more)
         afterwards.callback(guardian.dismiss)
         awake = Awake(plan.run, plan.environ)
         afterwards.callback(awake.end)

@@ -138,7 +138,7 @@ def _converse_in(
                 command = discovery.prepare(
                     argv, environment, layout.root, closed, given=settings.claude.env, terminal=True
                 )
-                ended = conversation.converse(*command, layout.root, run, grace)
+                ended = conversation.converse(*command, layout.root, run, grace, sandbox)
             written = _written(used.agent_folder)
         if not options.dry_run:
             summary.count_setup(layout)

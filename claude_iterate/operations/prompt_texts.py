@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.settings.declared import Settings
@@ -15,6 +16,9 @@ from claude_iterate.prompts import Prompts
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import dry_run_files
 from claude_iterate.workspace.running import notes, status_file
+
+if TYPE_CHECKING:
+    from claude_iterate.workspace.files.confinement import Confinement
 
 
 def read_instructions(layout: Layout) -> str:
@@ -55,11 +59,30 @@ class TextSource:
         self._commands = {name: getattr(settings.commands, name) or "" for name in ("test", "build", "lint")}
         self.folders = folders
         self._prompts = Prompts(folders, mode.name)
+        self._confinement: Confinement | None = None
+
+    def confine(self) -> None:
+        """From now on nothing is read for Claude that a link brings in from outside: Claude is in a sandbox, and could
+        make such a link to see what it may not."""
+        from claude_iterate.workspace.files.confinement import Confinement
+
+        self._confinement = Confinement(self._layout.root, self._layout.folder)
+
+    def _refuse_links_out(self) -> None:
+        if self._confinement is None:
+            return
+        layout, agents = self._layout, self._agents_file
+        read = [layout.instructions, layout.status_instructions, layout.status, layout.notes, layout.prompts]
+        read.append(layout.root / "claude-iterate" / "prompts")
+        if agents is not None and agents.is_relative_to(layout.root):  # elsewhere it is the user's alone
+            read.append(agents)
+        self._confinement.refuse_links_out(read)
 
     def __call__(self, number: int, failure: str, identity: str) -> Texts:
         """The texts of iteration `number`, whose report is asked to have the id `identity`."""
         if self._layout.dry_run_folder is not None:
             dry_run_files.refresh(self._layout)
+        self._refuse_links_out()
         instructions = read_instructions(self._layout)
         waiting = notes.pending(self._layout)
         values = {
@@ -74,6 +97,7 @@ class TextSource:
         """The texts of a review, and the instructions that it judges by."""
         from claude_iterate.core.reports.requirements import listing, requirements_in
 
+        self._refuse_links_out()
         instructions = read_instructions(self._layout)
         more = {"report_path": str(report), "depth": depth, "depth_note": depth_note, "nonce": identity}
         form = {"by_schema": by_schema, "requirements": listing(requirements_in(instructions))}
@@ -100,6 +124,7 @@ class TextSource:
         return self._about_workspace(purpose, {"validation_criteria": criteria, "goal": "", **more})
 
     def _about_workspace(self, prompt: str, more: Mapping[str, object]) -> Texts:
+        self._refuse_links_out()
         values = {**self._place(), **more}
         return Texts(self._prompts.render("workspace-system", values), self._prompts.render(prompt, values), "", "")
 

@@ -83,4 +83,7 @@ def text_source(project: Project, layout: Layout, settings: Settings) -> TextSou
         project.root / "claude-iterate" / "prompts",
         settings_reader.user_folder(project.environ) / "prompts",
     ]
-    return TextSource(layout, mode, most, folders, settings)
+    source = TextSource(layout, mode, most, folders, settings)
+    if settings.sandbox.kind != "none" and layout.dry_run_folder is None:
+        source.confine()
+    return source

@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from tests.bubblewrap import needs_bwrap
 from tests.e2e.conftest import PATIENCE, Loop, until
+from tests.e2e.shell_agent import acts
 from tests.e2e.terminal import Terminal
 
 QUESTION = re.compile(r"(Your choice|Commands, separated|Are you sure)[^\n]*[\])]: $")
@@ -98,6 +100,7 @@ def test_what_the_project_suggests_is_offered(loop: Loop) -> None:
 def test_everything_is_asked_twice_and_told_in_every_run(loop: Loop) -> None:
     """A no leads back to the question; once it is saved, each run says so in one line, and doctor names it."""
     prepared(loop)
+    without_bwrap(loop)
     code, seen = on_terminal(loop, ["3", "n", "3", "y"], "run", "my-task")
     assert code == 0, seen
     assert seen.count("Are you sure?") == 2
@@ -109,6 +112,30 @@ def test_everything_is_asked_twice_and_told_in_every_run(loop: Loop) -> None:
     assert f"{words} Use this only in a disposable sandbox." in later.err
     assert "permission checks are off: claude.permission_mode is bypassPermissions" in loop.call("doctor").out
     assert "Permission checks" not in loop.run("--dry-run").err
+
+
+def without_bwrap(loop: Loop) -> None:
+    """As on a computer on which no sandbox works."""
+    folder = loop.folder / "bin"
+    folder.mkdir()
+    (folder / "bwrap").write_text("#!/bin/sh\nexit 1\n")
+    (folder / "bwrap").chmod(0o755)
+    loop.env["PATH"] = f"{folder}:{loop.env['PATH']}"
+
+
+@needs_bwrap
+def test_everything_is_offered_in_a_sandbox(loop: Loop) -> None:
+    """Where one works: no second question, the sandbox is saved with the answer, and the run is in it."""
+    prepared(loop)
+    acts(loop, """report '{"complete": true, "iteration": "'$(id)'"}'""")
+    loop.env["CLAUDE_ITERATE_SANDBOX__MOUNTS"] = f"{loop.folder}/agent:rw"
+    code, seen = on_terminal(loop, ["3"], "run", "my-task")
+    assert code == 0, seen
+    assert "Are you sure?" not in seen
+    assert "Permission checks are off" not in seen
+    assert saved(loop)["claude"] == {"permission_mode": "bypassPermissions"}
+    assert saved(loop)["sandbox"] == {"kind": "bwrap"}
+    assert [event["sandbox"] for event in loop.events("RunStarted")] == ["bwrap"]
 
 
 def test_setup_asks_nothing(loop: Loop) -> None:

@@ -26,7 +26,9 @@ class User:
     def __init__(self): self.heard = []
     def warn(self, text): self.heard.append(("warn", text))
     def note(self, text): self.heard.append(("note", text))
-    def choose_permissions(self, suggested): self.heard.append(("asked", "")); return Permissions("plan", ("Read",))
+    def choose_permissions(self, suggested, sandbox):
+        self.heard.append(("asked", ""))
+        return Permissions("plan", ("Read",))
     steers = staticmethod(contextlib.nullcontext)
 
 project, user = Project(Path.cwd(), os.environ), User()

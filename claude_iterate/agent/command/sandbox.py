@@ -57,6 +57,16 @@ class Sandbox(Record):
     run: str = ""
 
     @property
+    def containers(self) -> str:
+        """The program that knows the containers; empty where there are none."""
+        return self.program if self.is_container else ""
+
+    @property
+    def folder(self) -> str:
+        """The temporary folder that the gate is in."""
+        return self.gate.rpartition("/")[0]
+
+    @property
     def is_container(self) -> bool:
         """True for docker and podman: a service outside of our processes holds the programs."""
         return self.kind != "bwrap"

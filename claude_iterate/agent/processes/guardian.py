@@ -39,12 +39,13 @@ eval "exec $CLEAN_UP $known"
 class Guardian:
     """The runner's side: starts the guardian and dismisses it when the run is over."""
 
-    def __init__(self, run: str, environ: Mapping[str, str], containers: str = "") -> None:
-        """`containers`: the program that ends the containers of the run, if it has any."""
+    def __init__(self, run: str, environ: Mapping[str, str], containers: str = "", folder: str = "") -> None:
+        """`containers`: the program that ends the containers of the run, if it has any. `folder`: a temporary one that
+        the run has."""
         import subprocess
 
         found = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})"
-        code = f"{found}; from {__name__} import end_run; end_run({run!r}, sys.argv[1:], {containers!r})"
+        code = f"{found}; from {__name__} import end_run; end_run({run!r}, sys.argv[1:], {containers!r}, {folder!r})"
         clean_up = shlex.join([sys.executable, "-I", "-S", "-c", code])
         read_end, self._write_end = os.pipe()
         try:
@@ -84,7 +85,7 @@ class Guardian:
         self._process.wait()
 
 
-def end_run(run: str, known: Sequence[str] = (), containers: str = "") -> None:
+def end_run(run: str, known: Sequence[str] = (), containers: str = "", folder: str = "") -> None:
     """End every process of the run: SIGINT first, so that Claude can end its own tools, then SIGTERM and SIGKILL. Its
     containers come last: the programs that started them pass the first signals on."""
     _end_processes(run, known)
@@ -92,6 +93,10 @@ def end_run(run: str, known: Sequence[str] = (), containers: str = "") -> None:
         from claude_iterate.agent.processes.containers import end_containers
 
         end_containers(containers, run)
+    if folder:
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _end_processes(run: str, known: Sequence[str]) -> None:

@@ -31,7 +31,14 @@ def examine(project: Project) -> list[Finding]:
     findings = [*settings, *_variables(project)]
     if any(finding.state == "problem" for finding in settings):
         return [*findings, Finding("rest", "warning", "not checked", "Fix the settings first, then run doctor again.")]
-    checks: tuple[Callable[[Project], Iterator[Finding]], ...] = (_claude, _login, _git, _folders, _workspaces)
+    checks: tuple[Callable[[Project], Iterator[Finding]], ...] = (
+        _claude,
+        _login,
+        _sandbox,
+        _git,
+        _folders,
+        _workspaces,
+    )
     for check in checks:
         findings.extend(check(project))
     return findings
@@ -87,6 +94,19 @@ def _login(project: Project) -> Iterator[Finding]:
         yield Finding("login", "ok", "Claude keeps it in the keychain; start `claude` to see whether it is there")
     else:
         yield Finding("login", "warning", "none found", "Start `claude` and log in, or: claude setup-token")
+
+
+def _sandbox(project: Project) -> Iterator[Finding]:
+    """One line about all kinds; a problem only if the settings ask for one that does not work."""
+    from claude_iterate.agent.command import sandbox_probe
+
+    wanted = project.resolved.settings.sandbox.kind
+    probes = {kind: sandbox_probe.probe(kind, project.environ) for kind in sandbox_probe.KINDS}
+    found = [f"{kind} works" if not probe.problem else probe.problem for kind, probe in probes.items()]
+    if wanted != "none" and (probe := probes[wanted]).problem:
+        yield Finding("sandbox", "problem", f"`sandbox.kind` is {wanted}: {probe.problem}", probe.fix)
+    else:
+        yield Finding("sandbox", "ok", "; ".join(found))
 
 
 def _git(project: Project) -> Iterator[Finding]:

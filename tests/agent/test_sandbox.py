@@ -1,0 +1,217 @@
+"""What is put around a command line: what is seen inside, what is written, which variables there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.agent.command import sandbox_places
+from claude_iterate.agent.command.sandbox import Sandbox, wrapped
+from claude_iterate.core.settings.catalogue import build, catalogue
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.errors import UsageProblem
+
+BWRAP = Sandbox(
+    kind="bwrap",
+    program="/usr/bin/bwrap",
+    home="/home/me",
+    writable=("/home/me/project",),
+    kept=("/home/me/project/.git/config",),
+    of_claude=("/home/me/.claude",),
+)
+DOCKER = BWRAP.changed(
+    kind="docker", program="/usr/bin/docker", image="img:1", memory="4g", cpus=2.0, user="7:8", run="R"
+)
+SECRETS = {
+    "ANTHROPIC_API_KEY": "key",
+    "AWS_SECRET_ACCESS_KEY": "aws",
+    "PATH": "/bin",
+    "LANG": "C",
+    "HOME": "/elsewhere",
+}
+CLAUDE = ["claude", "-p"]
+
+
+def settings(**values: object) -> Settings:
+    return build({key.replace("__", "."): value for key, value in values.items()})
+
+
+def pairs(argv: list[str], word: str) -> list[str]:
+    """What follows a word, wherever it stands."""
+    return [argv[index + 1] for index, found in enumerate(argv) if found == word]
+
+
+def test_claude_sees_its_own_variables_and_no_others() -> None:
+    """A secret of another service does not come in, and neither does a setting of ours; the key of Claude does."""
+    environment = SECRETS | {"CLAUDE_ITERATE_NOTIFY__SECRET": "s", "CLAUDE_ITERATE_RUN": "R"}
+    _, inside = wrapped(CLAUDE, environment, BWRAP, "/p", for_claude=True)
+    assert inside == {
+        "ANTHROPIC_API_KEY": "key",
+        "PATH": "/bin",
+        "LANG": "C",
+        "HOME": "/home/me",
+        "IS_SANDBOX": "1",
+        "CLAUDE_ITERATE_RUN": "R",
+    }
+
+
+def test_a_program_of_the_user_gets_neither_the_key_nor_the_folder_of_claude() -> None:
+    """A check runs what Claude wrote: it has no login to spend."""
+    argv, inside = wrapped(["sh"], SECRETS, BWRAP, "/p", for_claude=False)
+    assert "ANTHROPIC_API_KEY" not in inside
+    assert "/home/me/.claude" not in argv
+
+
+@pytest.mark.setting("sandbox.env")
+def test_named_variables_come_in() -> None:
+    """`sandbox.env` lets a name through, for Claude and for checks."""
+    made = sandbox_places.sandbox_for(
+        settings(sandbox__env=("AWS_SECRET_ACCESS_KEY",)), SECRETS, Path("/p"), "b", [], []
+    )
+    for claude in (True, False):
+        assert wrapped(CLAUDE, SECRETS, made, "/p", for_claude=claude).environment["AWS_SECRET_ACCESS_KEY"] == "aws"
+
+
+def test_folders_come_before_what_is_in_them() -> None:
+    """The home is empty, then the project is put into it, then what nothing inside may change."""
+    argv, _ = wrapped(CLAUDE, SECRETS, BWRAP, "/home/me/project", for_claude=True)
+    places = [argv.index(path) for path in ("/home/me", "/home/me/.claude", "/home/me/project")]
+    assert places == sorted(places)
+    assert argv.index("/home/me/project/.git/config") > places[-1]
+    assert pairs(argv, "--bind") == ["/home/me/.claude", "/home/me/project"]
+    assert "/home/me/project/.git/config" in pairs(argv, "--ro-bind")
+    assert argv[-3:] == ["--", "claude", "-p"]
+
+
+@pytest.mark.setting("sandbox.network")
+@pytest.mark.parametrize("network", [True, False])
+def test_a_network_or_none(network: bool) -> None:
+    """Without one, Claude alone is given a way to its service; a program of the user has none."""
+    made = sandbox_places.sandbox_for(settings(sandbox__network=network), SECRETS, Path("/p"), "b", [], [])
+    made = made.changed(kind="bwrap", gate="/tmp/x/gate", relay=("python", "/r.py"), mirrored=80)
+    claude = wrapped(CLAUDE, SECRETS, made, "/p", for_claude=True)
+    check = wrapped(["sh"], SECRETS, made, "/p", for_claude=False)
+    assert ("--unshare-net" in claude.argv, "--unshare-net" in check.argv) == (not network, not network)
+    assert ("HTTPS_PROXY" in claude.environment) is not network
+    assert "HTTPS_PROXY" not in check.environment
+    assert "/tmp/x/gate" not in check.argv
+    tail = ["python", "/r.py", "/tmp/x/gate", "3128", "80", *CLAUDE]
+    assert (claude.argv[-len(tail) :] == tail) is not network
+
+
+def test_the_whole_command_line_of_a_container() -> None:
+    """Names of variables and never their values, which other users could read in the list of processes."""
+    argv, environment = wrapped(CLAUDE, SECRETS, DOCKER, "/home/me/project", for_claude=True)
+    assert argv == [
+        *("/usr/bin/docker", "run", "--rm", "-i", "--init", "--pull=never", "--label", "claude-iterate.run=R"),
+        *("--memory", "4g", "--cpus", "2", "--user", "7:8"),
+        *("--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
+        *("--tmpfs", "/home/me:mode=1777,exec"),
+        *("-v", "/home/me/.claude:/home/me/.claude", "-v", "/home/me/project:/home/me/project"),
+        *("-v", "/home/me/project/.git/config:/home/me/project/.git/config:ro"),
+        *("-w", "/home/me/project", "-e", "ANTHROPIC_API_KEY", "-e", "HOME", "-e", "IS_SANDBOX", "-e", "LANG"),
+        *("img:1", "claude", "-p"),
+    ]
+    assert environment["PATH"] == "/bin", "the program that starts the container needs its own"
+
+
+def test_podman_keeps_the_number_of_the_user() -> None:
+    """Rootless, another number would be mapped to one that does not own the project."""
+    assert "keep-id" in wrapped(CLAUDE, {}, DOCKER.changed(kind="podman"), "/p", for_claude=True).argv
+    assert "keep-id" not in wrapped(CLAUDE, {}, DOCKER.changed(kind="podman", user="0:0"), "/p", for_claude=True).argv
+
+
+def test_a_container_without_a_network() -> None:
+    """None at all for a program of the user."""
+    argv, _ = wrapped(["sh"], {}, DOCKER.changed(network=False), "/p", for_claude=False)
+    assert pairs(argv, "--network") == ["none"]
+
+
+def test_a_conversation_has_the_terminal() -> None:
+    """A session of its own would take the terminal away."""
+    assert "--new-session" not in wrapped(CLAUDE, {}, BWRAP, "/p", for_claude=True, terminal=True).argv
+    assert "--new-session" in wrapped(CLAUDE, {}, BWRAP, "/p", for_claude=True).argv
+    assert "-t" in wrapped(CLAUDE, {}, DOCKER, "/p", for_claude=True, terminal=True).argv
+
+
+@pytest.mark.setting("sandbox.image")
+@pytest.mark.setting("sandbox.memory")
+@pytest.mark.setting("sandbox.cpus")
+@pytest.mark.setting("sandbox.kind")
+def test_the_limits_of_a_container_are_settings() -> None:
+    """Image, memory and processors reach its command line."""
+    asked = settings(sandbox__kind="podman", sandbox__image="other", sandbox__memory="512m", sandbox__cpus=0.5)
+    made = sandbox_places.sandbox_for(asked, SECRETS, Path("/p"), "/usr/bin/podman", [], [])
+    argv, _ = wrapped(CLAUDE, SECRETS, made, "/p", for_claude=True)
+    assert argv[:2] == ["/usr/bin/podman", "run"]
+    assert (pairs(argv, "--memory"), pairs(argv, "--cpus")) == (["512m"], ["0.5"])
+    assert argv[argv.index("other") :] == ["other", *CLAUDE]
+
+
+@pytest.mark.setting("sandbox.mounts")
+def test_mounts_are_read_only_unless_marked(tmp_path: Path) -> None:
+    """`~/` is the home; what is not there is refused before anything is started."""
+    for name in ("cargo", "cache"):
+        (tmp_path / name).mkdir()
+    environ = SECRETS | {"HOME": str(tmp_path)}
+    asked = settings(sandbox__kind="bwrap", sandbox__mounts=("~/cargo", f"{tmp_path}/cache:rw"))
+    made = sandbox_places.sandbox_for(asked, environ, Path("/p"), "b", [], [])
+    assert str(tmp_path / "cargo") in made.readable
+    assert made.writable == (str(tmp_path / "cache"),)
+    with pytest.raises(UsageProblem, match=r"there is no .*/nowhere"):
+        sandbox_places.sandbox_for(settings(sandbox__mounts=("~/nowhere",)), environ, Path("/p"), "b", [], [])
+
+
+def test_a_project_around_the_home_is_refused(tmp_path: Path) -> None:
+    """It would show all that a sandbox is to hide."""
+    (tmp_path / "me").mkdir()
+    for root in (tmp_path, tmp_path / "me", Path("/")):
+        with pytest.raises(UsageProblem, match="contains your home folder"):
+            sandbox_places.sandbox_for(settings(), {"HOME": str(tmp_path / "me")}, root, "b", [], [])
+
+
+def test_what_a_later_run_or_git_acts_on_is_kept(tmp_path: Path) -> None:
+    """Settings and hooks that are there can be read inside and not changed; so can those of Claude itself."""
+    root, home = tmp_path / "p", tmp_path / "home"
+    (root / ".git" / "hooks").mkdir(parents=True)
+    (home / ".claude").mkdir(parents=True)
+    for path in (root / ".git" / "config", root / ".claude-iterate.toml", home / ".claude" / "settings.json"):
+        path.touch()
+    made = sandbox_places.sandbox_for(settings(sandbox__kind="bwrap"), {"HOME": str(home)}, root, "b", [root], [])
+    kept = {str(root / name) for name in (".git/config", ".git/hooks", ".claude-iterate.toml")}
+    assert kept <= set(made.kept)
+    assert made.kept_of_claude == (str(home / ".claude" / "settings.json"),)
+
+
+def test_a_linked_work_tree_can_commit(tmp_path: Path) -> None:
+    """Its repository lies elsewhere: it can be written, without its settings and hooks."""
+    repository, root = tmp_path / "main" / ".git", tmp_path / "tree"
+    (repository / "worktrees" / "tree").mkdir(parents=True)
+    (repository / "HEAD").touch()
+    (repository / "config").touch()
+    root.mkdir()
+    (root / ".git").write_text(f"gitdir: {repository}/worktrees/tree\n")
+    made = sandbox_places.sandbox_for(settings(), {"HOME": "/h"}, root, "b", [root], [])
+    assert made.writable == (str(root), str(repository))
+    assert str(repository / "config") in made.kept
+
+
+@pytest.mark.parametrize(
+    ("key", "bad"),
+    [
+        ("sandbox.kind", "jail"),
+        ("sandbox.memory", "much"),
+        ("sandbox.memory", "4"),
+        ("sandbox.cpus", "0"),
+        ("sandbox.mounts", "relative/path"),
+        ("sandbox.mounts", "/a:/b"),
+        ("sandbox.mounts", "/a/../b"),
+        ("sandbox.env", "A=b"),
+        ("sandbox.image", "--privileged"),
+    ],
+)
+def test_bad_values_are_refused(key: str, bad: str) -> None:
+    """Nothing that means something else to the program that makes the sandbox."""
+    with pytest.raises(ValueError, match=r"."):
+        catalogue()[key].kind.from_text(bad)

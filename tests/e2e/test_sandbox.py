@@ -1,0 +1,270 @@
+"""What a sandbox keeps from Claude and from the programs of a run, and that nothing of it stays behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.bubblewrap import needs_bwrap
+from tests.e2e.conftest import Loop, until
+from tests.e2e.shell_agent import acts, prompt, with_git
+
+DONE = """report '{"complete": true, "iteration": "'$(id)'"}'"""
+LOOK = """\
+{ env; cat %(home)s/secret; ls -A %(home)s; echo x > %(outside)s/made; echo x > /usr/made; touch %(root)s/.git/config
+  (echo > /dev/tcp/127.0.0.1/%(port)d) && echo reached; echo x > $W/runs/made; ls /proc; } > %(root)s/%(name)s 2>&1
+sleep 301 & setsid sleep 302 &
+"""
+
+
+def closed(loop: Loop, *deeds: str, kind: str = "bwrap") -> None:
+    """A run in a sandbox; the stand-in for Claude lies outside of the project, so it is mounted."""
+    acts(loop, *deeds)
+    loop.env |= {
+        "CLAUDE_ITERATE_SANDBOX__KIND": kind,
+        "CLAUDE_ITERATE_SANDBOX__MOUNTS": f"{loop.folder}/agent:rw",
+        "CLAUDE_ITERATE_SANDBOX__ENV": "CLAUDE_ITERATE_FAKE_STATE",
+        "CLAUDE_ITERATE_KEEP_AWAKE": "false",
+    }
+
+
+def looking(loop: Loop, name: str, port: int) -> str:
+    """A deed that writes down what it sees and reaches, and leaves processes behind."""
+    places = {"home": loop.home, "root": loop.root, "outside": loop.folder / "outside", "name": name, "port": port}
+    return LOOK % places
+
+
+@needs_bwrap
+def test_neither_claude_nor_a_check_gets_out(loop: Loop) -> None:
+    """Both see the project and no other file of the user, no other variable, no process and, without a network, not
+    even this computer; what they leave running is gone, and is not told as left behind."""
+    import socket
+
+    loop.make()
+    (loop.home / "secret").write_text("plover\n")
+    (loop.folder / "outside").mkdir()
+    with_git(loop)
+    config = (loop.root / ".git" / "config").read_bytes()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        closed(loop, "cat > $here/look <<'END'\n" + looking(loop, "seen", port) + "END\nbash $here/look\n" + DONE)
+        (loop.folder / "agent" / "check").write_text(looking(loop, "checked", port))
+        loop.env |= {
+            "SECRET_OF_MINE": "plover",
+            "CLAUDE_ITERATE_SANDBOX__NETWORK": "false",
+            "CLAUDE_ITERATE_VERIFICATION__CHECKS": f"bash {loop.folder}/agent/check; test -e seen",
+        }
+        loop.env["W"] = str(loop.workspace)
+        done = loop.run()
+    assert done.code == 0, done.err
+    assert "in a sandbox: bwrap" in done.err
+    for name in ("seen", "checked"):
+        seen = (loop.root / name).read_text()
+        assert "plover" not in seen
+        assert "reached" not in seen
+        assert "IS_SANDBOX=1" in seen
+        assert f"HOME={loop.home}" in seen
+        assert "CLAUDE_ITERATE_SANDBOX" not in seen
+        processes = [line for line in seen.splitlines() if line.isdigit()]
+        assert len(processes) < 20, "its own processes alone"
+    assert not (loop.folder / "outside" / "made").exists()
+    assert not Path("/usr/made").exists()
+    assert not (loop.workspace / "runs" / "made").exists()
+    assert (loop.root / ".git" / "config").read_bytes() == config
+    assert loop.events("LeftoversEnded") == []
+    assert [event["sandbox"] for event in loop.events("RunStarted")] == ["bwrap"]
+    loop.gone()
+
+
+@needs_bwrap
+def test_the_second_ctrl_c_reaches_claude_inside(loop: Loop) -> None:
+    """SIGINT arrives at Claude itself, which can end its own tools; then nothing lives, and nothing is called left."""
+    loop.make()
+    closed(loop, "trap 'touch $W/interrupted; exit 0' INT\nsleep 303 &\ntouch $W/ready\nwhile :; do sleep 0.05; done")
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.send_signal(signal.SIGINT)
+    until(lambda: loop.events("StopRequested"))
+    process.send_signal(signal.SIGINT)
+    assert loop.finish(process).code == 130
+    assert (loop.workspace / "interrupted").exists()
+    assert loop.events("LeftoversEnded") == []
+    loop.gone()
+
+
+@needs_bwrap
+def test_what_ignores_signals_inside_is_ended_all_the_same(loop: Loop) -> None:
+    """The last signal takes the whole sandbox with it."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_TIMEOUTS__TERMINATE_GRACE"] = "0.1s"
+    loop.patch("agent.processes.termination", AFTER_INTERRUPT=0.1)
+    deaf = (
+        "trap '' INT TERM HUP\n(trap '' INT TERM HUP; setsid sleep 303) &\ntouch $W/ready\nwhile :; do sleep 0.05; done"
+    )
+    closed(loop, deaf)
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.send_signal(signal.SIGTERM)
+    assert loop.finish(process).code == 143
+    assert loop.events("LeftoversEnded") == []
+    loop.gone()
+
+
+@needs_bwrap
+def test_kill_9_of_the_runner_leaves_nothing(loop: Loop) -> None:
+    """The sandbox dies with the runner, whatever runs in it; the next run does the iteration again."""
+    loop.make()
+    closed(loop, "trap '' INT TERM HUP\nsetsid sleep 303 &\ntouch $W/ready\nwhile :; do sleep 0.05; done", DONE)
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    loop.gone()
+    assert loop.run().code == 0
+
+
+def stand_in(loop: Loop, name: str, text: str) -> None:
+    """A program called bwrap, docker or podman, before all others in PATH."""
+    folder = loop.folder / "bin"
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(0o755)
+    loop.env["PATH"] = f"{folder}:{loop.env['PATH']}"
+
+
+def untouched(loop: Loop) -> bool:
+    return sorted(os.listdir(loop.workspace)) == [".metadata.json", "INSTRUCTIONS.md"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "program", "settings", "words"),
+    [
+        ("bwrap", "echo 'bwrap: No permissions to create new namespace' >&2; exit 1", {}, "No permissions to create"),
+        ("docker", "exit 1", {}, "needs an image"),
+        ("docker", "echo Cannot connect to the daemon >&2; exit 1", {"IMAGE": "img"}, "Cannot connect to the daemon"),
+        ("podman", "[ $1 = info ]", {"IMAGE": "img"}, "The image img is not on this computer"),
+    ],
+)
+def test_a_sandbox_that_does_not_work_is_told_before_anything_is_written(
+    loop: Loop, kind: str, program: str, settings: dict[str, str], words: str
+) -> None:
+    """Why, and what to type next."""
+    loop.make()
+    closed(loop, DONE, kind=kind)
+    stand_in(loop, kind, program)
+    loop.env |= {f"CLAUDE_ITERATE_SANDBOX__{name}": value for name, value in settings.items()}
+    done = loop.run()
+    assert done.code != 0
+    assert words in done.err
+    assert len(done.err.strip().splitlines()) == 2, done.err
+    assert untouched(loop)
+
+
+def test_a_sandbox_that_is_not_installed(loop: Loop) -> None:
+    """The command that installs it is named."""
+    loop.make()
+    closed(loop, DONE)
+    folder = loop.folder / "bin"
+    folder.mkdir()
+    (folder / "sh").symlink_to("/bin/sh")
+    loop.env["PATH"] = str(folder)
+    done = loop.run()
+    assert "bwrap is not installed" in done.err
+    assert "apt install bubblewrap" in done.err
+    assert untouched(loop)
+
+
+DOCKER = """\
+echo "$@" >> {log}
+case $1 in
+    run) ;;
+    ps) cat {log}.containers 2>/dev/null; exit 0 ;;
+    rm) rm -f {log}.containers; exit 0 ;;
+    *) exit 0 ;;
+esac
+echo container-1 > {log}.containers
+while [ "$1" != img ]; do shift; done
+shift
+"$@"
+code=$?
+rm -f {log}.containers
+exit $code"""
+
+
+def with_docker(loop: Loop, *deeds: str) -> Path:
+    """A stand-in for docker that runs the command here and remembers its container as long as it lives."""
+    closed(loop, *deeds, kind="docker")
+    log = loop.folder / "docker"
+    stand_in(loop, "docker", DOCKER.format(log=log))
+    loop.env["CLAUDE_ITERATE_SANDBOX__IMAGE"] = "img"
+    return log
+
+
+def test_a_run_in_containers(loop: Loop) -> None:
+    """Claude and a check each get a container with the run's label, which is gone at the end."""
+    loop.make()
+    log = with_docker(loop, DONE)
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = "true"
+    done = loop.run()
+    assert done.code == 0, done.err
+    (run,) = (event["run"] for event in loop.events("RunStarted"))
+    label = f"--label claude-iterate.run={run} "
+    assert sum(label in line for line in log.read_text().splitlines()) == 2
+    assert log.read_text().splitlines()[-1] == f"ps -aq --filter label=claude-iterate.run={run}"
+    assert "iteration 1 of" in prompt(loop, 1)
+
+
+def test_kill_9_of_the_runner_ends_its_containers(loop: Loop) -> None:
+    """By their label: the program that started them may be dead before them."""
+    loop.make()
+    log = with_docker(loop, "trap '' INT TERM\ntouch $W/ready\nwhile :; do sleep 0.05; done")
+    process = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    until(lambda: "rm -f container-1" in log.read_text())
+    loop.gone()
+
+
+def test_a_dry_run_needs_no_sandbox(loop: Loop) -> None:
+    """It calls no Claude, and works where there is no sandbox."""
+    loop.make()
+    closed(loop, DONE)
+    stand_in(loop, "bwrap", "exit 1")
+    done = loop.run("--dry-run")
+    assert done.code == 0, done.err
+    assert ["sandbox" in event for event in loop.events("RunStarted")] == [False]
+
+
+@needs_bwrap
+def test_doctor_tells_which_sandboxes_work(loop: Loop) -> None:
+    """And why the others do not."""
+    stand_in(loop, "docker", "echo no daemon >&2; exit 1")
+    done = subprocess.run(
+        [*loop.program, "doctor"], cwd=loop.root, env=loop.env, capture_output=True, text=True, check=False
+    )
+    assert "bwrap works" in done.stdout
+    assert "docker does not answer: no daemon" in done.stdout
+
+
+@needs_bwrap
+@pytest.mark.parametrize("linked", ["INSTRUCTIONS.md", "notes/1.md", "prompts/loop/system.md", "notes"])
+def test_no_link_brings_a_file_of_the_user_in(loop: Loop, linked: str) -> None:
+    """Claude makes a link where claude-iterate reads for it: the run ends and says so, and the file reaches no prompt."""
+    loop.make()
+    secret = loop.home / "secret"
+    if linked == "notes":
+        secret.mkdir()
+    else:
+        secret.write_text("plover")
+    path = loop.workspace / linked
+    deed = f"mkdir -p {path.parent}; rm -f {path}; ln -s {secret} {path}; report '{{\"complete\": false}}'"
+    closed(loop, deed)
+    done = loop.run("-m", "3")
+    assert done.code != 0
+    assert f"{path} leads out of the project" in done.err
+    assert not (loop.folder / "agent" / "prompt-2").exists()
