@@ -50,7 +50,7 @@ class _Absent:
     def note(self, text: str) -> None:
         self._line.say(Noted(text))
 
-    def choose_permissions(self, suggested: tuple[str, ...]) -> Permissions:  # noqa: ARG002 - as the protocol has it
+    def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> Permissions:  # noqa: ARG002 - as the protocol has it
         from claude_iterate.operations.permissions import Permissions
 
         return Permissions(PERMISSION_MODES[0])
