@@ -13,6 +13,7 @@ import msgspec
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.listing_view import ListingView
+from claude_iterate.views.report.night_report import NightReport
 from claude_iterate.views.run_view import JournalView, RunsView, RunView
 from claude_iterate.views.settings_view import KeysView, SettingReadView, SettingsView
 from claude_iterate.views.story.proofs import EvidenceView
@@ -48,6 +49,7 @@ FORMS: dict[str, type[msgspec.Struct]] = {
     "list": ListingView,
     "show": WorkspaceView,
     "history": HistoryView,
+    "report": NightReport,
     "logs --list": RunsView,
     "logs": JournalView,
     "run": EndedRun,

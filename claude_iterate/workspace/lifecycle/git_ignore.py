@@ -21,6 +21,7 @@ TEXT = """\
 /.lock
 /.status.json
 /iterate-*.log
+/report-*
 /*.bak
 /.*.tmp
 """

@@ -1,0 +1,91 @@
+"""`report NAME`: what a run did, in one file for the morning."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from claude_iterate.cli import completion, options, output
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
+from claude_iterate.views import run_names
+from claude_iterate.views.report.night_report import NightReport, night_report
+from claude_iterate.workspace.files.atomic import write_text
+
+_ENDS = {"html": ".html", "md": ".md", "json": ".json"}
+
+
+@options.command("report", json="Print the report as one JSON document and write no file.")
+@click.option(
+    "--run",
+    metavar="ID",
+    shell_complete=completion.runs,
+    help="A certain run, by its id or its number. Default: the last one.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    help="Where to write it; - for standard output. Default: report-ID.html in the workspace.",
+)
+@click.option("--format", "form", type=click.Choice(list(_ENDS)), default="html", show_default=True, help="Its form.")
+@options.flag("--open", "opens", help="Open it in the browser.")
+def command(
+    invocation: Invocation, name: str, run: str | None, target: str | None, form: str, opens: bool, as_json: bool
+) -> None:
+    """Write a report of the last run of the workspace NAME: how it ended, what was done, proof, money, time.
+
+    One file that needs no network. It can be made at any time, also while the run goes on.
+    """
+    layout = invocation.project.layout(name)
+    if opens and (target == "-" or as_json):
+        raise UsageProblem("There is no file to open.", "Leave out --open, or name a file: -o report.html")
+    report = night_report(layout, run_names.chosen(layout, run) if run is not None else None, time.time())
+    if report is None:
+        raise WorkspaceProblem(f"{name} has no run yet.", f"Begin one: claude-iterate run {name}")
+    if as_json:
+        output.view(report)
+        return
+    text = _text(report, form)
+    if target == "-":
+        output.part(text)
+        return
+    path = Path(target) if target is not None else layout.folder / f"report-{report.run.id}{_ENDS[form]}"
+    _write(path, text)
+    output.done(f"Wrote {path}")
+    if opens:
+        _open(path)
+
+
+def _text(report: NightReport, form: str) -> str:
+    if form == "json":
+        import json
+
+        from claude_iterate.views.documents import document
+
+        return json.dumps(document(report), indent=2, ensure_ascii=False) + "\n"
+    from claude_iterate.views.report import report_pages
+
+    return report_pages.html(report) if form == "html" else report_pages.markdown(report)
+
+
+def _write(path: Path, text: str) -> None:
+    if path.is_dir():
+        raise UsageProblem(f"{path} is a folder.", "Name a file: -o report.html")
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")  # a device or a pipe keeps its name
+        return
+    try:
+        write_text(path, text)
+    except OSError as error:
+        raise ExpectedError(f"{path} cannot be written: {error.strerror}.", "Choose another place: -o FILE") from None
+
+
+def _open(path: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(path.resolve().as_uri()):
+        output.note(f"There is no browser to open. The report is {path}")

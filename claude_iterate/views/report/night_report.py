@@ -1,0 +1,145 @@
+"""The morning report of a run as a typed document: how it ended, what was asked, what was done, proof, money, time.
+
+It reads the story of the run and of those that it goes on with, and counts with the sums of `history`: no figure here
+is made in a second way.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.formats import moment
+from claude_iterate.views import history_view, run_view
+from claude_iterate.views.history_view import RunHistory, Total
+from claude_iterate.views.run_view import Recorded, RunView
+from claude_iterate.views.story.iteration_rows import Row
+from claude_iterate.views.story.proofs import EvidenceView
+from claude_iterate.views.story.story import PastWait
+from claude_iterate.workspace.files import foreign
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import run_lock
+
+
+class WaitView(msgspec.Struct, frozen=True, rename="camel"):
+    """A wait of the run: what for, from when to when. `ended` is null while it goes on."""
+
+    why: str
+    began: str
+    ended: str | None
+    duration: float
+    by: str
+
+
+class NightReport(msgspec.Struct, frozen=True, rename="camel"):
+    """All that a morning reader wants to know of a run. `runs` are the ids that belong to it: a run that goes on with a
+    killed one is told together with it."""
+
+    workspace: str
+    path: str
+    mode: str
+    run: RunView
+    runs: tuple[str, ...]
+    sentence: str
+    """How it ended, or what it does now, in one sentence."""
+    good: bool
+    """It ended as one wishes, or still runs."""
+    instructions: str
+    instructions_missing: str
+    """Why there are none; empty when there are."""
+    iterations: tuple[Row, ...]
+    total: Total
+    waits: tuple[WaitView, ...]
+    waited: float
+    proofs: tuple[EvidenceView, ...]
+    warnings: tuple[str, ...]
+    written: str
+    """When this report was made."""
+
+
+class _Told(NamedTuple):
+    """A run with its rows."""
+
+    recorded: Recorded
+    history: RunHistory
+
+
+def night_report(layout: Layout, run: str | None, at: float) -> NightReport | None:
+    """The report of a run; without one that of the last run of `claude-iterate run`. None when there is none."""
+    told = _told(layout, run, at)
+    if not told:
+        return None
+    last = told[-1].recorded
+    history = history_view.history(layout, [part.history for part in told])
+    text, missing = _instructions(layout.instructions)
+    stories = [part.recorded.story for part in told]
+    started = last.story.started
+    return NightReport(
+        workspace=layout.name,
+        path=str(layout.folder),
+        mode=started.mode if started is not None else "",
+        run=last.view,
+        runs=tuple(part.history.id for part in told),
+        sentence=_sentence(last),
+        good=last.view.state == "running" or (last.view.reason is not None and ENDINGS[last.view.reason].good),
+        instructions=text,
+        instructions_missing=missing,
+        iterations=tuple(row for part in history.runs for row in part.iterations),
+        total=history.total,
+        waits=tuple(_wait(wait, at) for story in stories for wait in story.waits),
+        waited=round(sum(story.waited for story in stories), 3),
+        proofs=tuple(proof for story in stories for proof in story.evidence.proofs),
+        warnings=tuple(what.line for story in stories for what in story.recent if what.event == "Warned"),
+        written=moment(at),
+    )
+
+
+def _told(layout: Layout, run: str | None, at: float) -> list[_Told]:
+    """The run and those that it goes on with, oldest first."""
+    chosen = history_view.run(layout, run) if run is not None else None
+    rows = [chosen] if chosen is not None else [] if run is not None else _last(layout)
+    found = []
+    for history in rows:
+        recorded = _recorded(layout, history.id, at)
+        if recorded is not None:
+            found.append(_Told(recorded, history))
+    return found
+
+
+def _last(layout: Layout) -> list[RunHistory]:
+    """The last real run and what it goes on with; a dry run only where there is nothing else."""
+    found = history_view.last(layout)
+    return [told for told in found if not told.dry_run] or found[-1:]
+
+
+def _recorded(layout: Layout, run: str, at: float) -> Recorded | None:
+    holder = run_lock.holder(layout.lock)
+    live = holder is not None and holder.get("run") == run
+    return run_view.under_way(layout, run, at) if live else run_view.recorded(layout, run)
+
+
+def _sentence(found: Recorded) -> str:
+    view = found.view
+    if view.state == "running":
+        number = f", iteration {view.iteration}" if view.iteration else ""
+        return f"The run goes on: {view.condition}{number}."
+    if view.state == "unfinished":
+        return "The run was killed before its end."
+    return view.cause if view.cause.endswith((".", "!", "?")) else f"{view.cause}."
+
+
+def _wait(wait: PastWait, at: float) -> WaitView:
+    ended = moment(wait.ended) if wait.ended is not None else None
+    took = (wait.ended if wait.ended is not None else at) - wait.began
+    return WaitView(wait.why, moment(wait.began), ended, round(max(0.0, took), 3), wait.by)
+
+
+def _instructions(path: Path) -> tuple[str, str]:
+    """The text, or why there is none."""
+    data = foreign.read(path)
+    if data is None:
+        return "", f"{path} is missing, unreadable, or larger than {foreign.MOST // 1024} KB."
+    return data.decode("utf-8", "replace"), ""
