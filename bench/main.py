@@ -15,6 +15,7 @@ import latency
 import loop
 import start
 import verbose
+import work
 from project import Bench
 from table import Row, print_table
 
@@ -26,10 +27,11 @@ MEASUREMENTS = {
     "e": start.measure,
     "f": verbose.measure,
     "g": crowd.measure,
+    "h": work.measure,
 }
 ABOUT = """\
 a: short iterations; b: a flood of events; c: commands; d: delay of the verbose console; e: a run of one iteration;
-f: verbose streams; g: many runs at once.
+f: verbose streams; g: many runs at once; h: measuring what iterations change.
 
 BENCH_ORIGINAL="node /path/to/dist/cli.js" measures the TypeScript original in the same rounds, in a column of its own.
 Its log of a flood can take gigabytes in TMPDIR.

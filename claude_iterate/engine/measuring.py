@@ -103,7 +103,18 @@ class Measuring:
         return found
 
     def _run_tests(self) -> TestCounts | None:
-        return None
+        settings = self._plan.settings
+        if not settings.commands.test or not settings.progress.tests or self._recorder.state.stop is not None:
+            return None
+        from claude_iterate.engine.shell_command import ShellCommand
+        from claude_iterate.engine.suite_run import SuiteRun
+
+        self._stale = True  # a test command may write reports and caches
+        shell = ShellCommand(self._plan, self._recorder, self._supervisor)
+        counts, why = SuiteRun(shell, self._supervisor, self._plan.layout.root).count(settings.commands.test)
+        if why and self._recorder.state.stop is None:
+            self._warn_once("tests", f"The tests were not counted: {why}.", "See the setting `commands.test`.")
+        return counts
 
     def _record(self, measured: list[Event], number: int, look: Look) -> None:
         """All in one write: a kill comes before or after it."""

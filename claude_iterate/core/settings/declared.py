@@ -134,6 +134,7 @@ class ProgressSettings(Group):
     ignore: tuple[str, ...] = _set(
         TEXTS, (), "Files that are no work, as patterns of `.gitignore`, for example `build/`."
     )
+    tests: bool = _set(FLAG, False, "Run `commands.test` after each iteration and count its tests.")
 
 
 class StatusWatchSettings(Group):
@@ -174,7 +175,9 @@ class VerificationSettings(Group):
 
 
 class CommandSettings(Group):
-    test: str | None = _set(TEXT, None, "How the project is tested, for the prompts. `init` proposes it.")
+    test: str | None = _set(
+        TEXT, None, "How the project is tested, for the prompts and for `progress.tests`. `init` proposes it."
+    )
     build: str | None = _set(TEXT, None, "How the project is built, for the prompts. `init` proposes it.")
     lint: str | None = _set(TEXT, None, "How the project is linted, for the prompts. `init` proposes it.")
 

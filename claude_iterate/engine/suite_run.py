@@ -1,0 +1,63 @@
+"""Runs the project's test command after an iteration and counts its tests. What cannot be read is not known: never a
+success, and never "no failures"."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from claude_iterate.core.events import TestCounts
+from claude_iterate.core.formats import one_line, shortened
+from claude_iterate.core.records import Record
+from claude_iterate.core.rules.during import decide_check
+from claude_iterate.engine.shell_command import Ended, Program, ShellCommand, shell_line
+from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.progress.suite_results import junit_files
+from claude_iterate.progress.suite_results.runner_output import RunnerOutput
+from claude_iterate.progress.suite_results.suite_counts import Counts
+
+_TAIL = 2_000_000
+"""Characters of the end of the output that summaries are looked for in."""
+_COARSE = 50_000_000
+"""Nanoseconds by which the clock of a file system may be behind."""
+_LONGEST = 300
+
+
+class SuiteRun(Record, frozen=False):
+    """Runs the command in the project root."""
+
+    _shell: ShellCommand
+    _supervisor: Supervisor
+    _root: Path
+
+    def count(self, command: str) -> tuple[TestCounts | None, str]:
+        """The counts; or None, and why they are not known."""
+        began = time.time_ns() - _COARSE
+        ended = self._shell.run(Program(shell_line(command, "test"), "The shell", tail=_TAIL), decide_check)
+        if ended.code is None:
+            return None, f"`{command}` {ended.how}"
+        try:
+            found = self._supervisor.meanwhile(lambda: self._read(command, ended, began))
+        except junit_files.JunitProblem as problem:
+            return None, f"`{command}` {ended.how}, and its JUnit file cannot be used: {problem}"
+        if found is None:
+            return None, f"`{command}` {ended.how}, and no counts of tests are in its output"
+        return _recorded(found, command, ended), ""
+
+    def _read(self, command: str, ended: Ended, began: int) -> Counts | None:
+        """JUnit files are exact; what is printed is for people."""
+        written = junit_files.read(junit_files.written_by(command, self._root, began))
+        if written is not None:
+            return written
+        output = RunnerOutput()
+        output.hear(line.encode("utf-8", "replace") for line in ended.output.split("\n"))
+        return output.counts()
+
+
+def _recorded(found: Counts, command: str, ended: Ended) -> TestCounts:
+    red = tuple(shortened(one_line(name), _LONGEST) for name in found.red)
+    errors = found.errors
+    if ended.code and not found.failed + errors:
+        # All that was counted is green, and the command says that something is not.
+        errors, red = 1, (f"`{command}` {ended.how}",)
+    return TestCounts(found.passed, found.failed, errors, found.skipped, found.how, red)
