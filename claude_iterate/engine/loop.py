@@ -22,13 +22,13 @@ from claude_iterate.engine.dispatch import Audience, Dispatcher
 from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
-from claude_iterate.engine.measuring import Measuring, begun
 from claude_iterate.engine.one_off import make_one_off_call
 from claude_iterate.engine.plan import Plan, chance
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.supervision import Orphans, Supervisor
+from claude_iterate.engine.work.measuring import Measuring, begun
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace import task_file

@@ -23,9 +23,9 @@ from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.verdicts import Ask, Begin, Verify, Wait
 from claude_iterate.core.settings.catalogue import build
-from claude_iterate.engine.measuring import Measuring, begun
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Orphans, Supervisor
+from claude_iterate.engine.work.measuring import Measuring, begun
 from claude_iterate.workspace.layout import Layout
 from tests.engine.building import made, plan_in
 from tests.progress.repository import Repository, clean_environment

@@ -11,8 +11,8 @@ import pytest
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import StopRequested, TestCounts
 from claude_iterate.engine.shell_command import ShellCommand
-from claude_iterate.engine.suite_run import SuiteRun
 from claude_iterate.engine.supervision import Orphans
+from claude_iterate.engine.work.suite_run import SuiteRun
 from tests.engine.test_measuring import Run, nothing
 
 GREEN = "echo '== 3 passed in 0.1s =='"

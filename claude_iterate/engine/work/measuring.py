@@ -107,7 +107,7 @@ class Measuring:
         if not settings.commands.test or not settings.progress.tests or self._recorder.state.stop is not None:
             return None
         from claude_iterate.engine.shell_command import ShellCommand
-        from claude_iterate.engine.suite_run import SuiteRun
+        from claude_iterate.engine.work.suite_run import SuiteRun
 
         self._stale = True  # a test command may write reports and caches
         shell = ShellCommand(self._plan, self._recorder, self._supervisor)

@@ -1,0 +1,1 @@
+"""Measured work: what each iteration changed, and what the test command says."""
