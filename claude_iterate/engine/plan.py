@@ -15,10 +15,13 @@ from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.engine.time_zones import LocalZone
 from claude_iterate.workspace.layout import Layout
 
 if TYPE_CHECKING:
     from claude_iterate.agent.command.sandbox import Sandbox
+
+_HERE = LocalZone()
 
 
 def chance() -> float:
@@ -81,4 +84,4 @@ class Plan(Record):
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""
         known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose
-        return Facts(*known, command_line=self.command_line, refuses=self.carried.refuses)
+        return Facts(*known, command_line=self.command_line, refuses=self.carried.refuses, zone=_HERE)

@@ -14,6 +14,7 @@ REASONS = {
     "transient": "The API is overloaded or down",
     "away": "Claude worked before and cannot be called now",
     "pace": "Keeping the pace",
+    "schedule": "Outside of the hours for this run",
 }
 _LONG = 60.0
 """Seconds; for a longer wait it is worth saying how to end it."""
@@ -49,7 +50,7 @@ def _moment(event: WaitStarted, at: float) -> str:
 
 
 def _afterwards(event: WaitStarted, state: RunState) -> str:
-    if event.why in {"reserve", "pace"}:
+    if event.why in {"reserve", "pace", "schedule"}:
         return ""
     claims = state.last_status is not None and state.last_status.complete
     proving = claims or (state.started is not None and state.started.purpose == "verify")

@@ -163,6 +163,7 @@ FULL = RunState(
         waited=6.0,
         windows={"five_hour": LimitReported("allowed", "five_hour", 9000.0, 0.9)},
         calls=(1.0, 2.0),
+        hours_waived=3.0,
     ),
     claim=Claim(
         7,

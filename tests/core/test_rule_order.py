@@ -17,7 +17,7 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules import absence, between, breaker, proving, waits
+from claude_iterate.core.rules import absence, between, breaker, proving, schedule, waits
 from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import Claim, Requests, RunState, Streaks, Waiting
@@ -93,9 +93,13 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(waiting=Waiting(windows=LITTLE, calls=(999.0,))),
         facts(0, wall=1000, reserve=KEPT, calls_per_hour=1),
     ),
-    (waits.pace_is_kept, between.paused): (
-        RunState(waiting=Waiting(calls=(999.0,)), requests=PAUSE),
-        facts(0, wall=1000, calls_per_hour=1),
+    (waits.pace_is_kept, schedule.hours_are_closed): (
+        RunState(waiting=Waiting(calls=(999.0,))),
+        facts(0, wall=1000, calls_per_hour=1, hours=("22:00-23:00",)),
+    ),
+    (schedule.hours_are_closed, between.paused): (
+        RunState(requests=PAUSE),
+        facts(0, wall=1000, hours=("22:00-23:00",)),
     ),
     (between.paused, between.pause_between_iterations): (RunState(last_ended=1.0, requests=PAUSE), facts(2, delay=9.0)),
     (between.pause_between_iterations, between.user_is_asked): (

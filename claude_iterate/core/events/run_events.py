@@ -89,6 +89,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     wait: WaitStarted | None = None
     waits: int = 0
     waited: float = 0.0
+    hours_waived: float = 0.0
     denied: str = ""
     denials: int = 0
     session: str = ""

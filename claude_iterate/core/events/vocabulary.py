@@ -77,6 +77,7 @@ class Why(Word):
     AWAY = "away"
     RESERVE = "reserve"
     PACE = "pace"
+    SCHEDULE = "schedule"
 
 
 class Purpose(Word):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from claude_iterate.core.events.vocabulary import ONE_OFF, Kind
 from claude_iterate.core.outcomes.classes import FINE
-from claude_iterate.core.rules import absence, breaker, next_steps, proving, waits
+from claude_iterate.core.rules import absence, breaker, next_steps, proving, schedule, waits
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Measure, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
@@ -129,6 +129,7 @@ BETWEEN_RULES: tuple[Between, ...] = (
     absence.claude_is_away,
     waits.reserve_is_reached,
     waits.pace_is_kept,
+    schedule.hours_are_closed,
     paused,
     pause_between_iterations,
     user_is_asked,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, tzinfo
 from typing import NamedTuple
 
 from claude_iterate.core.events.vocabulary import Purpose
@@ -16,7 +17,8 @@ class Facts(NamedTuple):
     `workspace_replaced` if another one stands there; `unrecorded` says why nothing more can be recorded;
     `command_line` is how the run was started, `unread_notes` how many notes wait for an iteration; `task` is the
     identity of the instructions if a claim stands that has to be about them. `measures`: what iterations do is
-    measured. `refuses`: an earlier run, which was to refuse that, left a change of what defines the proof."""
+    measured. `refuses`: an earlier run, which was to refuse that, left a change of what defines the proof.
+    `zone` is that of the computer."""
 
     now: float
     wall: float
@@ -35,6 +37,7 @@ class Facts(NamedTuple):
     task: str = ""
     refuses: bool = False
     measures: bool = False
+    zone: tzinfo = UTC
 
     @property
     def limits(self) -> LimitSettings:

@@ -9,7 +9,7 @@ from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import listed
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
-from claude_iterate.core.rules import breaker, next_steps, waits
+from claude_iterate.core.rules import breaker, next_steps, schedule, waits
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, Verdict, Verify, Wait
 from claude_iterate.core.state.claim_steps import CUT_OFF
@@ -67,10 +67,18 @@ def claim_must_be_proven(state: RunState, facts: Facts) -> Verdict | None:
     claim = state.claim.judged + 1
     if not facts.review_wanted:
         return Verify(claim)
-    held_up = None if cannot else breaker.money_is_spent(state, facts) or waits.pace_is_kept(state, facts)
+    held_up = None if cannot else _held_up(state, facts)
     if not cannot and held_up is None:
         return Verify(claim, review=True)
     return held_up if checks_are_green(state, facts) else Verify(claim)
+
+
+def _held_up(state: RunState, facts: Facts) -> Verdict | None:
+    return (
+        breaker.money_is_spent(state, facts)
+        or waits.pace_is_kept(state, facts)
+        or schedule.hours_are_closed(state, facts)
+    )
 
 
 def checks_are_green(state: RunState, facts: Facts) -> bool:

@@ -11,6 +11,7 @@ from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.formats import counted, duration
 from claude_iterate.core.outcomes import reset_times
+from claude_iterate.core.rules import schedule
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
@@ -26,11 +27,20 @@ def wait_is_on(state: RunState, facts: Facts) -> Verdict | None:
         return None
     if wait.why == Why.USAGE_LIMIT and facts.limits.on_usage_limit != "wait":
         return _limit_stops(wait.detail, wait.until)
+    if wait.why == Why.SCHEDULE:
+        return _hours_open(wait, state, facts)
     # A computer may sleep, so the wall clock counts; it may be set back, so the run's own clock counts as well.
     # One that was taken over may have been planned with another clock, or another `limits.max_wait`.
     ends = min(state.waiting.ends, state.waiting.began + facts.limits.max_wait)
     left = min(wait.until - facts.wall, ends - facts.now)
     return Wait(facts.now + left) if left > 0 else WaitEnded(wait.why)
+
+
+def _hours_open(wait: WaitStarted, state: RunState, facts: Facts) -> Verdict:
+    """No `limits.max_wait` cuts this wait, and it ends when the settings have changed meanwhile."""
+    left = min(wait.until - facts.wall, state.waiting.ends - facts.now)
+    closed = left > 0 and schedule.hours_are_closed(state, facts) is not None
+    return Wait(facts.now + left) if closed else WaitEnded(wait.why)
 
 
 def limit_is_reached(state: RunState, facts: Facts) -> Verdict | None:

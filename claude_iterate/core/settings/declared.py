@@ -15,6 +15,7 @@ from claude_iterate.core.settings.kinds import (
     DURATION,
     FLAG,
     HEADERS,
+    HOURS,
     PATTERNS,
     PROGRAM,
     REPORT_NAME,
@@ -24,6 +25,7 @@ from claude_iterate.core.settings.kinds import (
     TEXTS,
     TIME_LIMIT,
     WEB_ADDRESS,
+    WEEKDAYS,
     Kind,
     choice,
     each,
@@ -115,6 +117,10 @@ class LimitSettings(Group):
     )
     on_reserve: str = _set(choice("stop", "wait"), "stop", "What to do when a window's reserve is reached.")
     calls_per_hour: int = _set(whole(0, 1000), 0, "Most calls of Claude that a run makes within an hour; 0 = no limit.")
+    hours: tuple[str, ...] = _set(
+        HOURS, (), "Times of the day, by the local clock, at which iterations may begin; empty: always."
+    )
+    days: tuple[str, ...] = _set(WEEKDAYS, (), "Days on which iterations may begin; empty: all.")
     patterns: tuple[str, ...] = _set(
         PATTERNS, (), "More regular expressions that mark an error message as a usage limit."
     )

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from claude_iterate.core import hours
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.records import Record
 
@@ -196,6 +197,16 @@ def _web_address(value: Any) -> str:
     return address
 
 
+def _timetable(judge: Callable[[str], object]) -> Callable[[Any], str]:
+    """A text that means hours or days, kept as it was written."""
+
+    def take(value: Any) -> str:
+        judge(_text(value))
+        return str(value)
+
+    return take
+
+
 OWN_FILES = frozenset(
     {"instructions.md", "todo.md", ".status.json", ".metadata.json", ".status-instructions.md", ".lock"}
     | {"runs", "control", "notes", "hooks", "prompts", "working", "validation-report.md"}
@@ -229,6 +240,10 @@ PROGRAM = Kind(
     lambda text: json.loads(text) if text.strip().startswith("[") else text.strip(),
     "program",
 )
+HOURS = each(
+    Kind("a span of the day such as 22:00-06:00, of two different times from 00:00 to 24:00", _timetable(hours.span))
+)
+WEEKDAYS = each(Kind("a day or a range of days, such as sat or mon-fri", _timetable(hours.days)))
 COMMANDS = each(Kind("a command that is not empty", _command))
 PATTERNS = each(Kind("a regular expression that does not match everything", _pattern), commas=False)
 WEB_ADDRESS = Kind("an http or https address with a host, for example https://ntfy.sh/my-topic", _web_address)

@@ -51,6 +51,7 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         wait=state.wait,
         waits=state.waiting.waits,
         waited=state.waiting.waited,
+        hours_waived=state.waiting.hours_waived,
         denied=state.streaks.denied,
         # One denial more ends the run; it should be one that the rules of today give.
         denials=min(state.streaks.denials, 1),

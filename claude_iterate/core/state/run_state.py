@@ -39,7 +39,7 @@ class Streaks(NamedTuple):
 class Waiting(NamedTuple):
     """The wait under way and what waits depend on. `began` and `ends` are on the run's own clock, which cannot be set
     back; `waits` and `waited` count the waits in a row and their planned seconds; `calls` are the moments of recent
-    calls of Claude."""
+    calls of Claude; until `hours_waived` (epoch seconds) the user does not want `limits.hours` to be kept."""
 
     wait: events.WaitStarted | None = None
     began: float = 0.0
@@ -48,6 +48,7 @@ class Waiting(NamedTuple):
     waited: float = 0.0
     windows: Mapping[str, events.LimitReported] = _NO_WINDOWS
     calls: tuple[float, ...] = ()
+    hours_waived: float = 0.0
 
 
 class Claim(NamedTuple):

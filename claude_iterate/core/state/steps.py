@@ -118,7 +118,9 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
             before.absences,
             before.unmoved,
         ),
-        waiting=Waiting(before.wait, began, ends, before.waits, before.waited, before.windows, before.calls),
+        waiting=Waiting(
+            before.wait, began, ends, before.waits, before.waited, before.windows, before.calls, before.hours_waived
+        ),
         claim=Claim(
             before.claims, before.proof, before.checked, before.results, before.flaky, before.task, before.sound
         ),
@@ -254,7 +256,7 @@ def _session_after(state: RunState, event: events.IterationFinished, again: bool
 def _wait_started(state: RunState, event: events.WaitStarted, entry: events.Entry) -> RunState:
     planned = max(0.0, event.until - entry.at)
     waiting = state.waiting._replace(wait=event, began=entry.elapsed, ends=entry.elapsed + planned)
-    if event.why != Why.PACE:  # which is our own wish: there is no trouble that could grow
+    if event.why not in {Why.PACE, Why.SCHEDULE}:  # which are our own wish: there is no trouble that could grow
         waiting = waiting._replace(waits=waiting.waits + 1, waited=waiting.waited + planned)
     return state._replace(waiting=waiting)
 
@@ -267,4 +269,6 @@ def _wait_ended(state: RunState, event: events.WaitEnded) -> RunState:
         window = state.wait.window if state.wait is not None else ""
         windows = {name: seen for name, seen in waiting.windows.items() if name != window}
         waiting = waiting._replace(windows=windows, waits=0, waited=0.0, calls=())
+        if state.wait is not None and state.wait.why == Why.SCHEDULE:
+            waiting = waiting._replace(hours_waived=state.wait.until)
     return state._replace(waiting=waiting, last_outcome=None)

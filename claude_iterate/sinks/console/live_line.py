@@ -20,6 +20,7 @@ WAITS = {
     "away": "waiting for Claude",
     "reserve": "waiting for the window's reset",
     "pace": "keeping the pace",
+    "schedule": "waiting for its hours",
 }
 TOOL_COLUMNS = 60
 FEWEST = 8

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from claude_iterate.core import events
+from claude_iterate.core.events.vocabulary import Why
 from claude_iterate.core.formats import precise_moment, shortened
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
@@ -95,6 +96,8 @@ def _limit_wait(event: events.WaitStarted, state: RunState) -> Draft | None:
         return None
     why = f"Reason: {_quoted(event.detail) or event.why}"
     lines = [_workspace(state), why, f"Continues at: {precise_moment(event.until)}"]
+    if event.why == Why.SCHEDULE:
+        return Draft("limit_wait", "Waiting For Its Hours", "WAITING FOR ITS HOURS ⏳", lines, tags=("limit",))
     return Draft("limit_wait", "Waiting For A Limit", "WAITING FOR A LIMIT ⏳", lines, tags=("limit",))
 
 
