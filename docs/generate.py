@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 import conditions
+import hook_page
 import json_forms
 import msgspec
 
@@ -29,7 +30,7 @@ from claude_iterate.core.formats import typed_duration
 from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
 from claude_iterate.core.reports import status
 from claude_iterate.core.rules.between import BETWEEN_RULES, PROOF_RULES, STARTING_RULES
-from claude_iterate.core.rules.during import CHECK_RULES, RUNNING_RULES
+from claude_iterate.core.rules.during import CHECK_RULES, HOOK_RULES, RUNNING_RULES
 from claude_iterate.core.rules.signals_and_requests import REQUEST_RULES, signal_came
 from claude_iterate.core.settings.catalogue import Setting, catalogue
 
@@ -180,7 +181,15 @@ def all_events() -> list[str]:
 
 
 def _vocabularies() -> list[type[vocabulary.Word]]:
-    return [vocabulary.Kind, vocabulary.Cause, vocabulary.Verb, vocabulary.Why, vocabulary.Purpose]
+    return [
+        vocabulary.Kind,
+        vocabulary.Cause,
+        vocabulary.Verb,
+        vocabulary.Why,
+        vocabulary.Purpose,
+        vocabulary.Point,
+        vocabulary.Meaning,
+    ]
 
 
 def _struct(kind: Any) -> list[str]:
@@ -245,6 +254,8 @@ def rules() -> list[str]:
     lines += table(("", "Rule", "Says"), _rule_rows(PROOF_RULES))
     lines += ["While a check works, each rule names the moment at which it would end it; the earliest wins.", ""]
     lines += table(("", "Rule", "Ends the check when"), _rule_rows(CHECK_RULES))
+    lines += ["", "## While a hook works", ""]
+    lines += table(("", "Rule", "Ends the hook when"), _rule_rows(HOOK_RULES))
     lines += ["## When the user steers", ""]
     return lines + table(("", "Rule", "Says"), _rule_rows((signal_came, *REQUEST_RULES)))
 
@@ -288,6 +299,7 @@ PAGES: dict[str, Callable[[], list[str]]] = {
     "rules": rules,
     "outcomes": outcomes,
     "conditions": conditions.page,
+    "hooks": hook_page.page,
     "json": json_forms.page,
 }
 

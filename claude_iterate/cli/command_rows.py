@@ -39,6 +39,7 @@ COMMANDS = (
     Row("Keep", "archive", "archive", "Put workspaces away as files, and bring them back."),
     Row("Set up", "config", "config", "Read and change settings."),
     Row("Set up", "notify", "notify", "Try out notifications."),
+    Row("Set up", "hook", "hook", "List and try your hooks."),
     Row("Set up", "doctor", "doctor", "Check this computer and project; says how to fix it."),
     Row("Set up", "selftest", "selftest", "Play every fault that a run must survive."),
     Row("Set up", "demo", "demo", "See a whole run in ten seconds, without Claude."),

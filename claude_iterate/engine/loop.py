@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, assert_never, cast
 
-from claude_iterate import __version__
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.guardian import Guardian
-from claude_iterate.core.events import ClaimDropped, LeftoversEnded, RunStarted, WaitEnded, WaitStarted, Warned
-from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
+from claude_iterate.core.events import (
+    ClaimDropped,
+    IterationFinished,
+    LeftoversEnded,
+    WaitEnded,
+    WaitStarted,
+    Warned,
+)
+from claude_iterate.core.events.vocabulary import ONE_OFF, Point, Purpose
 from claude_iterate.core.rules import endings
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Measure, Verify, Wait
+from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Measure, RunHook, Verify, Wait
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.dispatch import Audience, Dispatcher
+from claude_iterate.engine.hooks.hook_points import HookPoints
 from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
@@ -59,6 +65,7 @@ class Engine:
         self._status_watch: StatusWatch | None = None
         self._definition: Definition | None = None
         self._measuring: Measuring | None = None
+        self._hooks = HookPoints(plan, recorder, audience.flush)
         self._place = place
         self._reports = StatusReports(plan.layout, plan.settings.notification.status_watch, recorder)
         self._inbox = Inbox()
@@ -204,7 +211,7 @@ class Engine:
         verdict = decide(self._state, facts)
         if self._measuring is not None and self._measuring.prepares(verdict):
             return True  # the user may have said something meanwhile
-        if isinstance(verdict, Begin | Verify | MakeOneOffCall):
+        if isinstance(verdict, Begin | RunHook | Verify | MakeOneOffCall):
             if dispatcher.catch_up():
                 return True  # the user said something meanwhile; it may be `stop`
             verdict = decide_start(self._state, facts) or verdict
@@ -222,17 +229,15 @@ class Engine:
                 make_one_off_call(self._plan, self._recorder, supervisor)
             case Wait(until):
                 dispatcher.receive(until)
-            case WaitStarted():
+            case RunHook(point, number):
+                self._hooks.run(supervisor, point, number)
+            case WaitStarted() | WaitEnded() | ClaimDropped() | IterationFinished():
                 self._recorder.record(verdict)
                 self._audience.flush()
-            case WaitEnded() | ClaimDropped():
-                self._recorder.record(verdict)
             case Ask(number):
-                for request in (answers := self._plan.ask(number)):
-                    self._steering.steer(request)
-                if not answers:
-                    dispatcher.receive(self._recorder.elapsed() + _ANSWER)
+                self._ask(dispatcher, number)
             case Finish():
+                self._hooks.run(supervisor, Point.FINISHED, self._state.iterations, verdict)
                 self._finish(verdict)
                 return False
             case _:
@@ -249,30 +254,15 @@ class Engine:
         Proof(self._plan, self._recorder, supervisor, verdict.claim, verdict.review, self._definition).run()
         self._audience.flush()
 
-    def _record_start(self) -> None:
-        plan = self._plan
-        self._recorder.record(
-            RunStarted(
-                run=plan.run,
-                workspace=plan.layout.name,
-                mode=plan.mode.name,
-                max_iterations=plan.max_iterations,
-                pid=os.getpid(),
-                host=os.uname().nodename,
-                version=__version__,
-                command=plan.settings.claude.command,
-                log=str(plan.log),
-                agent_version=plan.agent_version,
-                dry_run=plan.dry_run,
-                purpose=plan.purpose,
-                carried=plan.carried,
-                resumed=plan.resumed,
-                birth=processes.start_identity(os.getpid()),
-                sandbox=plan.sandbox.kind if plan.sandbox is not None else "",
-            )
-        )
+    def _ask(self, dispatcher: Dispatcher, number: int) -> None:
+        for request in (answers := self._plan.ask(number)):
+            self._steering.steer(request)
+        if not answers:
+            dispatcher.receive(self._recorder.elapsed() + _ANSWER)
 
-        for warning in self._warnings:
+    def _record_start(self) -> None:
+        self._recorder.record(self._plan.beginning(self._hooks.points))
+        for warning in (*self._warnings, *self._hooks.warnings):
             self._recorder.record(warning)
 
     def _watch_status(self) -> None:

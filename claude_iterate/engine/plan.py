@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from claude_iterate.core.events import Carried, ProofDefined, Requested, Resumed
-from claude_iterate.core.events.vocabulary import Purpose, Verb
+from claude_iterate import __version__
+from claude_iterate.core.events import Carried, ProofDefined, Requested, Resumed, RunStarted
+from claude_iterate.core.events.vocabulary import Point, Purpose, Verb
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
@@ -16,6 +17,7 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.time_zones import LocalZone
+from claude_iterate.system import processes
 from claude_iterate.workspace.layout import Layout
 
 if TYPE_CHECKING:
@@ -85,3 +87,25 @@ class Plan(Record):
         """What the rules know of this run beyond its state."""
         known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose
         return Facts(*known, command_line=self.command_line, refuses=self.carried.refuses, zone=_HERE)
+
+    def beginning(self, hooks: tuple[Point, ...] = ()) -> RunStarted:
+        """The first event of the run, in this process."""
+        return RunStarted(
+            run=self.run,
+            workspace=self.layout.name,
+            mode=self.mode.name,
+            max_iterations=self.max_iterations,
+            pid=os.getpid(),
+            host=os.uname().nodename,
+            version=__version__,
+            command=self.settings.claude.command,
+            log=str(self.log),
+            agent_version=self.agent_version,
+            dry_run=self.dry_run,
+            purpose=self.purpose,
+            carried=self.carried,
+            resumed=self.resumed,
+            birth=processes.start_identity(os.getpid()),
+            sandbox=self.sandbox.kind if self.sandbox is not None else "",
+            hooks=hooks,
+        )

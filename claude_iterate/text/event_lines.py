@@ -49,6 +49,8 @@ def lines(
         return wait_lines.ended(event, after.paused)
     if isinstance(event, events.CheckFinished):
         return verification_lines.check_finished(event, event.command in after.claim.flaky, whole)
+    if isinstance(event, events.HookFinished):
+        return verification_lines.hook_finished(event, whole)
     if (judge := _VERDICTS.get(type(event))) is not None:
         return judge(event, after.started is not None and after.started.dry_run)
     write = _PLAIN.get(type(event))

@@ -1,4 +1,4 @@
-"""The proof of a claim as lines. Pure functions."""
+"""Programs of the user as lines: the checks and the review that prove a claim, and hooks. Pure functions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from claude_iterate.core import events
+from claude_iterate.core.events.vocabulary import Meaning
 from claude_iterate.core.formats import counted, duration, listed, one_line
 from claude_iterate.core.outcomes.classes import RETRIED
+from claude_iterate.core.rules import hook_rules
 from claude_iterate.text.line_blocks import indented
 
 SHOWN = 15
@@ -86,3 +88,14 @@ def verification_finished(event: events.VerificationFinished, dry_run: bool = Fa
     if dry_run:
         return ["Verification finished (dry run: it proves nothing)."]
     return ["✓ Verification passed." if event.passed else "✗ Verification failed."]
+
+
+def hook_finished(event: events.HookFinished, whole: bool = False) -> list[str]:
+    """A hook and how it ended. One that ended well is in the log alone, with what it printed."""
+    took, name = duration(event.duration), one_line(event.path)
+    printed = indented(tail(event.output, None if whole else SHOWN, "in the log"), "    ")
+    if event.means == Meaning.GO_ON:
+        return [f"  ✓ Hook {event.point}: {name} ({took})", *printed] if whole else []
+    if event.means == Meaning.SKIP:
+        return [f"  Hook {event.point}: {name} skips iteration {event.number} ({took})", *printed]
+    return [f"  ✗ Hook {event.point}: {name} {hook_rules.how(event)} ({took})", *printed]

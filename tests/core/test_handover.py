@@ -41,7 +41,7 @@ from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proving import digest
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verdict, Verify, Wait
 from claude_iterate.core.state.handover import handed_on, resumption, retold
-from claude_iterate.core.state.run_state import Claim, Requests, RunState, Session, Streaks, Waiting, Work
+from claude_iterate.core.state.run_state import Claim, Hooked, Requests, RunState, Session, Streaks, Waiting, Work
 from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
 
@@ -62,6 +62,9 @@ NOT_HANDED_ON = {
     "one_off": "a run with iterations has none",
     "finished": "then nothing is handed on",
     "worked": "it has to be seen again",
+    "hooks.hooks_begun": "each run calls `started`",
+    "hooks.last_hook": "a user who says `run` wants another try",
+    "hooks.hook_signals": "they were for the other run",
 }
 """What a killed run does not hand on, and why."""
 
@@ -73,7 +76,7 @@ def fields(state: RunState) -> dict[str, Any]:
     """Every field by name, those of the groups as `group.field`."""
     found: dict[str, object] = {}
     for name, value in state._asdict().items():
-        if isinstance(value, Streaks | Waiting | Claim | Session | Requests | Work):
+        if isinstance(value, Streaks | Waiting | Claim | Session | Requests | Work | Hooked):
             found |= {f"{name}.{inner}": held for inner, held in value._asdict().items()}
         else:
             found[name] = value
@@ -175,6 +178,16 @@ FULL = RunState(
         False,
     ),
     session=Session("s", 0.5),
+    hooks=Hooked(
+        "iteration_finished",
+        3,
+        ("project",),
+        "workspace",
+        3,
+        3,
+        1,
+        IterationFinished(3, Outcome(Kind.OK)),
+    ),
     defined=ProofDefined("abc", {"check": {"check.sh": "1"}}),
     changes=(ProofChange("check", "check.sh", "changed", "1", "2"),),
     work=Work(WorkMeasured(2, Changes(1, commits=1)), SnapshotTaken(2, "abc", "refs/x", "def", "main"), 2, 5, 1),

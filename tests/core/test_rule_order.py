@@ -9,18 +9,20 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.core.events import (
+    HookFinished,
     LimitReported,
     Outcome,
+    RunStarted,
     StopRequested,
     VerificationFinished,
     WaitStarted,
 )
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.vocabulary import Kind, Meaning, Point, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules import absence, between, breaker, proving, schedule, waits
+from claude_iterate.core.rules import absence, between, breaker, hook_rules, proving, schedule, waits
 from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.state.run_state import Claim, Requests, RunState, Streaks, Waiting
+from claude_iterate.core.state.run_state import Claim, Hooked, Requests, RunState, Streaks, Waiting
 from tests.core.building import facts
 
 DONE = Status(True)
@@ -30,6 +32,10 @@ WAIT = WaitStarted(Why.USAGE_LIMIT, 1000.0)
 LITTLE = {"five_hour": LimitReported("allowed", "five_hour", 9000.0, 0.9)}
 KEPT = {"five_hour": 20.0}
 DENIED = Streaks(denied="Bash(npm:*)", denials=2)
+HOOKED = RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",), hooks=tuple(Point))
+BEGUN = RunState(started=HOOKED, hooks=Hooked(hooks_begun=True))
+ABORT = HookFinished(Point.NEXT_ITERATION, "hooks/next_iteration", "project", 2, Meaning.ABORT, 1)
+SKIP = HookFinished(Point.NEXT_ITERATION, "hooks/next_iteration", "project", 1, Meaning.SKIP, 1)
 
 BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
     (between.workspace_is_gone, between.one_off_call): (RunState(), facts(0, workspace_gone="/w", purpose="setup")),
@@ -37,9 +43,17 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(iterations=1),
         facts(0, purpose="setup")._replace(measures=True),
     ),
-    (between.work_is_unmeasured, proving.claim_is_outdated): (
-        RunState(iterations=1, last_status=DONE, claim=Claim(task="a+0")),
-        facts(0)._replace(task="b+0", measures=True),
+    (between.work_is_unmeasured, hook_rules.iteration_finished_is_due): (
+        RunState(started=HOOKED, iterations=1, hooks=Hooked(hook_owed=1)),
+        facts(0)._replace(measures=True),
+    ),
+    (hook_rules.iteration_finished_is_due, hook_rules.hook_aborts): (
+        RunState(started=HOOKED, hooks=Hooked(hook_owed=1, last_hook=ABORT)),
+        facts(0),
+    ),
+    (hook_rules.hook_aborts, proving.claim_is_outdated): (
+        RunState(last_status=DONE, claim=Claim(task="a+0"), hooks=Hooked(last_hook=ABORT)),
+        facts(0)._replace(task="b+0"),
     ),
     (proving.claim_is_outdated, proving.claim_was_cut_off): (
         RunState(last_status=DONE, claim=Claim(task="a+0", sound=False)),
@@ -48,9 +62,14 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
     (proving.claim_was_cut_off, between.completed): (RunState(last_status=DONE, claim=Claim(sound=False)), facts(0)),
     (between.completed, between.stop_was_asked): (RunState(last_status=DONE, requests=STOP), facts(0)),
     (between.stop_was_asked, breaker.time_is_up): (RunState(requests=STOP), facts(9, max_duration=5)),
-    (breaker.time_is_up, proving.claim_must_be_proven): (
-        RunState(last_status=DONE),
-        facts(9, max_duration=5, checks=("true",)),
+    (breaker.time_is_up, hook_rules.started_is_due): (RunState(started=HOOKED), facts(9, max_duration=5)),
+    (hook_rules.started_is_due, hook_rules.iteration_is_skipped): (
+        RunState(started=HOOKED, hooks=Hooked(last_hook=SKIP)),
+        facts(0),
+    ),
+    (hook_rules.iteration_is_skipped, proving.claim_must_be_proven): (
+        RunState(last_status=DONE, hooks=Hooked(last_hook=SKIP)),
+        facts(0, checks=("true",)),
     ),
     (proving.proof_failed, breaker.agent_is_blocked): (
         RunState(last_status=Status(False, blocked="help"), claim=Claim(1, VerificationFinished(1, False))),
@@ -106,7 +125,8 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(last_ended=1.0),
         facts(2, delay=9.0, attended=True),
     ),
-    (between.user_is_asked, between.begin_the_next): (RunState(), facts(0, attended=True)),
+    (between.user_is_asked, hook_rules.next_iteration_is_due): (BEGUN, facts(0, attended=True)),
+    (hook_rules.next_iteration_is_due, between.begin_the_next): (BEGUN, facts(0)),
 }
 
 NEVER_BOTH = {

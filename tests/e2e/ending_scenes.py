@@ -31,6 +31,8 @@ class Scene(NamedTuple):
     flags: tuple[str, ...] = ()
     act: Act | None = None
     mode: str = "loop"
+    hooks: Mapping[str, str] = MappingProxyType({})
+    """Scripts by the point at which they are called."""
 
 
 def signalled(*names: str) -> Act:
@@ -176,6 +178,13 @@ SCENES = {
         RUN,
         [more({"event": {"type": "rate_limit_event", "rate_limit_info": WINDOW}})],
         {"limits.reserve": {"five_hour": 20}},
+    ),
+    "hook_abort": Scene(
+        "hook_abort",
+        "Ended by a hook: claude-iterate/hooks/next_iteration (next_iteration) ended with exit code 2: CI is red",
+        RUN,
+        [done()],
+        hooks={"next_iteration": "[ -e fixed ] && exit 0; echo CI is red; exit 2"},
     ),
     "stopped": Scene("stopped", "Stopped by the command `stop`", RUN, [WORKING], act=asked("stop")),
     "interrupted": Scene("interrupted", "Interrupted by Ctrl-C", RUN, [WORKING], act=signalled("SIGINT")),

@@ -25,6 +25,7 @@ from claude_iterate.sinks.console.console import Console
 from claude_iterate.workspace.journal import reader
 from tests.e2e.conftest import Loop
 from tests.e2e.ending_scenes import SCENES, Scene
+from tests.e2e.test_hooks import hook
 from tests.e2e.test_notifications import aim
 from tests.recording_receiver import Receiver
 
@@ -34,6 +35,8 @@ def played(loop: Loop, scene: Scene) -> Done:
     loop.make(mode=scene.mode)
     variables = {f"CLAUDE_ITERATE_{key.upper().replace('.', '__')}": value for key, value in scene.settings.items()}
     loop.env |= {name: value if isinstance(value, str) else json.dumps(value) for name, value in variables.items()}
+    for point, script in scene.hooks.items():
+        hook(loop, point, script)
     loop.script(*scene.calls)
     process = loop.start_run("--json", "--detailed-exit-code", *scene.flags)
     if scene.act is not None:

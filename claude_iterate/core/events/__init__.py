@@ -33,6 +33,7 @@ from claude_iterate.core.events.check_events import (
     VerificationFinished,
     VerificationStarted,
 )
+from claude_iterate.core.events.hook_events import HookFinished, HookStarted
 from claude_iterate.core.events.run_events import (
     Carried,
     Requested,
@@ -92,6 +93,8 @@ Event = (
     | ReviewStarted
     | ReviewFinished
     | VerificationFinished
+    | HookStarted
+    | HookFinished
     | ErrandStarted
     | ErrandFinished
     | StreamEvent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.events.call_events import Outcome
+from claude_iterate.core.events.call_events import IterationFinished, Outcome
 from claude_iterate.core.events.check_events import (
     CheckResult,
     ChecksPassed,
@@ -14,7 +14,7 @@ from claude_iterate.core.events.check_events import (
 )
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.stream_events import LimitReported, Tokens
-from claude_iterate.core.events.vocabulary import Purpose, Verb, Why
+from claude_iterate.core.events.vocabulary import Point, Purpose, Verb, Why
 from claude_iterate.core.events.work_events import SnapshotTaken, WorkMeasured
 from claude_iterate.core.reports.status import Status
 
@@ -40,7 +40,8 @@ JOURNAL_FORMAT = 1
 
 class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A run began. Everything the log's header needs is here. `birth` and `pid` together name the runner's process.
-    `format` is that of the journal: a version that knows only a smaller number does not go on with it."""
+    `format` is that of the journal: a version that knows only a smaller number does not go on with it.
+    `hooks` are the points that have a hook."""
 
     run: str
     workspace: str
@@ -59,6 +60,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     birth: str = ""
     format: int = 1
     sandbox: str = ""
+    hooks: tuple[Point, ...] = ()
 
 
 class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -103,6 +105,14 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     measured: int = 0
     files_changed: int = 0
     commits: int = 0
+    hook_point: str = ""
+    hook_number: int = 0
+    hooks_ran: tuple[str, ...] = ()
+    hook_running: str = ""
+    hook_prepared: int = 0
+    hook_owed: int = 0
+    hook_skips: int = 0
+    hook_record: IterationFinished | None = None
 
 
 class StopRequested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

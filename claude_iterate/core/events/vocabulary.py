@@ -80,6 +80,25 @@ class Why(Word):
     SCHEDULE = "schedule"
 
 
+class Point(Word):
+    """Where a run calls the user's hooks."""
+
+    STARTED = "started"
+    NEXT_ITERATION = "next_iteration"
+    ITERATION_FINISHED = "iteration_finished"
+    FINISHED = "finished"
+
+
+class Meaning(Word):
+    """What the end of a hook means for the run."""
+
+    GO_ON = "go_on"
+    SKIP = "skip"
+    ABORT = "abort"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
 class Purpose(Word):
     """What a run is for: the task, the proof of it, or a one-off call."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from claude_iterate.core.events.vocabulary import ONE_OFF, Kind
 from claude_iterate.core.outcomes.classes import FINE
-from claude_iterate.core.rules import absence, breaker, next_steps, proving, schedule, waits
+from claude_iterate.core.rules import absence, breaker, hook_rules, next_steps, proving, schedule, waits
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Measure, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
@@ -109,11 +109,15 @@ BETWEEN_RULES: tuple[Between, ...] = (
     workspace_is_gone,
     one_off_call,
     work_is_unmeasured,
+    hook_rules.iteration_finished_is_due,
+    hook_rules.hook_aborts,
     proving.claim_is_outdated,
     proving.claim_was_cut_off,
     completed,
     stop_was_asked,
     breaker.time_is_up,
+    hook_rules.started_is_due,
+    hook_rules.iteration_is_skipped,
     proving.claim_must_be_proven,
     proving.proof_failed,
     breaker.agent_is_blocked,
@@ -133,6 +137,7 @@ BETWEEN_RULES: tuple[Between, ...] = (
     paused,
     pause_between_iterations,
     user_is_asked,
+    hook_rules.next_iteration_is_due,
     begin_the_next,
 )
 

@@ -75,6 +75,25 @@ def check_too_long(state: RunState, facts: Facts) -> Limit | None:
 CHECK_RULES: tuple[Running, ...] = (stop_ends_a_check, check_too_long, run_too_long)
 
 
+def signal_ends_a_hook(state: RunState, facts: Facts) -> Limit | None:
+    """A signal came while the hook ran: at once. The first Ctrl-C lets `iteration_finished` end."""
+    return (facts.now, Cut(Cause.STOPPED)) if state.hooks.hook_signals > 0 else None
+
+
+def hook_too_long(state: RunState, facts: Facts) -> Limit | None:
+    """The hook goes on: `hooks.timeout` after its start."""
+    most = facts.settings.hooks.timeout
+    return facts.program_began + most, Cut(Cause.TIMEOUT, most)
+
+
+HOOK_RULES: tuple[Running, ...] = (signal_ends_a_hook, hook_too_long)
+
+
+def decide_hook(state: RunState, facts: Facts) -> Wait | Cut:
+    """End the hook now, or look again at the moment the earliest rule names."""
+    return _earliest(HOOK_RULES, state, facts)
+
+
 def decide_running(state: RunState, facts: Facts) -> Wait | Cut:
     """End Claude now, or look again at the moment the earliest rule names."""
     return _earliest(RUNNING_RULES, state, facts)

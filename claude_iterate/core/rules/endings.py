@@ -114,6 +114,7 @@ _WHAT: dict[Reason, str] = {
     "agent_failed": "Claude failed",
     "budget": "The budget is spent",
     "duration": "Time limit reached",
+    "hook_abort": "Ended by a hook",
     "usage_limit": "Usage limit reached",
     "reserve": "The reserve is reached",
 }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.events import ClaimDropped, WaitEnded, WaitStarted
+from claude_iterate.core.events import ClaimDropped, IterationFinished, WaitEnded, WaitStarted
 from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.events.vocabulary import Cause, Point
 
 
 class Begin(msgspec.Struct, frozen=True):
@@ -45,6 +45,13 @@ class MakeOneOffCall(msgspec.Struct, frozen=True):
     """Make the one call that this run is for."""
 
 
+class RunHook(msgspec.Struct, frozen=True):
+    """Run the user's hooks of this point, about iteration `number`."""
+
+    point: Point
+    number: int
+
+
 class Cut(msgspec.Struct, frozen=True):
     """End Claude now. `after` is how long the thing that tripped lasted."""
 
@@ -62,5 +69,19 @@ class Finish(msgspec.Struct, frozen=True):
     next: str = ""
 
 
-Verdict = Begin | Measure | Ask | Wait | WaitStarted | WaitEnded | Verify | ClaimDropped | MakeOneOffCall | Finish
-"""A wait that the journal knows of is begun and ended by the event itself; so is a claim dropped."""
+Verdict = (
+    Begin
+    | Measure
+    | RunHook
+    | IterationFinished
+    | Ask
+    | Wait
+    | WaitStarted
+    | WaitEnded
+    | Verify
+    | ClaimDropped
+    | MakeOneOffCall
+    | Finish
+)
+"""A wait that the journal knows of is begun and ended by the event itself; so is a claim dropped, and an iteration that
+a hook skips ended."""

@@ -143,6 +143,12 @@ class ProgressSettings(Group):
     tests: bool = _set(FLAG, False, "Run `commands.test` after each iteration and count its tests.")
 
 
+class HookSettings(Group):
+    enabled: bool = _set(FLAG, True, "Run the executable files in the folders `hooks` at their points.")
+    timeout: float = _set(TIME_LIMIT, 30.0, "Longest time one hook may take.")
+    fail_on_error: bool = _set(FLAG, False, "A hook that fails or takes too long ends the run.")
+
+
 class StatusWatchSettings(Group):
     enabled: bool = _set(FLAG, True, "Show changes of `.status.json` while Claude works.")
     debounce_ms: int = _set(whole(500, 10000), 2000, "Wait for this much quiet before reading a changed status.")
@@ -246,6 +252,7 @@ class Settings(Group):
     limits: LimitSettings = LimitSettings()
     stop: StopSettings = StopSettings()
     progress: ProgressSettings = ProgressSettings()
+    hooks: HookSettings = HookSettings()
     notification: NotificationSettings = NotificationSettings()
     notify: NotifySettings = NotifySettings()
     verification: VerificationSettings = VerificationSettings()

@@ -77,13 +77,19 @@ def layer_from_texts(given: Mapping[str, str]) -> Layer:
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Variables that look like settings and are not, each with the variable that may have been meant."""
     prefix = "CLAUDE_ITERATE_"
-    ours = [name for name in environ if name.startswith(prefix) and name.removeprefix(prefix) not in NOT_SETTINGS]
+    ours = [name for name in environ if _may_be_setting(name, prefix)]
     if not ours:
         return {}
     known = {setting.variable for setting in catalogue().values()}
     unknown = {name: name.removeprefix(prefix).lower().replace("__", ".") for name in ours if name not in known}
     near = {name: [key for key in nearest_keys(spelled) if key in catalogue()] for name, spelled in unknown.items()}
     return {name: catalogue()[keys[0]].variable if keys else "" for name, keys in near.items()}
+
+
+def _may_be_setting(name: str, prefix: str) -> bool:
+    """What a hook gets to know is in its environment, also when it calls us."""
+    rest = name.removeprefix(prefix)
+    return name.startswith(prefix) and rest not in NOT_SETTINGS and not rest.startswith("HOOK_")
 
 
 def resolve(layers: Iterable[Layer]) -> Resolved:

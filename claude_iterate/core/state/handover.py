@@ -60,9 +60,19 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         tokens=state.tokens + spent.tokens,
         cost_is_lower_bound=state.cost_is_lower_bound or spent.at_least,
         absences=state.streaks.absences,
+        **_of_hooks(state),
         unmoved=state.streaks.unmoved,
         **state.work._asdict(),
     )
+
+
+def _of_hooks(state: RunState) -> dict[str, Any]:
+    """A hook that was running, and one that has still to hear of an iteration, are not forgotten."""
+    return {
+        name: getattr(state.hooks, name)
+        for name in Resumed.__struct_fields__
+        if name.startswith("hook") and name in state.hooks._fields
+    }
 
 
 def _of_claim(state: RunState) -> dict[str, Any]:

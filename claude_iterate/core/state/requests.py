@@ -8,9 +8,15 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Requested, StopRequested
 from claude_iterate.core.events.vocabulary import Cause, Verb
+from claude_iterate.core.state import hook_steps
 from claude_iterate.core.state.run_state import RunState, Session
 
 _LONG_AGO = -1e9
+
+
+def asked(state: RunState, event: Requested | StopRequested) -> RunState:
+    """A step of the fold: a request or a signal."""
+    return requested(state, event) if isinstance(event, Requested) else stop_requested(state, event)
 
 
 def requested(state: RunState, event: Requested) -> RunState:
@@ -36,7 +42,7 @@ def requested(state: RunState, event: Requested) -> RunState:
 def stop_requested(state: RunState, event: StopRequested) -> RunState:
     """A step of the fold. The first request names the reason; later ones can only make it urgent."""
     stop = event if state.stop is None else replace(state.stop, now=state.stop.now or event.now)
-    return state._replace(requests=state.requests._replace(stop=stop))
+    return state._replace(requests=state.requests._replace(stop=stop), hooks=hook_steps.signalled(state, event))
 
 
 def claim_is_open(state: RunState) -> bool:

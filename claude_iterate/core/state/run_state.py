@@ -94,6 +94,25 @@ class Work(NamedTuple):
     commits: int = 0
 
 
+class Hooked(NamedTuple):
+    """Which hooks have run. `hooks_ran` are those (project, workspace) that have ended for the point and iteration that
+    is under way, `hook_running` one that has not; `hook_prepared` is the iteration that `next_iteration` has let go on,
+    `hook_owed` the one that `iteration_finished` has still to hear of; `hook_skips` counts skips in a row,
+    `hook_signals` signals since the hook began; `hook_record` is the last iteration."""
+
+    hook_point: str = ""
+    hook_number: int = 0
+    hooks_ran: tuple[str, ...] = ()
+    hook_running: str = ""
+    hook_prepared: int = 0
+    hook_owed: int = 0
+    hook_skips: int = 0
+    hook_record: events.IterationFinished | None = None
+    hooks_begun: bool = False
+    last_hook: events.HookFinished | None = None
+    hook_signals: int = 0
+
+
 class RunState(NamedTuple):
     """Everything that rules and views want to know of a run."""
 
@@ -128,6 +147,7 @@ class RunState(NamedTuple):
     changes: tuple[events.ProofChange, ...] = ()
     """What was changed of it, as far as it was looked at."""
     work: Work = Work()
+    hooks: Hooked = Hooked()
 
     def with_call(self, call: Call) -> RunState:
         """As `_replace(call=call)`, in less time: this is done for every tool that Claude uses."""

@@ -11,9 +11,9 @@ from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, RETRIED
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import call_state as calls
 from claude_iterate.core.state import claim_steps as claims
-from claude_iterate.core.state import requests, work_steps
+from claude_iterate.core.state import hook_steps, requests, work_steps
 from claude_iterate.core.state.call_state import Call
-from claude_iterate.core.state.run_state import Claim, RunState, Session, Streaks, Waiting, Work
+from claude_iterate.core.state.run_state import Claim, Hooked, RunState, Session, Streaks, Waiting, Work
 
 _CALLS_KEPT = 1000
 """As many as `limits.calls_per_hour` can ask for."""
@@ -76,14 +76,14 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
             return claims.judged(state, event)
         case events.ErrandFinished():
             return _call_finished(state, event)._replace(one_off=event)
+        case events.HookStarted() | events.HookFinished():
+            return hook_steps.hooked(state, event)
         case events.WaitStarted():
             return _wait_started(state, event, entry)
         case events.WaitEnded():
             return _wait_ended(state, event)
-        case events.Requested():
-            return requests.requested(state, event)
-        case events.StopRequested():
-            return requests.stop_requested(state, event)
+        case events.Requested() | events.StopRequested():
+            return requests.asked(state, event)
         case events.RunFinished():
             return claims.run_finished(state, event)
     return None
@@ -127,6 +127,10 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         session=Session(before.session, before.context),
         defined=before.defined,
         changes=before.changes,
+        hooks=Hooked(
+            *(before.hook_point, before.hook_number, before.hooks_ran, before.hook_running, before.hook_prepared),
+            *(before.hook_owed, before.hook_skips, before.hook_record),
+        ),
         work=Work(before.last_measure, before.snapshot, before.measured, before.files_changed, before.commits),
     )
 
@@ -186,6 +190,7 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
         session=_session_after(state, event, again),
         requests=state.requests._replace(cut=None),
         worked=state.worked or kind in WELL,
+        hooks=state.hooks if again else hook_steps.iteration_finished(state, event),
     )
 
 

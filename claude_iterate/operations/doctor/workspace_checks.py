@@ -18,7 +18,7 @@ from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.metadata import Metadata
-from claude_iterate.workspace.running import liveness, run_lock, runner_identity
+from claude_iterate.workspace.running import hook_files, liveness, run_lock, runner_identity
 from claude_iterate.workspace.settings_files import settings_reader
 
 FIX = "Fix it: claude-iterate doctor --fix"
@@ -39,6 +39,7 @@ def workspace_findings(project: Project) -> Iterator[Finding]:
     for name in names:
         yield from _examine(project, project.layout(name))
     yield from _bad_names(project, set(names))
+    yield from _hooks(project, names)
     yield from _torn(project)
     for path in stale_outside(project):
         yield Finding("leftovers", "warning", f"{path} was left incomplete by a killed command", FIX)
@@ -166,6 +167,14 @@ def _bad_names(project: Project, known: set[str]) -> Iterator[Finding]:
         if unknown and (entry / ".metadata.json").exists():
             fix = "Rename it to letters, digits, '.', '_' and '-', beginning with a letter or digit; or delete it."
             yield Finding("workspaces", "problem", f"{entry} has a name that cannot be used", fix)
+
+
+def _hooks(project: Project, names: list[str]) -> Iterator[Finding]:
+    """Files that look like hooks and cannot run."""
+    found = {file.path: file for name in names for file in hook_files.find(project.root, project.layout(name).folder)}
+    for file in found.values() or hook_files.find(project.root, None):
+        if file.problem:
+            yield Finding("hooks", "warning", f"{file.shown} is not run: {file.problem}", file.fix)
 
 
 def _torn(project: Project) -> Iterator[Finding]:

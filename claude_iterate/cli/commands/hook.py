@@ -1,0 +1,108 @@
+"""`hook list` and `hook test`: which programs a run would call, and what one of them does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from claude_iterate.cli import completion, options, output
+from claude_iterate.cli.group import group
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.core.events.vocabulary import Meaning, Point
+from claude_iterate.core.formats import duration
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.workspace.running import hook_files
+from claude_iterate.workspace.running.hook_files import HookFile
+
+_POINTS = [str(point) for point in hook_files.POINTS]
+_MEANS = {
+    Meaning.GO_ON: "The run would go on.",
+    Meaning.SKIP: "The iteration would be skipped.",
+    Meaning.ABORT: "The run would end with hook_abort.",
+    Meaning.FAILED: "The run would warn and go on.",
+}
+_workspace = click.option(
+    "-w",
+    "--workspace",
+    metavar="NAME",
+    shell_complete=completion.workspaces,
+    help="The workspace; its own hooks run after the project's.",
+)
+
+
+@options.command("list", workspace=False)
+@_workspace
+def list_(invocation: Invocation, workspace: str | None, as_json: bool) -> None:
+    """List the hooks that a run would call, in their order, and the files that only look like one."""
+    project = invocation.project
+    layout = project.layout(workspace) if workspace is not None else None
+    settings = (project.settings_for(layout) if layout is not None else project.resolved).settings
+    own = layout.folder if layout is not None else None
+    found = hook_files.find(project.root, own)
+    if as_json:
+        output.document({"enabled": settings.hooks.enabled, "hooks": [_document(file) for file in found]})
+        return
+    if found:
+        rows = [(file.point, file.scope, file.shown, file.problem or "runs") for file in found]
+        output.table(rows, ("POINT", "OF", "FILE", ""))
+        for file in found:
+            if file.problem:
+                output.warn(f"{file.shown}: {file.fix}")
+    else:
+        places = " or ".join(str(folder) for _, folder in hook_files.folders(project.root, own))
+        output.note(f"No hooks. A hook is an executable file {', '.join(_POINTS)} in {places}.")
+    if not settings.hooks.enabled:
+        output.warn("Hooks are off. Turn them on: claude-iterate config hooks.enabled true")
+
+
+def _document(file: HookFile) -> dict[str, Any]:
+    return {
+        "point": str(file.point),
+        "scope": file.scope,
+        "path": str(file.path),
+        "runs": not file.problem,
+        "problem": file.problem or None,
+    }
+
+
+@options.command("test", workspace=False)
+@click.argument("point", type=click.Choice(_POINTS))
+@_workspace
+def test(invocation: Invocation, point: str, workspace: str | None, as_json: bool) -> int:
+    """Call the hooks of a point now, with what is known of the last run. Exit code 1 if one of them fails."""
+    if workspace is None:
+        raise UsageProblem("Which workspace?", f"Name it: claude-iterate hook test {point} -w NAME")
+    from claude_iterate.operations import hook_trial
+
+    project = invocation.project
+    layout = project.layout(workspace)
+    settings = project.settings_for(layout).settings
+    found = [file for file in hook_files.find(project.root, layout.folder) if file.point == Point(point)]
+    if not found:
+        raise WorkspaceProblem(f"There is no hook {point}.", f"See: claude-iterate hook list -w {workspace}")
+    rows: list[dict[str, Any]] = []
+    for file in found:
+        if file.problem:
+            raise WorkspaceProblem(f"{file.shown} is not run: {file.problem}.", file.fix)
+        done = hook_trial.trial(layout, settings, dict(project.environ), file)
+        rows.append({**_document(file), "code": done.code, "means": str(done.means), "output": done.output})
+        rows[-1] |= {"seconds": round(done.duration, 3), "problem": done.problem or None}
+        if not as_json:
+            _tell(file, done)
+        if done.means != Meaning.GO_ON:
+            break
+    if as_json:
+        output.document({"hooks": rows})
+    return 1 if rows[-1]["means"] == Meaning.FAILED or rows[-1]["code"] is None else 0
+
+
+def _tell(file: HookFile, done: Any) -> None:
+    if done.output.strip():
+        output.result(output.foreign(done.output.rstrip()))
+    not_ended = f"could not be started: {done.problem}" if done.problem else "did not end in time"
+    how = f"exit code {done.code}" if done.code is not None else not_ended
+    output.note(f"{file.shown}: {how} ({duration(done.duration)}). {_MEANS.get(done.means, '')}".rstrip())
+
+
+command = group("hook", "List and try your hooks.", [list_, test])

@@ -1,0 +1,66 @@
+"""Steps of the fold about hooks: which have run for which iteration, so that a kill loses none of them."""
+
+from __future__ import annotations
+
+from claude_iterate.core import events
+from claude_iterate.core.events.vocabulary import Kind, Meaning, Point
+from claude_iterate.core.state.run_state import Hooked, RunState
+
+
+def hooked(state: RunState, event: events.HookStarted | events.HookFinished) -> RunState:
+    """A hook begins or has ended."""
+    return hook_started(state, event) if isinstance(event, events.HookStarted) else hook_finished(state, event)
+
+
+def hook_started(state: RunState, event: events.HookStarted) -> RunState:
+    """A hook begins. The first signal in `iteration_finished` lets it end, unless a stop was asked for before."""
+    hooks = state.hooks
+    same = (hooks.hook_point, hooks.hook_number) == (event.point, event.number)
+    patience = -1 if event.point == Point.ITERATION_FINISHED and state.stop is None else 0
+    hooks = hooks._replace(
+        hook_point=event.point,
+        hook_number=event.number,
+        hooks_ran=hooks.hooks_ran if same else (),
+        hook_running=event.scope,
+        hook_signals=patience,
+    )
+    return state._replace(hooks=hooks)
+
+
+def hook_finished(state: RunState, event: events.HookFinished) -> RunState:
+    """A hook has ended. Its point is done when no other hook of it is left; a skip, an abort or a stop does not prepare
+    the iteration: a run that goes on after a kill asks again."""
+    same = (state.hooks.hook_point, state.hooks.hook_number) == (event.point, event.number)
+    ran = (*(state.hooks.hooks_ran if same else ()), event.scope)
+    hooks = state.hooks._replace(
+        hook_point=event.point, hook_number=event.number, hooks_ran=ran, hook_running="", last_hook=event
+    )
+    if event.left:
+        return state._replace(hooks=hooks)
+    if event.point == Point.STARTED:
+        hooks = hooks._replace(hooks_begun=True)
+    elif event.point == Point.ITERATION_FINISHED:
+        hooks = hooks._replace(hook_owed=0)
+    elif event.point == Point.NEXT_ITERATION and event.means in {Meaning.GO_ON, Meaning.FAILED}:
+        hooks = hooks._replace(hook_prepared=event.number)
+    return state._replace(hooks=hooks._replace(hooks_ran=()))
+
+
+def signalled(state: RunState, event: events.StopRequested) -> Hooked:
+    """A signal while a hook runs may end it."""
+    hooks = state.hooks
+    return hooks._replace(hook_signals=hooks.hook_signals + 1) if event.by.startswith("SIG") else hooks
+
+
+def iteration_finished(state: RunState, event: events.IterationFinished) -> Hooked:
+    """A counted iteration is over: `iteration_finished` is owed, unless a hook skipped the iteration."""
+    hooks, wanted = state.hooks, state.started.hooks if state.started is not None else ()
+    last = hooks.last_hook
+    skipped = (
+        event.outcome.kind == Kind.SKIPPED
+        and last is not None
+        and (last.means, last.number) == (Meaning.SKIP, event.number)
+    )
+    owed = event.number if Point.ITERATION_FINISHED in wanted and not skipped else 0
+    record = event if wanted else None
+    return hooks._replace(hook_owed=owed, hook_record=record, hook_skips=hooks.hook_skips + 1 if skipped else 0)

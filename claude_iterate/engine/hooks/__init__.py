@@ -1,0 +1,1 @@
+"""Hooks: programs of the user that a run calls at certain points."""

@@ -1,0 +1,116 @@
+"""Runs the hooks of a run: those that were there when it began, as they were then.
+
+Claude could write a hook. So one that was added or changed since is not run: it would do what Claude itself may not.
+"""
+
+from __future__ import annotations
+
+from claude_iterate.core.events import HookFinished, HookStarted, Warned
+from claude_iterate.core.events.vocabulary import Meaning, Point, Purpose
+from claude_iterate.core.formats import counted
+from claude_iterate.core.rules import endings, hook_facts, hook_rules
+from claude_iterate.core.rules.during import decide_hook
+from claude_iterate.core.rules.verdicts import Finish
+from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.shell_command import Ended, Program, ShellCommand
+from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.workspace.running import hook_files
+from claude_iterate.workspace.running.hook_files import HookFile
+
+_GONE = "it is gone"
+_CHANGED = "it was changed during the run"
+
+
+class Hooks:
+    """`points` are those that have a hook; `warnings` say which files are none, though they look like one."""
+
+    def __init__(self, plan: Plan, recorder: Recorder) -> None:
+        self._plan = plan
+        self._recorder = recorder
+        self._told: set[str] = set()
+        self._files: list[HookFile] = []
+        self.warnings: list[Warned] = []
+        if plan.purpose == Purpose.RUN and plan.settings.hooks.enabled:
+            self._look()
+        self.points = tuple(dict.fromkeys(file.point for file in self._files))
+
+    def _look(self) -> None:
+        found = hook_files.find(self._plan.layout.root, self._plan.layout.folder)
+        if self._plan.dry_run:
+            if found:
+                trial = f"Try one: claude-iterate hook test {found[0].point} -w {self._plan.layout.name}"
+                self.warnings = [Warned(f"A dry run calls no hooks: {counted(len(found), 'hook')} left out.", trial)]
+            return
+        self._files = [file for file in found if not file.problem]
+        self.warnings = [
+            Warned(f"{file.shown} is not run: {file.problem}.", f"Then start the run again. {file.fix}")
+            for file in found
+            if file.problem
+        ]
+
+    def run(self, supervisor: Supervisor, point: Point, number: int, ending: Finish | None = None) -> None:
+        """All hooks of a point that have not run for this iteration yet, until one of them decides."""
+        before = self._recorder.state.hooks
+        ran = before.hooks_ran if (before.hook_point, before.hook_number) == (point, number) else ()
+        due = [file for file in self._files if file.point == point and file.scope not in ran]
+        for left, file in zip(range(len(due) - 1, -1, -1), due, strict=True):
+            finished = self._run_one(supervisor, file, number, left, ending)
+            if finished.means not in {Meaning.GO_ON, Meaning.FAILED}:
+                return
+
+    def _run_one(
+        self, supervisor: Supervisor, file: HookFile, number: int, left: int, ending: Finish | None
+    ) -> HookFinished:
+        again = self._was_cut_off(file, number)
+        if again:
+            cut_off = f"The hook {file.shown} was running when the run was killed. It runs again for {file.point}."
+            self._recorder.record(Warned(cut_off))
+        self._recorder.record(HookStarted(file.point, file.shown, file.scope, number, again))
+        ended = self._called(supervisor, file, number, again, ending)
+        cut = ended.cut.cause if ended.cut is not None else ""
+        means = hook_rules.meaning(file.point, ended.code, cut, self._plan.settings.hooks)
+        decides = means not in {Meaning.GO_ON, Meaning.FAILED}
+        finished = HookFinished(
+            *(file.point, file.shown, file.scope, ended.code, means, number),
+            *(ended.duration, ended.output, cut, ended.problem, 0 if decides else left),
+        )
+        self._recorder.record(finished)
+        if means == Meaning.FAILED:
+            self._warn(finished)
+        return finished
+
+    def _called(self, supervisor: Supervisor, file: HookFile, number: int, again: bool, ending: Finish | None) -> Ended:
+        now = hook_files.digest(file.path)
+        if now != file.digest:
+            return Ended(None, problem=_CHANGED if now else _GONE)
+        here = self._situation(file.point, number, again, ending)
+        program = Program(
+            (str(file.path),), f"The hook {file.shown}", hook_facts.variables(here), hook_facts.document(here)
+        )
+        return ShellCommand(self._plan, self._recorder, supervisor).run(program, decide_hook)
+
+    def _situation(self, point: Point, number: int, again: bool, ending: Finish | None) -> hook_facts.Situation:
+        plan, state, elapsed = self._plan, self._recorder.state, self._recorder.elapsed()
+        reason, cause = "", ""
+        if ending is not None:
+            told = endings.told(ending, state, plan.facts(elapsed, self._recorder.wall()))
+            reason, cause = told.reason, told.cause
+        places = str(plan.layout.root), str(plan.layout.folder)
+        return hook_facts.Situation(state, point, number, *places, elapsed, reason, cause, again)
+
+    def _was_cut_off(self, file: HookFile, number: int) -> bool:
+        before = self._plan.resumed
+        known = (before.hook_point, before.hook_number, before.hook_running) if before is not None else ()
+        return known == (file.point, number, file.scope)
+
+    def _warn(self, hook: HookFinished) -> None:
+        """The same trouble is told once."""
+        said = f"The hook {hook.path} {hook_rules.how(hook)}; the run goes on."
+        if hook.point == Point.FINISHED:
+            said = f"The hook {hook.path} {hook_rules.how(hook)}."
+        if said not in self._told:
+            self._told.add(said)
+            started = "To use it as it is now, start the run again."
+            ends = "To end the run instead: claude-iterate config hooks.fail_on_error true"
+            self._recorder.record(Warned(said, started if hook.problem in {_GONE, _CHANGED} else ends))

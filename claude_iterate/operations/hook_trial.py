@@ -1,0 +1,118 @@
+"""Calls one hook outside of any run, as a run would call it, and says what its exit code would mean."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from typing import IO
+
+from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.agent.processes import leftover_processes
+from claude_iterate.core.events import RunStarted
+from claude_iterate.core.events.vocabulary import Cause, Meaning, Point
+from claude_iterate.core.records import Record
+from claude_iterate.core.rules import hook_facts, hook_rules
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running.hook_files import HookFile
+
+_TAIL = 65536
+_GRACE = 2.0
+
+
+class Trial(Record):
+    """How the hook ended; `code` is None when it could not be started or took too long."""
+
+    code: int | None
+    output: str
+    duration: float
+    means: Meaning
+    problem: str = ""
+
+
+def trial(layout: Layout, settings: Settings, environ: dict[str, str], file: HookFile) -> Trial:
+    """Call the hook with what is known of the last run. Nothing of what it starts is left when it has ended."""
+    mark = f"hook-test-{os.urandom(6).hex()}"
+    here = _situation(layout, file.point)
+    environment = run_environment(environ, settings.claude, mark, layout.folder) | hook_facts.variables(here)
+    began = time.monotonic()
+    try:
+        process = subprocess.Popen(
+            [str(file.path)],
+            cwd=layout.root,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        problem = error.strerror or str(error)
+        return Trial(None, "", 0.0, hook_rules.meaning(file.point, None, "", settings.hooks), problem)
+    try:
+        code, output = _watched(process, hook_facts.document(here), settings.hooks.timeout)
+    finally:
+        _end(process)
+        leftover_processes.end_marked(mark)
+    means = hook_rules.meaning(file.point, code, "" if code is not None else Cause.TIMEOUT, settings.hooks)
+    return Trial(code, output, time.monotonic() - began, means)
+
+
+def _watched(process: subprocess.Popen[bytes], given: bytes, most: float) -> tuple[int | None, str]:
+    """Until the hook itself has ended: what it left behind may hold its output open."""
+    tail = bytearray()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    feed = threading.Thread(target=_feed, args=(process.stdin, given), daemon=True)
+    feed.start()
+    drain = threading.Thread(target=_drain, args=(process.stdout, tail), daemon=True)
+    drain.start()
+    try:
+        code: int | None = process.wait(most)
+    except subprocess.TimeoutExpired:
+        code = None
+        _end(process)
+    feed.join(_GRACE)
+    drain.join(_GRACE)
+    return code, bytes(tail).decode("utf-8", "replace")
+
+
+def _feed(stdin: IO[bytes], given: bytes) -> None:
+    with contextlib.suppress(OSError), stdin:  # a hook need not read
+        stdin.write(given)
+
+
+def _drain(stdout: IO[bytes], tail: bytearray) -> None:
+    with stdout:
+        while part := stdout.read1(65536):  # type: ignore[attr-defined]
+            tail += part
+            del tail[:-_TAIL]
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for step in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, step)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE)
+
+
+def _situation(layout: Layout, point: Point) -> hook_facts.Situation:
+    """As in the last run, with its last iteration; before the first run, as in one that begins."""
+    found = reader.last_run(layout, ("run",))
+    mode = metadata.read(layout.metadata).mode
+    started = RunStarted("", layout.name, mode, 0, os.getpid(), "", "", ())
+    state = found[1] if found is not None else RunState(started=started)
+    number = {Point.STARTED: 0, Point.NEXT_ITERATION: state.iterations + 1}.get(point, state.iterations)
+    ending = state.finished
+    reason, cause = (ending.reason, ending.cause) if ending is not None and point == Point.FINISHED else ("", "")
+    places = str(layout.root), str(layout.folder)
+    return hook_facts.Situation(state, point, number, *places, 0.0, reason, cause, test=True)

@@ -1,0 +1,86 @@
+"""The hooks of a project and a workspace: executable files with the names of the points. There is no other registry."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from claude_iterate.core.events.vocabulary import Point
+from claude_iterate.core.records import Record
+from claude_iterate.workspace.layout import Layout
+
+PROJECT, WORKSPACE = "project", "workspace"
+POINTS = (Point.STARTED, Point.NEXT_ITERATION, Point.ITERATION_FINISHED, Point.FINISHED)
+_LARGEST = 1024 * 1024
+"""Bytes up to which a hook is known by its content; a larger program by what the system says of it."""
+
+
+class HookFile(Record):
+    """A file with the name of a point. `problem` says why it cannot run; `digest` names its content."""
+
+    point: Point
+    scope: str
+    path: Path
+    shown: str
+    problem: str = ""
+    fix: str = ""
+    digest: str = ""
+
+
+def folders(root: Path, workspace: Path | None) -> list[tuple[str, Path]]:
+    """Where hooks are looked for, in the order in which they run."""
+    usual = [(PROJECT, root / "claude-iterate" / "hooks")]
+    return [*usual, (WORKSPACE, workspace / "hooks")] if workspace is not None else usual
+
+
+def present(layout: Layout) -> bool:
+    """There may be hooks. A cheap look."""
+    return any(os.path.isdir(folder) for _, folder in folders(layout.root, layout.folder))  # noqa: PTH112
+
+
+def find(root: Path, workspace: Path | None) -> list[HookFile]:
+    """All files that are hooks or look like one, by point, the project's first. A missing file is no hook."""
+    places = folders(root, workspace)
+    return [
+        _examined(point, scope, folder / point, root, workspace)
+        for point in POINTS
+        for scope, folder in places
+        if os.path.lexists(folder / point)
+    ]
+
+
+def digest(path: Path) -> str:
+    """Names what the file holds; empty when it cannot be read."""
+    from hashlib import blake2b  # only where there are hooks
+
+    try:
+        found = path.stat()
+        if found.st_size > _LARGEST:
+            return f"{found.st_ino}-{found.st_size}-{found.st_ctime_ns}"
+        return blake2b(path.read_bytes(), digest_size=8).hexdigest()
+    except OSError:
+        return ""
+
+
+def _examined(point: Point, scope: str, path: Path, root: Path, workspace: Path | None) -> HookFile:
+    shown = os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
+    problem, fix = _problem(path, [root, *([workspace] if workspace is not None else [])], shown)
+    return HookFile(point, scope, path, shown, problem, fix, "" if problem else digest(path))
+
+
+def _problem(path: Path, homes: list[Path], shown: str) -> tuple[str, str]:
+    real = Path(os.path.realpath(path))
+    if not any(real.is_relative_to(os.path.realpath(home)) for home in homes):
+        return f"it is a link out of the project, to {real}", "Copy the program there, or write a script that calls it."
+    try:
+        mode = real.stat().st_mode
+    except OSError as error:
+        return f"it cannot be read: {error.strerror}", "Correct the link, or delete it."
+    if stat.S_ISDIR(mode):
+        return "it is a folder", "A hook is one executable file. Rename the folder."
+    if not stat.S_ISREG(mode):
+        return "it is not a file", "A hook is one executable file."
+    if not os.access(real, os.X_OK):
+        return "it is not executable", f"chmod +x {shown}"
+    return "", ""

@@ -1,0 +1,91 @@
+"""`hook list` and `hook test`: which programs a run would call, and what one of them does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.system import processes
+from claude_iterate.workspace.lifecycle.project import Project
+from tests.cli.conftest import Type
+
+
+def write(path: Path, script: str, mode: int = 0o755) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(mode)
+
+
+@pytest.fixture
+def hooks(project: Project) -> Path:
+    """The folder of the project's hooks; there is a workspace `w`."""
+    project.create("w", instructions=b"- one\n")
+    return project.root / "claude-iterate" / "hooks"
+
+
+def test_list_names_all_in_their_order(typed: Type, hooks: Path, project: Project) -> None:
+    """The project's first; what cannot run says why, and how to correct it."""
+    write(hooks / "started", "true", 0o644)
+    write(hooks / "finished", "true")
+    write(project.layout("w").folder / "hooks" / "finished", "true")
+    (hooks / "README").write_text("no hook")
+    rows = typed("hook", "list", "-w", "w", "--json").document["hooks"]
+    assert [(row["point"], row["scope"], row["runs"]) for row in rows] == [
+        ("started", "project", False),
+        ("finished", "project", True),
+        ("finished", "workspace", True),
+    ]
+    said = typed("hook", "list", "-w", "w")
+    assert "it is not executable" in said.out
+    assert "chmod +x claude-iterate/hooks/started" in said.err
+    assert "claude-iterate/hooks/started is not run" in typed("doctor").out
+
+
+def test_list_without_hooks_says_where_they_go(typed: Type, hooks: Path) -> None:
+    """And which names they have."""
+    said = typed("hook", "list")
+    assert said.code == 0
+    assert str(hooks) in said.err
+    assert "iteration_finished" in said.err
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "means"),
+    [("exit 0", 0, "go_on"), ("exit 1", 0, "skip"), ("exit 2", 0, "abort"), ("exit 3", 1, "failed")],
+)
+def test_test_says_what_the_exit_code_means(typed: Type, hooks: Path, script: str, code: int, means: str) -> None:
+    """The hook gets what it gets in a run, marked as a test; its output is shown."""
+    write(hooks / "next_iteration", f'echo "$CLAUDE_ITERATE_HOOK_WORKSPACE $CLAUDE_ITERATE_HOOK_TEST"; cat; {script}')
+    answer = typed("hook", "test", "next_iteration", "-w", "w", "--json")
+    assert answer.code == code
+    (row,) = answer.document["hooks"]
+    assert row["means"] == means
+    assert row["output"].startswith("w 1\n")
+    assert '"point": "next_iteration"' in row["output"]
+
+
+def test_test_ends_one_that_takes_too_long(typed: Type, hooks: Path, project: Project) -> None:
+    """With everything that it started."""
+    write(hooks / "finished", "sleep 600 & echo $! > left; sleep 600")
+    assert typed("config", "hooks.timeout", "1").code == 0
+    answer = typed("hook", "test", "finished", "-w", "w")
+    assert answer.code == 1
+    assert "did not end in time" in answer.err
+    assert not processes.is_alive(int((project.root / "left").read_text()))
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["finished"], 2, "-w NAME"),
+        (["finished", "-w", "w"], 1, "There is no hook finished"),
+        (["finished", "-w", "none"], 1, "Workspace not found"),
+        (["sometimes", "-w", "w"], 2, "started"),
+    ],
+)
+def test_a_test_of_nothing_is_refused(typed: Type, hooks: Path, words: list[str], code: int, said: str) -> None:
+    """With the next step."""
+    answer = typed("hook", "test", *words)
+    assert answer.code == code
+    assert said in answer.err
