@@ -181,10 +181,10 @@ SCENES = {
     ),
     "hook_abort": Scene(
         "hook_abort",
-        "Ended by a hook: claude-iterate/hooks/next_iteration (next_iteration) ended with exit code 2: CI is red",
+        "Ended by a hook: claude-iterate/hooks/iteration_finished ended with exit code 2: CI is red",
         RUN,
         [done()],
-        hooks={"next_iteration": "[ -e fixed ] && exit 0; echo CI is red; exit 2"},
+        hooks={"iteration_finished": "[ -e fixed ] && exit 0; echo CI is red; exit 2"},
     ),
     "stopped": Scene("stopped", "Stopped by the command `stop`", RUN, [WORKING], act=asked("stop")),
     "interrupted": Scene("interrupted", "Interrupted by Ctrl-C", RUN, [WORKING], act=signalled("SIGINT")),

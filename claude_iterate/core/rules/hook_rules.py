@@ -51,7 +51,7 @@ def hook_aborts(state: RunState, facts: Facts) -> Verdict | None:
         look = next_steps.about(state, facts.command_line, "logs")
         advice = f"What it printed is in the log: {look}"
         said = hook.output.strip().rpartition("\n")[2]
-        detail = f"{hook.path} ({hook.point}) {how(hook)}"
+        detail = f"{hook.path} {how(hook)}"
         return Finish("hook_abort", f"{detail}: {said}" if said else detail, advice)
     if state.hooks.hook_skips >= MOST_SKIPS:
         skipped = f"next_iteration skipped {counted(state.hooks.hook_skips, 'iteration')} in a row"

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from claude_iterate.core.events import Changes, Event, SnapshotTaken, TestCounts, Warned, WorkMeasured
-from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.events.vocabulary import Point, Purpose
 from claude_iterate.core.formats import listed
-from claude_iterate.core.rules.verdicts import Ask, Begin, Verdict, Verify
+from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, RunHook, Verdict, Verify
 from claude_iterate.core.state.work_steps import contradiction, moved
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
@@ -62,8 +62,13 @@ class Measuring:
     def prepares(self, verdict: Verdict) -> bool:
         """Before Claude is called, the look that its work is compared with is made; True when that took time. What a
         user may do while the run waits, and what checks leave, is not Claude's work."""
-        if isinstance(verdict, Verify | Ask) or self._recorder.state.paused:
+        if isinstance(verdict, Verify | RunHook | Ask) or self._recorder.state.paused:
             self._stale = True
+        if self._starts_a_program(verdict) and self._first is not None:
+            # What the look has started would be taken for something that the program left behind.
+            if (found := self._finish_first()) is not None:
+                self._record([], self._recorder.state.iterations, found)
+            return True
         if not isinstance(verdict, Begin):
             return False
         number, first = verdict.number - 1, self._first is not None
@@ -75,6 +80,12 @@ class Measuring:
         if found is not None:
             self._record([], number, found)
         return first or found is not None
+
+    def _starts_a_program(self, verdict: Verdict) -> bool:
+        """A check or a hook; the run may end with one."""
+        started = self._recorder.state.started
+        ends_with_hook = started is not None and Point.FINISHED in started.hooks
+        return isinstance(verdict, Verify | RunHook) or (isinstance(verdict, Finish) and ends_with_hook)
 
     def measure(self, number: int) -> None:
         """After an iteration, to `WorkMeasured`."""
