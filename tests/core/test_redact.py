@@ -96,7 +96,7 @@ TEXTS = frozenset(
     """
     about_claim advice agent_version allowed_by blocked blockers cause changed command denied description detail
     doing error errors evidence facts findings flaky gone hint how input instructions message next output path phase
-    problems processes red results said status_instructions structured summary system_prompt text trouble
+    problem problems processes red results said status_instructions structured summary system_prompt text trouble
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 
