@@ -32,13 +32,15 @@ TimeLimit = Callable[[RunState, Facts], Wait | Cut]
 
 class Program(NamedTuple):
     """What to start. `called` names it in messages that say why it could not be started; `environment` is put on top of
-    that of the run; `input` is what it reads; `tail` is how many characters of the end of its output are kept."""
+    that of the run; `input` is what it reads; `tail` is how many characters of the end of its output are kept;
+    `interrupts`: SIGINT goes first when it is ended."""
 
     argv: tuple[str, ...]
     called: str
     environment: Mapping[str, str] = {}
     input: bytes = b""
     tail: int = TAIL
+    interrupts: bool = True
 
 
 class Ended(NamedTuple):
@@ -87,7 +89,9 @@ class ShellCommand(Record, frozen=False):
             process = self._start(program)
         except ExpectedError as problem:
             return Ended(None, problem=problem.message)
-        code = self._supervisor.attend(process, Orders(tail.hear, verdict, lambda cut, _now: cuts.append(cut)))
+        code = self._supervisor.attend(
+            process, Orders(tail.hear, verdict, lambda cut, _now: cuts.append(cut), program.interrupts)
+        )
         cut = cuts[0] if cuts else None
         return Ended(None if cut else code, self._recorder.elapsed() - began, tail.text(), cut)
 

@@ -33,6 +33,8 @@ class Orders(Record):
     hear: Callable[[str, list[bytes]], None]
     verdict: Callable[[float], Wait | Cut]
     cutting: Callable[[Cut, float], None]
+    interrupts: bool = True
+    """SIGINT goes first when it is ended."""
 
 
 class Orphans(Record, frozen=False):
@@ -149,7 +151,7 @@ class _Watch(Record, frozen=False):
             if isinstance(verdict, Wait):
                 return verdict.until
             self.orders.cutting(verdict, now)
-            self.ladder = Ladder(self.process, now, self.terminate_grace)
+            self.ladder = Ladder(self.process, now, self.terminate_grace, self.orders.interrupts)
         self.ladder.climb(now)
         return self.ladder.due
 

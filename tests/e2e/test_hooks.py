@@ -137,13 +137,24 @@ def test_a_hook_that_takes_too_long_is_dead_with_its_children(loop: Loop, script
     loop.make()
     hook(loop, "next_iteration", script)
     loop.env |= {"CLAUDE_ITERATE_HOOKS__TIMEOUT": "1s", "CLAUDE_ITERATE_TIMEOUTS__TERMINATE_GRACE": "0.5s"}
-    loop.patch("agent.processes.termination", AFTER_INTERRUPT=0.2)
     loop.script(done())
     ended = loop.run()
     assert ended.code == 0
     assert word in ended.err
     assert not Path(f"/proc/{(loop.root / 'left').read_text().strip()}").exists()
     assert loop.processes() == []
+
+
+def test_a_hook_is_ended_by_sigterm(loop: Loop) -> None:
+    """At once, with its group: a shell that is interrupted would only wait for its child."""
+    loop.make()
+    hook(
+        loop, "started", "trap 'echo int >> trace' INT; trap 'echo term >> trace; exit 0' TERM; sleep 600 & wait; wait"
+    )
+    loop.env["CLAUDE_ITERATE_HOOKS__TIMEOUT"] = "1s"
+    loop.script(done())
+    assert loop.run().code == 0
+    assert trace(loop) == ["term"]
 
 
 def test_a_hook_that_prints_without_end_is_bounded(loop: Loop) -> None:

@@ -20,13 +20,14 @@ class SignalTarget(Protocol):
 
 
 class Ladder:
-    """The signals in their order, each stronger than the one before; `due` is the moment of the next."""
+    """The signals in their order, each stronger than the one before; `due` is the moment of the next. A program that is
+    not Claude need not be interrupted first: a shell waits for its child then, and does not end."""
 
-    def __init__(self, process: SignalTarget, now: float, terminate_grace: float) -> None:
+    def __init__(self, process: SignalTarget, now: float, terminate_grace: float, interrupts: bool = True) -> None:
         self._process = process
         # The signal, whether it goes to the whole group, and how long to wait for its effect.
         self._steps = [
-            (signal.SIGINT, False, AFTER_INTERRUPT),
+            *([(signal.SIGINT, False, AFTER_INTERRUPT)] if interrupts else []),
             (signal.SIGTERM, True, terminate_grace),
             (signal.SIGKILL, True, AFTER_KILL),
         ]

@@ -85,9 +85,8 @@ class Hooks:
         if now != file.digest:
             return Ended(None, problem=_CHANGED if now else _GONE)
         here = self._situation(file.point, number, again, ending)
-        program = Program(
-            (str(file.path),), f"The hook {file.shown}", hook_facts.variables(here), hook_facts.document(here)
-        )
+        given = hook_facts.variables(here), hook_facts.document(here)
+        program = Program((str(file.path),), f"The hook {file.shown}", *given, interrupts=False)
         return ShellCommand(self._plan, self._recorder, supervisor).run(program, decide_hook)
 
     def _situation(self, point: Point, number: int, again: bool, ending: Finish | None) -> hook_facts.Situation:
