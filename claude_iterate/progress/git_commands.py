@@ -58,6 +58,18 @@ class Git:
         """From now on calls may take this long, all together."""
         self._until = time.monotonic() + seconds
 
+    def ignores(self, folder: str) -> bool:
+        """True for a folder that the repository ignores: then git says nothing of what is in it."""
+        # This call does not know literal names; with a dot before it, a name has no meaning of its own.
+        before, self._environ = self._environ, self._environ | {"GIT_LITERAL_PATHSPECS": "0"}
+        try:
+            self.ask("check-ignore", "-q", f"./{folder}")
+        except GitProblem:
+            return False
+        finally:
+            self._environ = before
+        return True
+
     def moved(self, folder: str) -> None:
         """From now on calls are made in another folder."""
         self._folder = folder

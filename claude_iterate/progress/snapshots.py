@@ -51,7 +51,7 @@ class Snapshots:
             self._folder, self._top, self.prefix, users = said.split("\n")
             self._users = os.path.join(str(place.root), users)
             git.moved(self._top)
-            if self.prefix and _is_ignored(git, self.prefix):
+            if self.prefix and git.ignores(self.prefix.rstrip("/")):
                 raise GitProblem("the repository around the project ignores it")
         # Workspaces of the same name can be in two projects of one repository.
         project = f"{zlib.crc32(os.fsencode(self.prefix)):08x}-" if self.prefix else ""
@@ -212,15 +212,6 @@ class Snapshots:
 def ref_name(workspace: str) -> str:
     """A workspace's name as part of a ref: `a..b` and `x.lock` are names of workspaces, but not of refs."""
     return workspace.replace(".", "%2E")
-
-
-def _is_ignored(git: Git, folder: str) -> bool:
-    """Then git says nothing of what is in it."""
-    try:
-        git.ask("check-ignore", "-q", folder.rstrip("/"))
-    except GitProblem:
-        return False
-    return True
 
 
 def _make_store(git: Git, store: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_iterate.progress import scanned_files
+from claude_iterate.progress import project_work, scanned_files
 from claude_iterate.progress.places import Place
 from claude_iterate.progress.project_work import Work
 from tests.progress.repository import Repository, clean_environment
@@ -179,3 +179,90 @@ def test_more_files_than_are_looked_at(tmp_path: Path, monkeypatch: pytest.Monke
     look = work.look(1)
     assert look.changes is None
     assert "files" in look.problem
+
+
+@pytest.mark.needs_git
+@pytest.mark.parametrize("kind", ["nested", "submodule"])
+def test_work_in_a_repository_inside_is_seen(tmp_path: Path, kind: str) -> None:
+    """Git does not look into it, but an agent may work there and nowhere else."""
+    repository = Repository(tmp_path / "project")
+    repository.commit()
+    inner = Repository(tmp_path / "other") if kind == "submodule" else Repository(repository.root / "inner")
+    inner.write(a="1")
+    inner.commit()
+    if kind == "submodule":
+        repository.git("submodule", "add", "-q", str(inner.top), "inner")
+        repository.commit()
+    work = of(repository.root, "auto")
+    work.look(0)
+    assert work.look(1).changes == {}
+    (repository.root / "inner" / "a").write_text("2")
+    assert work.look(2).changes == {"inner/a": "M"}
+
+
+@pytest.mark.needs_git
+def test_a_project_that_the_repository_around_it_ignores_is_scanned(tmp_path: Path) -> None:
+    """That repository knows nothing of its files, so by it no change would ever be seen."""
+    repository = Repository(tmp_path / "home", "project")
+    (repository.top / ".gitignore").write_text("/project/\n")
+    repository.commit()
+    work = of(repository.root, "auto")
+    assert work.look(0).how == "store"
+    repository.write(a="1")
+    assert work.look(1).changes == {"a": "A"}
+
+
+@pytest.mark.needs_git
+def test_a_branch_that_was_only_switched_to_has_no_new_commits(tmp_path: Path) -> None:
+    """Its commits were made long before; one that is made on it counts."""
+    repository = Repository(tmp_path / "project")
+    repository.commit()
+    repository.git("checkout", "-q", "-b", "old")
+    old = repository.environ
+    repository.environ = old | {"GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z"}
+    for _ in range(3):
+        repository.commit()
+    repository.environ = old
+    repository.git("checkout", "-q", "main")
+    work = of(repository.root, "auto")
+    work.look(0)
+    repository.git("checkout", "-q", "old")
+    assert work.look(1).commits == 0
+    repository.commit()
+    assert work.look(2).commits == 1
+
+
+@pytest.mark.needs_git
+def test_other_checkouts_count_their_runs_for_themselves(tmp_path: Path) -> None:
+    """The oldest by time lose their snapshots, whatever their number; the run under way never does."""
+    repository = Repository(tmp_path / "project")
+    repository.commit()
+    for number in range(10, 15):
+        of(repository.root, "auto", run=f"0000{number}-20260{number - 9}01-x").look(0)
+    work = of(repository.root, "auto", run="000001-20261101-x")
+    work.look(0)
+    work.forget_old_runs()
+    refs = repository.git("for-each-ref", "--format=%(refname)", "refs/claude-iterate").split("\n")
+    assert [ref.split("/")[3][:6] for ref in refs] == ["000001", "000011", "000012", "000013", "000014"]
+
+
+@pytest.mark.needs_git
+def test_a_large_project_outside_git_is_not_stored_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is scanned, and its changes are known all the same."""
+    monkeypatch.setattr(project_work, "MOST_STORED", 2)
+    root = tmp_path / "project"
+    root.mkdir()
+    for name in "abc":
+        (root / name).write_text(name)
+    work = of(root, "auto")
+    work.look(0)
+    (root / "a").write_text("other")
+    assert (work.look(1).changes, work.look(2).how) == ({"a": "M"}, "files")
+    assert not (root / "claude-iterate").exists()
+
+
+def test_an_empty_project_outside_git_costs_no_process(tmp_path: Path) -> None:
+    """There is nothing to keep, so no store is made."""
+    work = of(tmp_path, "auto")
+    assert (work.look(0).tree, work.look(1).changes) == ("", {})
+    assert list(tmp_path.iterdir()) == []
