@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.loop import Engine
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.errors import AgentProblem
 from claude_iterate.operations import permissions, run_checks, run_folders
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_options import Options
@@ -75,7 +77,16 @@ def _claude(
         from claude_iterate.operations import sandboxing
 
         sandbox = stack.enter_context(sandboxing.opened(project, layout, settings, options.dry_run))
-    return sandbox, discovery.version(settings.claude, project.environ, project.root, sandbox=sandbox)
+    if sandbox is None or not sandbox.is_container:
+        return sandbox, discovery.version(settings.claude, project.environ, project.root, sandbox=sandbox)
+    from claude_iterate.agent.processes.containers import end_containers
+
+    asking = sandbox.changed(run=f"version-{os.getpid()}")
+    try:
+        return sandbox, discovery.version(settings.claude, project.environ, project.root, sandbox=asking)
+    except AgentProblem:
+        end_containers(sandbox.program, asking.run)  # it may have given no answer, and go on
+        raise
 
 
 def _launch(
