@@ -184,6 +184,7 @@ def _vocabularies() -> list[type[vocabulary.Word]]:
     return [
         vocabulary.Kind,
         vocabulary.Cause,
+        vocabulary.Reboot,
         vocabulary.Verb,
         vocabulary.Why,
         vocabulary.Purpose,

@@ -52,6 +52,10 @@ class AgentCall:
         `session` and `looking` as in `command_line.arguments`; reviews and one-off calls always have fresh context.
         """
         path = self._plan.layout.raw(self._plan.run, raw_name)
+        with _raw(self._plan.layout.sent(self._plan.run, raw_name)) as kept:
+            if kept is not None:
+                with contextlib.suppress(OSError):
+                    kept.write(prompt)
         with _raw(path) as raw, file_if_long(system, f"{path}.system.md") as file:
             argv, environment = self._command(system, file, session, looking)
             root = self._plan.layout.root

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import AgentNoted, IterationFinished, IterationStarted, Outcome, Warned
+from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, Warned
 from claude_iterate.core.formats import money
 from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.records import Record
 from claude_iterate.core.state.sessions import continuation
-from claude_iterate.core.task_identity import identity
+from claude_iterate.core.task_identity import digest, identity
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
@@ -37,11 +37,10 @@ class IterationRun(Record, frozen=False):
             texts = self._plan.texts(self._number, self._recorder.state.findings, report_id)
             prompt, shown = texts.user.encode("utf-8", "replace"), texts.notes
             self._instructions = texts.instructions
-            settings = self._plan.settings
-            session, reboot = continuation(self._recorder.state, settings.session, settings.context_redline)
-            self._record_start(texts, len(prompt), session or "", report_id)
-            if reboot:
-                self._recorder.record(AgentNoted("reboot", reboot))
+            session, reboot = continuation(self._recorder.state, self._plan.settings, self._recorder.wall())
+            self._record_start(texts, prompt, session or "", report_id)
+            if reboot is not None:
+                self._recorder.record(reboot)
             call = AgentCall(self._plan, self._recorder, self._supervisor)
             again = self._recorder.state.streaks.retries
             call.make(texts.system, prompt, f"{self._number:04d}" + (f".retry-{again}" if again else ""), session)
@@ -58,17 +57,19 @@ class IterationRun(Record, frozen=False):
         if shown and heard and state.iterations >= self._number:
             notes.delivered(self._plan.layout, shown)
 
-    def _record_start(self, texts: Texts, prompt_bytes: int, resumes: str, report_id: str) -> None:
+    def _record_start(self, texts: Texts, prompt: bytes, resumes: str, report_id: str) -> None:
         self._recorder.record(
             IterationStarted(
                 number=self._number,
                 instructions=texts.instructions,
                 status_instructions=texts.status_instructions,
                 system_prompt=texts.system,
-                prompt_bytes=prompt_bytes,
+                prompt_bytes=len(prompt),
                 resumes=resumes,
                 notes=len(texts.notes),
                 report_id=report_id,
+                prompt_hash=digest(prompt),
+                instructions_hash=digest(texts.instructions.encode("utf-8", "replace")),
             )
         )
 
@@ -95,6 +96,8 @@ class IterationRun(Record, frozen=False):
                 context=result.context,
                 task=identity(self._instructions) if status is not None and status.complete else "",
                 cost_is_lower_bound=spent.at_least,
+                exit_code=call.exit_code if call else None,
+                said=call.said if call else 0,
             )
         )
         if spent.at_least and self._plan.settings.limits.max_cost_usd:

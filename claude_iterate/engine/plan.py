@@ -13,6 +13,7 @@ from claude_iterate.core.events.vocabulary import Point, Purpose, Verb
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.core.secrets.masked_settings import differing
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
@@ -108,4 +109,5 @@ class Plan(Record):
             birth=processes.start_identity(os.getpid()),
             sandbox=self.sandbox.kind if self.sandbox is not None else "",
             hooks=hooks,
+            settings=differing(self.settings),
         )

@@ -74,6 +74,12 @@ def _limit(event: events.LimitReported) -> list[str]:
     return [", ".join(parts)]
 
 
+def _compacted(event: events.ContextCompacted) -> list[str]:
+    how = f" ({event.trigger})" if event.trigger else ""
+    before = f": there were {counted(event.tokens, 'token')}" if event.tokens else ""
+    return [f"· Context compacted{how}{before}"]
+
+
 def _noted(event: events.AgentNoted) -> list[str]:
     if event.kind in _NOISE:
         return []
@@ -138,6 +144,7 @@ _WRITERS: dict[type, Callable[[Any], list[str]]] = {
     events.TaskEnded: _task_ended,
     events.ApiRetried: _retried,
     events.LimitReported: _limit,
+    events.ContextCompacted: _compacted,
     events.AgentNoted: _noted,
     events.ResultReported: _result,
     events.GarbageSeen: _garbage,

@@ -17,6 +17,7 @@ _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.Warned: run_lines.warned,
     events.ClaimDropped: run_lines.claim_dropped,
     events.StatusChanged: run_lines.status_changed,
+    events.Rebooted: run_lines.rebooted,
     events.CutStarted: run_lines.cut_started,
     events.LeftoversEnded: run_lines.leftovers_ended,
     events.WorkMeasured: work_lines.measured,

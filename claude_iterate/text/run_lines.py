@@ -109,6 +109,19 @@ def _denied(denial: events.Denial) -> str:
     return f"{denial.tool}: {shortened(one_line(denial.detail), 160)}" if denial.detail else denial.tool
 
 
+_REBOOTS = {
+    "redline": "the context of the last one is {context} full",
+    "expired": "the last one was not used for too long",
+    "session": "the last one could not be resumed",
+}
+
+
+def rebooted(event: events.Rebooted) -> list[str]:
+    """Why a fresh session begins. A user who asked for it knows."""
+    why = _REBOOTS.get(event.why, "")
+    return [f"  A fresh session begins: {why.format(context=f'{event.context or 0:.0%}')}"] if why else []
+
+
 def status_changed(event: events.StatusChanged) -> list[str]:
     """News of the agent's report."""
     return [f"  ↳ {describe_status(event.status, event.change)}"]

@@ -85,5 +85,6 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     events.TaskStarted: lambda event: f"▶ {event.description or event.kind or event.id}",
     events.TaskEnded: lambda event: f"■ {event.summary or event.id} ({event.status or 'ended'})",
     events.ApiRetried: _retried,
+    events.ContextCompacted: lambda event: f"· Context compacted at {counted(event.tokens, 'token')}",
     events.AgentExited: lambda event: "".join(run_lines.exited(event)),
 }

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.formats import plain
+from claude_iterate.core.secrets.masked_settings import masked_setting, masked_value
 from claude_iterate.core.settings.catalogue import Setting
 from claude_iterate.core.settings.layers import Resolved
-from claude_iterate.views.setting_values import masked_setting, masked_value
 from claude_iterate.views.workspace_view import value_of
 
 

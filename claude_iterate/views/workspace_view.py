@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.formats import plain
 from claude_iterate.core.reports import status as reports
+from claude_iterate.core.secrets.masked_settings import masked_setting
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Resolved
@@ -20,7 +21,6 @@ from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, run_view
 from claude_iterate.views.listing_view import standing
 from claude_iterate.views.run_view import Recorded, RunView
-from claude_iterate.views.setting_values import masked_setting
 from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader

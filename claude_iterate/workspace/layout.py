@@ -113,6 +113,10 @@ class Layout(Record):
         """What Claude printed in one call, byte for byte; `name` is 0001 for iteration 1, review-1 for a review."""
         return f"{self.runs}/{run}/raw/{name}.ndjson"
 
+    def sent(self, run: str, name: str) -> str:
+        """The prompt of the same call, as it was sent."""
+        return f"{self.runs}/{run}/raw/{name}.prompt.md"
+
     def run_ids(self) -> list[str]:
         """The ids of all runs, oldest first: an id begins with a number that grows."""
         try:

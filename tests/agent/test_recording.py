@@ -24,3 +24,9 @@ def test_beyond_it_is_cut_once_and_says_so(tmp_path: Path) -> None:
         for piece in (b"01234567", b"89abc", b"def", b"ghi"):
             assert file.write(piece) == len(piece)
     assert (tmp_path / "raw").read_bytes() == b"0123456789" + CUT
+
+
+def test_it_is_for_the_user_alone(tmp_path: Path) -> None:
+    """What Claude prints is not redacted here."""
+    Recording(str(tmp_path / "raw")).close()
+    assert (tmp_path / "raw").stat().st_mode & 0o777 == 0o600

@@ -13,6 +13,7 @@ from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import (
     AgentNoted,
     ApiRetried,
+    ContextCompacted,
     Event,
     GarbageSeen,
     LimitReported,
@@ -111,6 +112,9 @@ def test_the_sorts_of_events() -> None:
     assert one(
         system | {"subtype": "api_retry", "attempt": 2, "max_retries": 10, "retry_delay_ms": 500.5, "error_status": 529}
     ) == ApiRetried(2, 10, 0.5005, 529)
+    compacted = {"subtype": "compact_boundary", "compact_metadata": {"trigger": "auto", "pre_tokens": 121}}
+    assert one(system | compacted) == ContextCompacted("auto", 121)
+    assert one(system | compacted | {"compact_metadata": ["?"]}) == ContextCompacted()
     assert one(system | {"subtype": "hook_started", "hook_name": "x"}) == AgentNoted("hook_started", "hook_name=x")
     assert one({"type": "brand_new", "word": "w"}) == AgentNoted("brand_new", "word=w")
     assert one({"type": "user", "message": {"content": "plain"}}) == Told("plain")
@@ -272,3 +276,9 @@ def test_the_context_is_as_full_as_the_last_request_was_large() -> None:
     (result,) = translator.translate(json.dumps({"type": "result", "modelUsage": models}).encode())
     assert isinstance(result, ResultReported)
     assert result.context == 0.6
+
+
+def test_a_recorded_compaction() -> None:
+    """As the real Claude Code prints it, among everything else of that call."""
+    (path,) = [path for path in RECORDINGS if path.stem == "m2-prompt-too-long-midway"]
+    assert ContextCompacted("auto", 121) in events_of(path.read_bytes())

@@ -7,6 +7,7 @@ import pytest
 from claude_iterate.core.events import (
     AgentExited,
     ApiRetried,
+    ContextCompacted,
     CutStarted,
     Entry,
     ErrorPrinted,
@@ -43,6 +44,13 @@ def test_a_tool_is_open_from_its_call_to_its_answer() -> None:
     assert call_after(first, second).open_tools == ((first, 1.0), (second, 2.0))
     answered = call_after(first, second, ToolAnswered("a", "Bash"))
     assert (answered.open_tools, answered.tools) == (((second, 2.0),), 2)
+
+
+def test_what_claude_said_is_counted_whole() -> None:
+    """Also what the journal cut; neither sub-agents nor errors. Compactions are counted."""
+    said = Said("four"), Said("abc", cut=7), Said("sub-agent", parent="t"), Said("an error", error="x")
+    call = call_after(*said, ContextCompacted("auto", 9))
+    assert (call.said, call.compactions) == (14, 1)
 
 
 def test_what_is_open_is_bounded() -> None:

@@ -22,6 +22,7 @@ from claude_iterate.core.events import (
     Outcome,
     ProofChange,
     ProofDefined,
+    Rebooted,
     Resumed,
     ReviewFinished,
     ReviewStarted,
@@ -35,7 +36,7 @@ from claude_iterate.core.events import (
     WaitStarted,
     WorkMeasured,
 )
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.vocabulary import Kind, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proving import digest
@@ -68,7 +69,7 @@ NOT_HANDED_ON = {
 }
 """What a killed run does not hand on, and why."""
 
-OTHER_NAMES = {"claim.judged": "claims", "session.id": "session"}
+OTHER_NAMES = {"claim.judged": "claims", "session.id": "session", "session.used": "session_used"}
 """Fields that have another name in `Resumed`; the others have their own."""
 
 
@@ -177,7 +178,8 @@ FULL = RunState(
         "t+1",
         False,
     ),
-    session=Session("s", 0.5),
+    session=Session("s", 0.5, 99.0, Rebooted(Reboot.USER, "s")),
+    reboots=4,
     hooks=Hooked(
         "iteration_finished",
         3,

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from claude_iterate.core.task_identity import digest
 from tests.e2e.conftest import Loop
 
 WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
@@ -90,6 +91,27 @@ def test_instructions_edited_during_a_run_reach_the_next_iteration(loop: Loop) -
     assert b"the first version" in stdin_of(loop, 1)
     assert b"the second version" in stdin_of(loop, 2)
     assert "INSTRUCTIONS (changed)" in loop.log()
+
+
+def test_what_was_sent_can_be_read_afterwards(loop: Loop) -> None:
+    """The prompt of each call is kept beside its output, byte for byte and for the user alone; the journal has its
+    hash, that of the instructions, what the run had set, the exit code and how much Claude said."""
+    loop.make()
+    (loop.root / ".claude-iterate.toml").write_text('[claude.env]\nMY_TOKEN = "hunter2hunter2"\n')
+    loop.script([{"say": "four"}, {"status": {"complete": False}}, {"result": {}}])
+    loop.run("-m", "2")
+    run = loop.layout.run_ids()[0]
+    first, second = loop.events("IterationStarted")
+    for number, event in ((1, first), (2, second)):
+        path = Path(loop.layout.sent(run, f"{number:04d}"))
+        assert path.read_bytes() == stdin_of(loop, number)
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert event["prompt_hash"] == digest(path.read_bytes())
+    assert first["prompt_hash"] != second["prompt_hash"]
+    assert first["instructions_hash"] == second["instructions_hash"]
+    (started,) = loop.events("RunStarted")
+    assert (started["settings"]["max_iterations"], started["settings"]["claude.env"]) == (2, {"MY_TOKEN": "***"})
+    assert [(event["exit_code"], event["said"]) for event in loop.events("IterationFinished")] == [(0, 4), (0, 4)]
 
 
 def test_a_long_system_prompt_goes_through_a_file(loop: Loop) -> None:

@@ -78,14 +78,16 @@ def test_a_poisoned_session_is_never_resumed_again(loop: Loop) -> None:
 
 
 def test_a_full_context_is_left_behind(loop: Loop) -> None:
-    """At `context_redline` a fresh session begins, and the journal says why."""
+    """Above `context_redline` a fresh session begins; the journal says why, and the user reads it."""
     loop.make()
     full = {"claude-fake-0": {"inputTokens": 1, "contextWindow": 1300}}  # the fake's requests are of 1200 tokens
     loop.script([*GOING_ON[:3], {"result": {"modelUsage": full}}], WORK)
-    assert loop.run("--session", "resume").code == 0
+    done = loop.run("--session", "resume")
+    assert done.code == 0
     assert resumed(loop) == ["", ""]
-    (note,) = [event for event in loop.events("AgentNoted") if event["kind"] == "reboot"]
-    assert "92% full" in note["text"]
+    (reboot,) = loop.events("Rebooted")
+    assert (reboot["why"], round(reboot["context"], 2)) == ("redline", 0.92)
+    assert "A fresh session begins: the context of the last one is 92% full" in done.err
 
 
 def test_a_crash_does_not_lose_the_session(loop: Loop) -> None:

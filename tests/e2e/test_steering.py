@@ -125,6 +125,7 @@ def test_reboot_does_the_same_iteration_again(loop: Loop) -> None:
     assert "done again with fresh context" in say(loop, "reboot")
     assert loop.finish(process).code == 0
     assert outcomes(loop) == [(1, "rebooted"), (1, "ok")]
+    assert [event["why"] for event in loop.events("Rebooted")] == ["user"]
     assert loop.events("RunFinished")[0]["iterations"] == 1
     assert loop.events("WaitStarted") == []
     raw = sorted(path.name for path in loop.workspace.glob("runs/*/raw/*"))

@@ -10,7 +10,7 @@ import pytest
 
 from claude_iterate.core import events
 from claude_iterate.core.events import Entry, Event
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.vocabulary import Kind, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.story.followed_journal import FollowedJournal
 from claude_iterate.views.story.iteration_rows import FileCounts, TestsView
@@ -87,6 +87,23 @@ def test_the_last_things_are_lines() -> None:
     assert found["Said", 1] == "All done."
     assert "SessionOpened" not in {event for event, _ in found}
     assert all("\n" not in line and len(line) <= 200 for line in found.values())
+
+
+def test_the_record_of_an_iteration() -> None:
+    """Hashes, exit code, what was said, compactions, why a session was given up."""
+    story = told(
+        RUN,
+        entries(
+            STARTED,
+            events.IterationStarted(1, prompt_hash="p", instructions_hash="i"),
+            events.Rebooted(Reboot.REDLINE, "s"),
+            events.ContextCompacted("auto", 9),
+            events.IterationFinished(1, OK, exit_code=3, said=12),
+        ),
+    )
+    (row,) = story.rows.every()
+    assert (row.prompt_hash, row.instructions_hash, row.exit_code, row.said) == ("p", "i", 3, 12)
+    assert (row.compactions, row.rebooted, story.state.reboots) == (1, "redline", 1)
 
 
 def test_what_is_not_known_is_not_zero() -> None:

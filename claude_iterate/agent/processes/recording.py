@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,10 +15,11 @@ CUT = b'\n{"type":"claude-iterate","text":"Here the recording was cut: Claude pr
 
 
 class Recording(io.FileIO):
-    """Unbuffered. What comes after the limit is dropped, and the file says so."""
+    """Unbuffered, and for the user alone: secrets are in it. What comes after the limit is dropped, and the file says
+    so."""
 
     def __init__(self, path: str, largest: int = LARGEST) -> None:
-        super().__init__(path, "wb")
+        super().__init__(path, "wb", opener=_private)
         self._room = largest
 
     def write(self, data: ReadableBuffer, /) -> int:
@@ -31,3 +33,7 @@ class Recording(io.FileIO):
             super().write(kept)
             super().write(CUT)
         return size
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -63,6 +63,7 @@ class _Line(TypedDict, total=False):
     task_type: Any
     description: Any
     patch: Any
+    compact_metadata: Any
     status: Any
     summary: Any
     # result

@@ -225,9 +225,16 @@ def _task_updated(document: dict[str, Any]) -> StreamEvent:
     return events.AgentNoted("task_updated", status)
 
 
+def _compacted(document: dict[str, Any]) -> StreamEvent:
+    about = document.get("compact_metadata")
+    about = about if isinstance(about, dict) else {}
+    return events.ContextCompacted(word(about.get("trigger")), whole(about.get("pre_tokens")))
+
+
 _SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
     "init": _session,
     "api_retry": _retry,
+    "compact_boundary": _compacted,
     "task_started": lambda document: events.TaskStarted(*_words(document, "task_id", "task_type", "description")),
     "task_updated": _task_updated,
     "task_notification": lambda document: events.TaskEnded(*_words(document, "task_id", "status", "summary")),

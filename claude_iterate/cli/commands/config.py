@@ -11,12 +11,13 @@ import click
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import plain
+from claude_iterate.core.secrets.masked_settings import masked_setting, masked_value
 from claude_iterate.core.settings.catalogue import Setting, catalogue, is_group, snake
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.operations.permissions import EVERYTHING, SKIP
 from claude_iterate.views import settings_view
-from claude_iterate.views.setting_values import as_text, as_words, masked_setting, masked_value
+from claude_iterate.views.setting_values import as_text, as_words
 from claude_iterate.views.settings_view import EntryView, KeysView, SettingReadView, SettingsView
 from claude_iterate.views.workspace_view import value_of
 from claude_iterate.workspace.running import run_lock

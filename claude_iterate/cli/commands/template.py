@@ -12,9 +12,10 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import printable
 from claude_iterate.cli.terminal import questions
 from claude_iterate.core.formats import counted, plain
+from claude_iterate.core.secrets.masked_settings import masked_setting
 from claude_iterate.errors import SettingsProblem
 from claude_iterate.text.line_blocks import head
-from claude_iterate.views.setting_values import as_words, masked_setting
+from claude_iterate.views.setting_values import as_words
 from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.templates import template_creation, template_files
 

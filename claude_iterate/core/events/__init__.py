@@ -18,6 +18,7 @@ from claude_iterate.core.events.call_events import (
     JudgedRequirement,
     LeftoversEnded,
     Outcome,
+    Rebooted,
     ReviewFinished,
     StatusChanged,
 )
@@ -48,6 +49,7 @@ from claude_iterate.core.events.run_events import (
 from claude_iterate.core.events.stream_events import (
     AgentNoted,
     ApiRetried,
+    ContextCompacted,
     Denial,
     ErrorPrinted,
     GarbageSeen,
@@ -76,6 +78,7 @@ Event = (
     | Warned
     | RunFinished
     | IterationStarted
+    | Rebooted
     | AgentStarted
     | CutStarted
     | AgentExited

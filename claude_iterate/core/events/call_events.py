@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.events.stream_events import Denial, Tokens
-from claude_iterate.core.events.vocabulary import Cause, Kind, Purpose
+from claude_iterate.core.events.vocabulary import Cause, Kind, Purpose, Reboot
 from claude_iterate.core.reports.status import Change, Status
 
 
@@ -28,7 +28,8 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
 class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A prompt was rendered and is about to be sent. The texts are for the log; the journal leaves them out.
     `resumes` is the session that goes on; empty: a fresh one begins. `notes` counts the notes in the prompt. The prompt
-    asks for `report_id` in the report."""
+    asks for `report_id` in the report. `prompt_hash` is that of the prompt as it was sent, which is kept beside the raw
+    output; `instructions_hash` that of the instructions in it."""
 
     number: int
     instructions: str = ""
@@ -38,6 +39,17 @@ class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event",
     resumes: str = ""
     notes: int = 0
     report_id: str = ""
+    prompt_hash: str = ""
+    instructions_hash: str = ""
+
+
+class Rebooted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The iteration that just began has a fresh session where one could have gone on: `session`, if its id is known.
+    `context` is how full that one was."""
+
+    why: Reboot
+    session: str = ""
+    context: float | None = None
 
 
 class AgentStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -76,7 +88,8 @@ class StatusChanged(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """One iteration is over. `status` is the report if the agent wrote one in this iteration. With a claim, `task` is
     the identity of the instructions in the prompt. `cost_is_lower_bound`: Claude was gone before it named the cost, so
-    `cost_usd` is only what its messages cost at least."""
+    `cost_usd` is only what its messages cost at least. `exit_code` is None where Claude was not started; `said` counts
+    the characters of Claude's own text, without sub-agents."""
 
     number: int
     outcome: Outcome
@@ -92,6 +105,8 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     context: float | None = None
     task: str = ""
     cost_is_lower_bound: bool = False
+    exit_code: int | None = None
+    said: int = 0
 
     @property
     def reported(self) -> bool:

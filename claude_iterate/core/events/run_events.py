@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from claude_iterate.core.events.call_events import IterationFinished, Outcome
+from claude_iterate.core.events.call_events import IterationFinished, Outcome, Rebooted
 from claude_iterate.core.events.check_events import (
     CheckResult,
     ChecksPassed,
@@ -40,8 +42,8 @@ JOURNAL_FORMAT = 1
 
 class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A run began. Everything the log's header needs is here. `birth` and `pid` together name the runner's process.
-    `format` is that of the journal: a version that knows only a smaller number does not go on with it.
-    `hooks` are the points that have a hook."""
+    `format` is that of the journal: a version that knows only a smaller number does not go on with it. `hooks` are the
+    points that have a hook; `settings` are those that differ from their defaults, secrets masked."""
 
     run: str
     workspace: str
@@ -61,6 +63,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     format: int = 1
     sandbox: str = ""
     hooks: tuple[Point, ...] = ()
+    settings: dict[str, Any] = {}
 
 
 class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -96,6 +99,9 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     denials: int = 0
     session: str = ""
     context: float | None = None
+    session_used: float = 0.0
+    reboot: Rebooted | None = None
+    reboots: int = 0
     tokens: Tokens = Tokens()
     absences: int = 0
     cost_is_lower_bound: bool = False

@@ -145,8 +145,15 @@ class LimitReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
     utilization: float | None = None
 
 
+class ContextCompacted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Claude Code made the context smaller by a summary: `trigger` is auto or manual; there were `tokens` before."""
+
+    trigger: str = ""
+    tokens: int = 0
+
+
 class AgentNoted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Any other thing Claude Code reports: hooks, compaction, model changes, kinds we do not know yet."""
+    """Any other thing Claude Code reports: hooks, model changes, kinds we do not know yet."""
 
     kind: str
     text: str = ""
@@ -206,6 +213,7 @@ StreamEvent = (
     | TaskEnded
     | ApiRetried
     | LimitReported
+    | ContextCompacted
     | AgentNoted
     | ResultReported
     | UsageReported

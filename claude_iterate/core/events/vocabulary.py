@@ -57,6 +57,15 @@ class Cause(Word):
     REBOOT = "reboot"
 
 
+class Reboot(Word):
+    """Why a fresh session begins where one could have gone on."""
+
+    REDLINE = "redline"
+    USER = "user"
+    SESSION = "session"
+    EXPIRED = "expired"
+
+
 class Verb(Word):
     """What a user can ask of a run."""
 

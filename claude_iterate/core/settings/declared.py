@@ -242,7 +242,10 @@ class Settings(Group):
         choice("fresh", "resume"), "fresh", "Fresh context in every iteration, or the session of the last one."
     )
     context_redline: int = _set(
-        whole(1, 100), 85, "With `session = resume`: percent of the context at which a fresh session begins."
+        whole(1, 100), 85, "With `session = resume`: a fresh session begins above this percentage of the context."
+    )
+    session_expiry: float = _set(
+        DURATION, 86400.0, "With `session = resume`: a session not used for longer is not resumed; 0 = never expires."
     )
     attended: bool = _set(FLAG, False, "Ask before every iteration.")
     keep_awake: bool = _set(FLAG, True, "Keep the computer awake during a run.")

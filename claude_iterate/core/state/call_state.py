@@ -49,6 +49,9 @@ class Call(NamedTuple):
     """Claude knows the schema that its answer is to have."""
     usage: events.UsageReported | None = None
     """What was used since the last result that named the cost."""
+    said: int = 0
+    """Characters of Claude's own text, without sub-agents."""
+    compactions: int = 0
 
     @property
     def spending(self) -> Spending:
@@ -104,7 +107,10 @@ def _with_tools(now: Call, opened: tuple[tuple[events.ToolCalled, float], ...], 
 
 
 def _said(now: Call, event: events.Said, _elapsed: float) -> Call:
-    return now._replace(error_said=event.text) if event.error else _answered(now, event, _elapsed)
+    if event.error:
+        return now._replace(error_said=event.text)
+    now = _answered(now, event, _elapsed)
+    return now if event.parent else now._replace(said=now.said + len(event.text) + event.cut)
 
 
 def _answered(now: Call, _event: events.Said | events.Thought, _elapsed: float) -> Call:
@@ -168,6 +174,7 @@ _STEPS: dict[type, Callable[[Call, Any, float], Call]] = {
     events.ResultReported: _result_reported,
     events.UsageReported: lambda now, event, _elapsed: now._replace(usage=event),
     events.SessionOpened: _session_opened,
+    events.ContextCompacted: lambda now, _event, _elapsed: now._replace(compactions=now.compactions + 1),
     events.TaskStarted: _task_told,
     events.TaskEnded: _task_told,
     events.LimitReported: _limit_reported,

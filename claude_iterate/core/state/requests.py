@@ -6,8 +6,8 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Requested, StopRequested
-from claude_iterate.core.events.vocabulary import Cause, Verb
+from claude_iterate.core.events import Rebooted, Requested, StopRequested
+from claude_iterate.core.events.vocabulary import Cause, Reboot, Verb
 from claude_iterate.core.state import hook_steps
 from claude_iterate.core.state.run_state import RunState, Session
 
@@ -35,7 +35,8 @@ def requested(state: RunState, event: Requested) -> RunState:
             # Between iterations there is nothing to cut; the pause between them is over.
             return state._replace(last_ended=_LONG_AGO)
         case Verb.REBOOT:
-            return state._replace(session=Session())
+            given_up = Rebooted(Reboot.USER, state.session.id, state.session.context) if state.session.id else None
+            return state._replace(session=Session(reboot=given_up or state.session.reboot))
     return state
 
 

@@ -67,10 +67,13 @@ class Claim(NamedTuple):
 
 
 class Session(NamedTuple):
-    """The session that the next iteration may resume, and how full its context is (0 to 1)."""
+    """The session that the next iteration may resume, how full its context is (0 to 1), and when it was last used
+    (epoch seconds). `reboot`: it was given up, which the next iteration has to record."""
 
     id: str = ""
     context: float | None = None
+    used: float = 0.0
+    reboot: events.Rebooted | None = None
 
 
 class Requests(NamedTuple):
@@ -148,6 +151,8 @@ class RunState(NamedTuple):
     """What was changed of it, as far as it was looked at."""
     work: Work = Work()
     hooks: Hooked = Hooked()
+    reboots: int = 0
+    """How many iterations began with a fresh session where one could have gone on."""
 
     def with_call(self, call: Call) -> RunState:
         """As `_replace(call=call)`, in less time: this is done for every tool that Claude uses."""

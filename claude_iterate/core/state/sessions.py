@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from claude_iterate.core.events import Rebooted
+from claude_iterate.core.events.vocabulary import Reboot
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 
 _IDENTITY = expression(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -19,19 +22,22 @@ class Continuation(NamedTuple):
     a session that could be resumed is not."""
 
     session: str | None
-    reboot: str = ""
+    reboot: Rebooted | None = None
 
 
 FRESH = Continuation(None)
 
 
-def continuation(state: RunState, mode: str, redline: int) -> Continuation:
-    """How the next iteration begins, by the settings `session` and `context_redline` (percent)."""
-    if mode != "resume":
-        return FRESH
-    if not _IDENTITY.fullmatch(state.session.id):
-        return Continuation("")
-    full = 100 * (state.session.context or 0.0)
-    if full >= redline:
-        return Continuation("", f"the context is {full:.0f}% full, so a fresh session begins")
-    return Continuation(state.session.id)
+def continuation(state: RunState, settings: Settings, wall: float) -> Continuation:
+    """How the next iteration begins at the moment `wall`, by the settings `session`, `context_redline` (percent) and
+    `session_expiry`."""
+    session = state.session
+    if settings.session != "resume":
+        return Continuation(None, session.reboot)
+    if not _IDENTITY.fullmatch(session.id):
+        return Continuation("", session.reboot)
+    if settings.session_expiry and session.used and wall - session.used > settings.session_expiry:
+        return Continuation("", Rebooted(Reboot.EXPIRED, session.id, session.context))
+    if round(100 * (session.context or 0.0), 6) > settings.context_redline:
+        return Continuation("", Rebooted(Reboot.REDLINE, session.id, session.context))
+    return Continuation(session.id)

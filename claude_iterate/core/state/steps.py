@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from claude_iterate.core import events
-from claude_iterate.core.events.vocabulary import Cause, Kind, Why
+from claude_iterate.core.events.vocabulary import Cause, Kind, Reboot, Why
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, RETRIED, WELL
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import call_state as calls
@@ -54,12 +54,12 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
             return _run_started(state, event, entry)
         case events.IterationStarted():
             return _iteration_started(state, event, entry)
+        case events.Rebooted():
+            return state._replace(session=Session(), reboots=state.reboots + 1)
         case events.AgentStarted():
-            recent = (*state.waiting.calls[1 - _CALLS_KEPT :], entry.at)
-            return state._replace(waiting=state.waiting._replace(calls=recent))
+            return _agent_called(state, entry.at)
         case events.LimitReported() if event.window:
-            windows = {**state.waiting.windows, event.window: event}
-            return state._replace(waiting=state.waiting._replace(windows=windows))
+            return _window_seen(state, event)
         case events.StatusChanged():
             return state._replace(status=event.status)
         case events.IterationFinished():
@@ -124,7 +124,8 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         claim=Claim(
             before.claims, before.proof, before.checked, before.results, before.flaky, before.task, before.sound
         ),
-        session=Session(before.session, before.context),
+        session=Session(before.session, before.context, before.session_used, before.reboot),
+        reboots=before.reboots,
         defined=before.defined,
         changes=before.changes,
         hooks=Hooked(
@@ -142,6 +143,16 @@ def _iteration_started(state: RunState, event: events.IterationStarted, entry: e
         requests=state.requests._replace(cut=None),
         status_before=state.status,
     )
+
+
+def _window_seen(state: RunState, event: events.LimitReported) -> RunState:
+    windows = {**state.waiting.windows, event.window: event}
+    return state._replace(waiting=state.waiting._replace(windows=windows))
+
+
+def _agent_called(state: RunState, at: float) -> RunState:
+    recent = (*state.waiting.calls[1 - _CALLS_KEPT :], at)
+    return state._replace(waiting=state.waiting._replace(calls=recent))
 
 
 def _call_finished(
@@ -187,7 +198,7 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
         status=event.status or claims.standing(state, claim=False),
         streaks=_streaks_after(state, event, again),
         waiting=state.waiting if again else state.waiting._replace(waits=0, waited=0.0),
-        session=_session_after(state, event, again),
+        session=_session_after(state, event, again, entry.at),
         requests=state.requests._replace(cut=None),
         worked=state.worked or kind in WELL,
         hooks=state.hooks if again else hook_steps.iteration_finished(state, event),
@@ -248,13 +259,16 @@ def _got_further(before: Status | None, now: Status) -> bool:
     return (now.completed or 0) > ((before.completed or 0) if before else 0)
 
 
-def _session_after(state: RunState, event: events.IterationFinished, again: bool) -> Session:
+def _session_after(state: RunState, event: events.IterationFinished, again: bool, at: float) -> Session:
     """The session that may go on: that of a good call. A limit or an overload does it no harm; a failure, a spoilt
     session and `reboot` end it."""
-    if state.requests.cut == Cause.REBOOT or event.outcome.kind == Kind.SESSION:
-        return Session()
+    if state.requests.cut == Cause.REBOOT:
+        return Session(reboot=events.Rebooted(Reboot.USER, event.session, event.context))
+    if event.outcome.kind == Kind.SESSION:
+        spoilt = state.session.id or event.session
+        return Session(reboot=events.Rebooted(Reboot.SESSION, spoilt, state.session.context))
     if event.outcome.kind in FINE:
-        return Session(event.session, event.context)
+        return Session(event.session, event.context, at)
     return state.session if again else Session("", event.context)
 
 

@@ -78,6 +78,16 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     """What we saw move: commits, files, items, tests; empty: nothing; null: not measured."""
     context: float | None = None
     """How full the context was at the end, from 0 to 1."""
+    compactions: int = 0
+    """How often Claude Code made its context smaller."""
+    rebooted: str | None = None
+    """Why it began with a fresh session where one could have gone on: redline, user, session or expired."""
+    exit_code: int | None = None
+    """null: Claude was not started, or works still."""
+    said: int = 0
+    """Characters of Claude's own text."""
+    prompt_hash: str = ""
+    instructions_hash: str = ""
 
 
 class IterationRows:
@@ -103,6 +113,8 @@ class IterationRows:
             duration=round(max(0.0, self._last_at - self._began), 3),
             turns=self._state.result.turns,
             tools=call.tools if call is not None else 0,
+            said=call.said if call is not None else 0,
+            compactions=call.compactions if call is not None else 0,
         )
 
     def every(self) -> tuple[Row, ...]:
@@ -123,10 +135,13 @@ class IterationRows:
             case events.IterationStarted():
                 self._began = self._last_at = entry.at
                 about = self._run, event.number, self._attempt(event.number), moment(entry.at)
-                self._begun = Row(*about, resumed_session=event.resumes or None)
+                row = Row(*about, resumed_session=event.resumes or None, prompt_hash=event.prompt_hash)
+                self._begun = replace(row, instructions_hash=event.instructions_hash)
+            case events.Rebooted() if self._begun is not None:
+                self._begun = replace(self._begun, rebooted=str(event.why))
             case events.IterationFinished():
                 begun = self._begun or Row(self._run, event.number, 1, moment(entry.at - event.duration))
-                self.ended.append(_ended(begun, event, before.spending))
+                self.ended.append(_ended(begun, event, before))
                 self._begun = None
             case events.ReviewFinished() | events.ErrandFinished():
                 self._other = _sum(self._other, Spending(event.cost_usd, at_least=event.cost_is_lower_bound))
@@ -177,10 +192,10 @@ def _paid(row: Row, spent: Spending) -> Row:
     )
 
 
-def _ended(row: Row, event: events.IterationFinished, call: Spending) -> Row:
+def _ended(row: Row, event: events.IterationFinished, before: RunState) -> Row:
     """A row of a call that is over. Journals of earlier versions do not say whether its cost is all; its events do."""
     status = event.status
-    partly = event.cost_is_lower_bound or call.at_least
+    partly = event.cost_is_lower_bound or before.spending.at_least
     return replace(
         _paid(row, Spending(event.cost_usd, event.tokens, partly)),
         duration=round(event.duration, 3),
@@ -193,4 +208,7 @@ def _ended(row: Row, event: events.IterationFinished, call: Spending) -> Row:
         message=event.outcome.message[:_MESSAGE],
         done_again=event.outcome.kind in RETRIED and not (status is not None and status.complete),
         context=event.context,
+        compactions=before.call.compactions if before.call is not None else 0,
+        exit_code=event.exit_code,
+        said=event.said,
     )
