@@ -96,7 +96,7 @@ def _kinds() -> dict[str, type]:
 def _modules() -> list[Any]:
     """The modules that declare forms and their parts."""
     from claude_iterate.views import history_view, listing_view, run_view, workspace_view
-    from claude_iterate.views.story import iteration_rows, proofs, story
+    from claude_iterate.views.story import iteration_rows, proofs, run_totals, story
     from claude_iterate.workspace.lifecycle import run_summary
 
     return [
@@ -107,6 +107,7 @@ def _modules() -> list[Any]:
         workspace_view,
         run_summary,
         proofs,
+        run_totals,
         iteration_rows,
         story,
     ]

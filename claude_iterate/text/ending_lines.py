@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from claude_iterate.core import formats
 from claude_iterate.core.events import RunFinished
-from claude_iterate.core.formats import duration, one_line
+from claude_iterate.core.formats import counted, duration, one_line
 from claude_iterate.core.rules.endings import SIGNS, in_words
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import claim_lines
@@ -33,7 +33,17 @@ def ending(finished: RunFinished, state: RunState, brief: bool = False) -> list[
 def totals(finished: RunFinished, state: RunState) -> list[str]:
     """The figures of the run and where its log is."""
     iterations = f"Iterations: {finished.iterations} · " if _purpose(state) == "run" else ""
-    return [f"{iterations}Time: {duration(finished.duration)} · Cost: {cost(finished, state)}", *log_place(state)]
+    figures = f"{iterations}Time: {duration(finished.duration)} · Cost: {cost(finished, state)}{_work(state)}"
+    return [figures, *log_place(state)]
+
+
+def _work(state: RunState) -> str:
+    """What was changed, where it was measured."""
+    work = state.work
+    if not work.measured:
+        return ""
+    commits = f", {counted(work.commits, 'commit')}" if work.commits else ""
+    return f" · Work: {counted(work.files_changed, 'file')} changed{commits}"
 
 
 def cost(finished: RunFinished, state: RunState) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.listing_view import ListingView
 from claude_iterate.views.report.night_report import NightReport
@@ -18,6 +19,7 @@ from claude_iterate.views.run_view import JournalView, RunsView, RunView
 from claude_iterate.views.settings_view import KeysView, SettingReadView, SettingsView
 from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.views.workspace_view import WorkspaceView
+from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.run_summary import summarise
 
 FORMAT = 1
@@ -66,9 +68,13 @@ def document(form: msgspec.Struct) -> dict[str, Any]:
     return {"format": FORMAT, **_rounded(msgspec.to_builtins(form))}
 
 
-def ended_run(workspace: str, run: str, state: RunState, exit_code: int) -> dict[str, Any]:
-    """What `run --json` prints."""
-    return document(summarise(EndedRun, run, state, running=False, workspace=workspace, exit_code=exit_code))
+def ended_run(layout: Layout, run: str, exit_code: int, state: RunState | None = None) -> dict[str, Any]:
+    """What `run --json` prints; `state` is the run's, if it is at hand."""
+    found = run_view.recorded(layout, run)
+    totals = history_view.totals(layout, found) if found is not None else None
+    state = state or (found.story.state if found is not None else RunState())
+    about = {"workspace": layout.name, "exit_code": exit_code, "totals": totals}
+    return document(summarise(EndedRun, run, state, running=False, **about))
 
 
 def ended_verification(

@@ -13,6 +13,7 @@ from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.views.story.followed_journal import FollowedJournal
+from claude_iterate.views.story.run_totals import Total
 from claude_iterate.views.story.story import Now, Story, told
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
@@ -27,6 +28,8 @@ class RunView(RunSummary, frozen=True, kw_only=True, rename="camel"):
     """The summary of a run, and what it does now if it is under way."""
 
     now: Now | None = None
+    totals: Total | None = None
+    """What `history --totals` says of it, killed runs that it goes on with included; in `show` and `run`."""
 
 
 class RunsView(msgspec.Struct, frozen=True, rename="camel"):

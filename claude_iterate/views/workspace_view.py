@@ -18,7 +18,7 @@ from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Resolved
 from claude_iterate.text.next_run import next_run
-from claude_iterate.views import evidence_view, run_view
+from claude_iterate.views import evidence_view, history_view, run_view
 from claude_iterate.views.listing_view import standing
 from claude_iterate.views.run_view import Recorded, RunView
 from claude_iterate.views.story.proofs import EvidenceView
@@ -173,11 +173,13 @@ def _newest(layout: Layout, holder: dict[str, Any] | None, at: float) -> Recorde
 
 def _last(layout: Layout, newest: Recorded | None) -> RunView | None:
     """The last run of `claude-iterate run`."""
-    if newest is None or (newest.view.purpose == "run" and not newest.view.dry_run):
-        return newest.view if newest is not None else None
-    run = next(reader.newest(layout, ("run",)), None)
-    found = run_view.recorded(layout, run) if run is not None else None
-    return found.view if found is not None else None
+    if newest is None:
+        return None
+    found: Recorded | None = newest
+    if newest.view.purpose != "run" or newest.view.dry_run:
+        run = next(reader.newest(layout, ("run",)), None)
+        found = run_view.recorded(layout, run) if run is not None else None
+    return replace(found.view, totals=history_view.totals(layout, found)) if found is not None else None
 
 
 def _copied(layout: Layout, about: metadata.Metadata) -> CopyView | None:

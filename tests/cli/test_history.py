@@ -10,12 +10,14 @@ from freezegun import freeze_time
 
 from claude_iterate.core.events import (
     Carried,
+    Changes,
     Entry,
     ErrandFinished,
     Event,
     IterationFinished,
     IterationStarted,
     Outcome,
+    Rebooted,
     ResultReported,
     Resumed,
     ReviewFinished,
@@ -23,9 +25,15 @@ from claude_iterate.core.events import (
     RunStarted,
     Said,
     SessionOpened,
+    TestCounts,
     Tokens,
+    VerificationFinished,
+    VerificationStarted,
+    WaitEnded,
+    WaitStarted,
+    WorkMeasured,
 )
-from claude_iterate.core.events.vocabulary import Kind, Purpose
+from claude_iterate.core.events.vocabulary import Kind, Purpose, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
@@ -74,15 +82,114 @@ def test_every_iteration_has_its_row(typed: Type, layout: Layout) -> None:
     write(layout, FIRST, *events, RunFinished("completed"))
     answer = typed("history", "w", "--wide")
     head, first, second, total = answer.out.splitlines()
-    words = "RUN # BEGAN TOOK COST IN OUT CACHE READ CACHE WRITE TURNS TOOLS PROGRESS OUTCOME"
+    words = "RUN # BEGAN TOOK COST IN OUT CACHE READ CACHE WRITE TURNS TOOLS PROGRESS CLAIM OUTCOME"
     assert " ".join(head.split()) == words
     began = datetime.fromtimestamp(BEGAN + 2, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     assert " ".join(first.split()) == f"1 1 {began} 2.0s $0.50 10 20 30.0k 4.0M 3 2 2/4 ok"
-    assert second.endswith("4/4       ok, complete")
+    assert second.endswith("4/4       done   ok")
     assert " ".join(total.split()) == "total 4.0s $1.00 20 40 60.0k 8.0M 6 4 2 iterations"
     document = typed("history", "w", "--json").document
     assert document["total"]["tokens"] == {"input": 20, "output": 40, "cacheRead": 60_000, "cacheCreation": 8_000_000}
     assert document["runs"][0]["iterations"][1]["progress"] == {"completed": 4, "total": 4}
+
+
+def night(layout: Layout) -> None:
+    """A run with measured work: a limit, two good iterations, a claim that failed, a crash, a claim that held."""
+    write(
+        layout,
+        FIRST,
+        started(FIRST),
+        IterationStarted(1),
+        done(1, Kind.USAGE_LIMIT, 0.0),
+        WaitStarted(Why.USAGE_LIMIT, BEGAN + 9),
+        WaitEnded(Why.USAGE_LIMIT),
+        IterationStarted(1),
+        done(1, completed=2),
+        WorkMeasured(1, Changes(2, 5, 1, 1, how="git"), TestCounts(41, 2), ("files",)),
+        IterationStarted(2),
+        Rebooted(Reboot.USER, "s"),
+        done(2, completed=4),
+        WorkMeasured(2, Changes(how="git"), TestCounts(40, 2, 1)),
+        VerificationStarted(1),
+        VerificationFinished(1, False, "red"),
+        IterationStarted(3),
+        done(3, Kind.CRASH),
+        IterationStarted(4),
+        done(4, completed=4),
+        WorkMeasured(4, Changes(0, 1, commits=2, how="git"), TestCounts(43), ("files", "tests")),
+        VerificationStarted(2),
+        VerificationFinished(2, True),
+        RunFinished("completed"),
+    )
+
+
+def column(lines: list[str], name: str, following: str) -> list[str]:
+    """The cells of a column that stands at the left of its width, without the sum."""
+    begins, ends = lines[0].index(name), lines[0].index(following)
+    return [line[begins:ends].strip() for line in lines[1:-1]]
+
+
+def test_measured_work_stands_beside_what_claude_says(typed: Type, layout: Layout) -> None:
+    """Files, commits and tests as we saw them; progress and claims as Claude reports them; within 80 columns."""
+    night(layout)
+    lines = typed("history", "w").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert column(lines, "FILES", "COMMITS") == ["", "+2 ~5 -1", "none", "", "~1"]
+    assert column(lines, "COMMITS", "TESTS") == ["", "1", "0", "", "2"]
+    assert column(lines, "PROGRESS", "CLAIM") == ["", "2/4", "4/4", "", "4/4"]
+    assert column(lines, "CLAIM", "OUTCOME") == ["", "", "failed", "", "held"]
+    assert [line.split()[-1] for line in lines[1:-1]] == ["limit", "ok", "ok", "crash", "ok"]
+    assert "+2 ~6 -1        3" in lines[-1]
+    assert "41/43" in lines[2]
+    assert "40/43" in lines[3]
+
+
+def test_the_totals(typed: Type, layout: Layout) -> None:
+    """By outcome, with retries, reboots, waits, work, the longest and the mean; the same in `show` and in JSON."""
+    night(layout)
+    text = typed("history", "w", "--totals").out
+    told = {name: value.strip() for name, _, value in (line.partition(":") for line in text.splitlines())}
+    assert told == {
+        "Iterations": "4 (3 ok, 1 usage limit, 1 crash)",
+        "Done again": "1",
+        "Fresh sessions": "1",
+        "Waits": "1 (1.0s)",
+        "Files": "+2 ~6 -1",
+        "Commits": "3",
+        "Tests": "43/43",
+        "Progress": "in 2 of 3 iterations",
+        "Longest": "2.0s",
+        "Mean": "2.0s",
+        "Claims": "2, 1 proven",
+        "Time": "10s",
+        "Cost": "$2.00",
+    }
+    total = typed("history", "w", "--json").document["total"]
+    assert total["outcomes"] == {"usage_limit": 1, "ok": 3, "crash": 1}
+    assert (total["reboots"], total["waits"], total["waited"], total["commits"]) == (1, 1, 1.0, 3)
+    assert total["files"] == {"created": 2, "modified": 6, "deleted": 1}
+    assert (total["longest"], total["mean"]) == (2.0, 2.0)
+    assert typed("show", "w", "--json").document["lastRun"]["totals"] == total
+    assert "Files: +2 ~6 -1 · Commits: 3 · Tests: 43/43" in typed("show", "w").out
+
+
+def test_some_rows_only(typed: Type, layout: Layout) -> None:
+    """The last ones, those of an outcome, all failures; the sums are those of the rows. Nothing found is said."""
+    night(layout)
+
+    def numbers(*options: str) -> list[str]:
+        found = typed("history", "w", "--json", *options).document["runs"]
+        return [f"{row['number']}.{row['attempt']}" for run in found for row in run["iterations"]]
+
+    assert numbers("--last", "2") == ["3.1", "4.1"]
+    assert numbers("--last", "99") == ["1.1", "1.2", "2.1", "3.1", "4.1"]
+    assert numbers("--only", "failed") == ["3.1"]
+    assert numbers("--only", "ok", "--last", "2") == ["2.1", "4.1"]
+    document = typed("history", "w", "--only", "crash", "--json").document
+    assert (document["total"]["iterations"], document["total"]["costUsd"]) == (1, 0.5)
+    assert "No iteration is denied." in typed("history", "w", "--only", "denied").err
+    assert typed("history", "w", "--last", "0").code == 2
+    assert typed("history", "w", "--only", "nonsense").code == 2
 
 
 @freeze_time("2026-11-17 12:00:00")

@@ -57,7 +57,7 @@ def test_a_live_run_is_told_from_its_journal(typed: Type, project: Project) -> N
     assert f"This run: {RUN}" in text
     assert "$0.50 so far" in text
     live = view["runningRun"]
-    assert live == view["lastRun"] | {key: live[key] for key in ("now", "duration")}
+    assert live == view["lastRun"] | {key: live[key] for key in ("now", "duration", "totals")}
     assert (live["now"]["iteration"], live["now"]["tool"]) == (3, "Bash pytest -q")
     assert (live["now"]["toolDuration"], live["now"]["silence"], live["duration"]) == (94.0, 93.0, 99.0)
 

@@ -22,13 +22,17 @@ def block(**fields: str) -> str:
         ({"STATUS": "IN_PROGRESS", "EXIT_SIGNAL": "True"}, Status(True, worked=False, source="block")),
         (
             {"STATUS": "IN_PROGRESS", "TASKS_COMPLETED_THIS_LOOP": "2", "RECOMMENDATION": "go on"},
-            Status(False, worked=True, summary="go on", source="block"),
+            Status(False, worked=True, summary="go on", source="block", tasks=2),
         ),
         (
             {"STATUS": "BLOCKED", "EXIT_SIGNAL": "true"},
             Status(False, worked=False, blocked="no reason given", source="block"),
         ),
-        ({"STATUS": "IN_PROGRESS", "FILES_MODIFIED": "1"}, Status(False, worked=True, source="block")),
+        ({"STATUS": "IN_PROGRESS", "FILES_MODIFIED": "1"}, Status(False, worked=True, source="block", files=1)),
+        (
+            {"STATUS": "IN_PROGRESS", "TESTS_STATUS": "FAILING", "WORK_TYPE": "Testing"},
+            Status(False, worked=False, source="block", tests="failing", work="testing"),
+        ),
         (
             {"STATUS": "BLOCKED", "RECOMMENDATION": "need a key"},
             Status(False, worked=False, summary="need a key", blocked="need a key", source="block"),
@@ -89,11 +93,11 @@ def test_no_block_is_no_report() -> None:
 
 
 def test_odd_fields_are_told() -> None:
-    """A bad number counts as 0, a bad state as none."""
-    reading = from_block(block(STATUS="MAYBE", FILES_MODIFIED="many"))
+    """A bad number or word counts as none."""
+    reading = from_block(block(STATUS="MAYBE", FILES_MODIFIED="many", TESTS_STATUS="fine", WORK_TYPE="sleep"))
     assert reading is not None
     assert reading.status == Status(False, worked=False, source="block")
-    assert len(reading.problems) == 2
+    assert len(reading.problems) == 4
 
 
 def test_boxes_of_every_kind_are_counted_and_code_is_not() -> None:

@@ -96,8 +96,8 @@ TEXTS = frozenset(
     """
     about_claim advice agent_version allowed_by blocked blockers cause changed command denied description detail
     doing error errors evidence facts findings flaky gone hint how input instructions message next output path phase
-    problem problems processes red results said settings status_instructions structured summary system_prompt text
-    trigger trouble
+    problem problems processes red results said settings status_instructions structured summary system_prompt tests
+    text trigger trouble work
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 

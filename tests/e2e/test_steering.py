@@ -128,7 +128,7 @@ def test_reboot_does_the_same_iteration_again(loop: Loop) -> None:
     assert [event["why"] for event in loop.events("Rebooted")] == ["user"]
     assert loop.events("RunFinished")[0]["iterations"] == 1
     assert loop.events("WaitStarted") == []
-    raw = sorted(path.name for path in loop.workspace.glob("runs/*/raw/*"))
+    raw = sorted(path.name for path in loop.workspace.glob("runs/*/raw/*.ndjson"))
     assert raw == ["0001.ndjson", "0001.retry-1.ndjson"]
 
 

@@ -69,7 +69,7 @@ def command(
         from claude_iterate.views import documents
     done = launch(project, layout, asked, user)
     if as_json:
-        output.document(documents.ended_run(name, done.run, done.state, done.exit_code))
+        output.document(documents.ended_run(layout, done.run, done.exit_code, done.state))
     return done.exit_code
 
 
@@ -101,14 +101,12 @@ def _if_completed(again: bool, unless_completed: bool) -> str:
 def _left_as_it_is(layout: Layout, as_json: bool) -> int:
     """The answer is that of the run that completed the task."""
     if as_json:
-        from claude_iterate.core.state.steps import fold
         from claude_iterate.operations import completed_task
         from claude_iterate.views import documents
-        from claude_iterate.workspace.journal import reader
 
         done = completed_task.find(layout)
         run = done.run if done is not None else ""
-        output.document(documents.ended_run(layout.name, run, fold(reader.milestones(layout.journal(run))), 0))
+        output.document(documents.ended_run(layout, run, 0))
     return 0
 
 

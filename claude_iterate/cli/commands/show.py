@@ -17,6 +17,7 @@ from claude_iterate.text.verification_lines import CUTS, SHOWN, in_words, requir
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.setting_values import as_words, shortened
 from claude_iterate.views.story.proofs import EvidenceView
+from claude_iterate.views.story.total_lines import work_line
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
 from claude_iterate.workspace.lifecycle.run_summary import ChangeView, Waiting
 
@@ -152,6 +153,8 @@ def _print_run(view: WorkspaceView, now: float) -> None:
     noun = "iteration" if (run.max_iterations or run.iterations) == 1 else "iterations"
     so_far = " so far" if run.now is not None else ""
     output.result(f"  {run.iterations}{most} {noun}, {formats.duration(run.duration)}{cost}{so_far}")
+    if run.totals is not None and (work := work_line(run.totals)):
+        output.result(f"  {work}")
     tokens = run.tokens
     if any((tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)):
         output.result(

@@ -15,6 +15,8 @@ _BEGIN, _END = "---LOOP_STATUS---", "---END_LOOP_STATUS---"
 _FIELD = expression(r"[ \t]*(?:[-*+][ \t]+)?[*`]{0,3}([A-Za-z_]{1,60})[*`]{0,3}[ \t]*:(.*)")
 """`STATUS: COMPLETE`, also as an item of a list, in bold or in small letters."""
 _STATES = frozenset({"IN_PROGRESS", "COMPLETE", "BLOCKED"})
+_TESTS = frozenset({"passing", "failing", "not_run"})
+_WORK = frozenset({"implementation", "testing", "documentation", "refactoring"})
 _BOX = expression(r"^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\](?=\s|$)")
 _FENCE = expression(r"^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
 """The marks of a fence, and what follows them. Backquotes after backquotes are code within a line, not a fence."""
@@ -31,7 +33,7 @@ def from_block(message: str) -> Reading | None:
     state = fields.get("STATUS", "").upper()
     if state not in _STATES:
         problems.append(f"LOOP_STATUS: STATUS is {state or 'missing'}")
-    done = _count(fields, "TASKS_COMPLETED_THIS_LOOP", problems) + _count(fields, "FILES_MODIFIED", problems)
+    tasks, files = (_count(fields, name, problems) for name in ("TASKS_COMPLETED_THIS_LOOP", "FILES_MODIFIED"))
     advice = fields.get("RECOMMENDATION") or None
     signal = fields.get("EXIT_SIGNAL", str(state == "COMPLETE")).lower()
     if signal not in {"true", "false"}:
@@ -42,10 +44,14 @@ def from_block(message: str) -> Reading | None:
     status = Status(
         # A blocked agent may want to end the loop, but has not finished.
         complete=claims and is_last,
-        worked=done > 0,
+        worked=(tasks or 0) + (files or 0) > 0,
         summary=advice,
         blocked=(advice or "no reason given") if state == "BLOCKED" else None,
         source="block",
+        tests=_word(fields, "TESTS_STATUS", _TESTS, problems),
+        work=_word(fields, "WORK_TYPE", _WORK, problems),
+        tasks=tasks,
+        files=files,
     )
     return Reading(status, tuple(problems))
 
@@ -104,9 +110,20 @@ def _fence_after(fence: str, marks: str, rest: str) -> str:
     return "" if closes else fence
 
 
-def _count(fields: dict[str, str], name: str, problems: list[str]) -> int:
-    text = fields.get(name, "0")
+def _count(fields: dict[str, str], name: str, problems: list[str]) -> int | None:
+    text = fields.get(name)
+    if text is None:
+        return None
     if text.isdecimal() and len(text) < 10:
         return int(text)
     problems.append(f"LOOP_STATUS: {name} is not a whole number")
-    return 0
+    return None
+
+
+def _word(fields: dict[str, str], name: str, words: frozenset[str], problems: list[str]) -> str | None:
+    """One of the words, in small letters; what is none of them is told and left out."""
+    text = fields.get(name, "").lower()
+    if not text or text in words:
+        return text or None
+    problems.append(f"LOOP_STATUS: {name} is {text[:40]}")
+    return None

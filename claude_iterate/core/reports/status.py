@@ -17,7 +17,9 @@ LARGEST = 1024 * 1024
 
 
 class Status(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One report of the agent. `None` means: it did not say. `source` is file, or a weaker one: block, boxes."""
+    """One report of the agent. `None` means: it did not say. `source` is file, or a weaker one: block, boxes. A block
+    can say how its `tests` are (passing, failing, not_run), which kind of `work` it did, and how many `tasks` it
+    completed and `files` it modified in this iteration: its own word, not measured."""
 
     complete: bool
     completed: int | None = None
@@ -28,6 +30,10 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
     blocked: str | None = None
     blockers: tuple[str, ...] = ()
     source: str = "file"
+    tests: str | None = None
+    work: str | None = None
+    tasks: int | None = None
+    files: int | None = None
 
     @property
     def remaining(self) -> int | None:

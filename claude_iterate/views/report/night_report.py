@@ -14,10 +14,10 @@ import msgspec
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import moment
 from claude_iterate.views import history_view, run_view
-from claude_iterate.views.history_view import RunHistory, Total
 from claude_iterate.views.run_view import Recorded, RunView
 from claude_iterate.views.story.iteration_rows import Row
 from claude_iterate.views.story.proofs import EvidenceView
+from claude_iterate.views.story.run_totals import RunHistory, Total
 from claude_iterate.views.story.story import PastWait
 from claude_iterate.workspace.files import foreign
 from claude_iterate.workspace.layout import Layout

@@ -1,0 +1,144 @@
+"""The figures of some runs together: the same in `history`, `show` and `run --json`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+from msgspec.structs import replace
+
+from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.state.call_state import Spending
+from claude_iterate.views.story.iteration_rows import FileCounts, Row, TestsView
+from claude_iterate.views.story.story import Story
+from claude_iterate.workspace.lifecycle.run_summary import TokenCounts
+
+
+class RunHistory(msgspec.Struct, frozen=True, rename="camel"):
+    """One run: its rows, and what its other calls (reviews, setup) cost."""
+
+    id: str
+    purpose: str
+    dry_run: bool
+    goes_on_with: str | None
+    reason: str | None
+    other_cost_usd: float
+    iterations: tuple[Row, ...]
+    other_cost_is_lower_bound: bool = False
+    waits: int = 0
+    """For limits, overloads and the like."""
+    waited: float = 0.0
+    """Seconds of those that are over."""
+
+
+class Total(msgspec.Struct, frozen=True, rename="camel"):
+    """The sum of some runs, or of some of their iterations. Dry runs do not count."""
+
+    iterations: int = 0
+    retries: int = 0
+    """Calls whose iteration was done again."""
+    duration: float = 0.0
+    cost_usd: float = 0.0
+    other_cost_usd: float = 0.0
+    calls_without_cost: int = 0
+    """Calls of iterations whose cost is not known; the sums have what is known of it."""
+    cost_is_lower_bound: bool = False
+    """Of some calls only a part of the cost is known."""
+    tokens: TokenCounts = TokenCounts()
+    turns: int = 0
+    tools: int = 0
+    outcomes: dict[str, int] = {}
+    """How many calls ended in each way."""
+    reboots: int = 0
+    """Iterations that began with a fresh session where one could have gone on."""
+    waits: int = 0
+    waited: float = 0.0
+    measured: int = 0
+    """Iterations of which we know what they changed."""
+    moved: int = 0
+    """Iterations that made progress: commits, files, items or tests."""
+    files: FileCounts | None = None
+    """The sums over all iterations; a file that is changed in two counts twice. null: not measured."""
+    commits: int | None = None
+    tests: TestsView | None = None
+    """As they were when they last ran."""
+    claims: int = 0
+    """How often Claude said that the task is done."""
+    claims_held: int = 0
+    longest: float = 0.0
+    """The longest call of an iteration."""
+    mean: float = 0.0
+
+
+def history_of(story: Story) -> RunHistory:
+    """The history of one run. Money and tokens of a dry run are made up, so they are left out."""
+    rows, other, started = story.rows.every(), story.rows.other, story.started
+    dry_run = started is not None and started.dry_run
+    if dry_run:
+        free = {"cost_usd": 0.0, "known_cost_usd": 0.0, "cost_is_lower_bound": False, "tokens": TokenCounts()}
+        rows, other = tuple(replace(row, **free) for row in rows), Spending()
+    return RunHistory(
+        story.run,
+        str(started.purpose) if started is not None else "run",
+        dry_run,
+        started.resumed.run if started is not None and started.resumed else None,
+        story.state.reason,
+        other.cost_usd,
+        rows,
+        other.at_least,
+        story.wait_count,
+        round(story.waited, 3),
+    )
+
+
+def total(runs: Iterable[RunHistory]) -> Total:
+    """What they took together."""
+    runs = [told for told in runs if not told.dry_run]
+    rows = [row for told in runs for row in told.iterations]
+    counted = [row for row in rows if not row.done_again and row.outcome != Kind.UNFINISHED]
+    other = sum(told.other_cost_usd for told in runs)
+    summed = Total(
+        iterations=len(counted),
+        retries=sum(row.done_again for row in rows),
+        duration=round(sum(row.duration for row in rows), 3),
+        cost_usd=sum(row.known_cost_usd for row in rows) + other,
+        other_cost_usd=other,
+        calls_without_cost=sum(row.cost_usd is None for row in rows),
+        cost_is_lower_bound=any(row.cost_is_lower_bound for row in rows)
+        or any(told.other_cost_is_lower_bound for told in runs),
+        tokens=TokenCounts(*(sum(getattr(row.tokens, kind) for row in rows) for kind in TokenCounts.__struct_fields__)),
+        turns=sum(row.turns for row in rows),
+        tools=sum(row.tools for row in rows),
+        waits=sum(told.waits for told in runs),
+        waited=round(sum(told.waited for told in runs), 3),
+    )
+    return _with_work(summed, rows)
+
+
+def _with_work(summed: Total, rows: list[Row]) -> Total:
+    """The total with what the iterations did, and how they went."""
+    files = [row.files for row in rows if row.files is not None]
+    commits = [row.commits for row in rows if row.commits is not None]
+    ended = [row.duration for row in rows if row.outcome != Kind.UNFINISHED]
+    sums = (sum(getattr(one, name) for one in files) for name in FileCounts.__struct_fields__)
+    return replace(
+        summed,
+        outcomes=dict(Counter(row.outcome for row in rows)),
+        reboots=sum(row.rebooted is not None for row in rows),
+        measured=sum(row.moved is not None for row in rows),
+        moved=sum(bool(row.moved) for row in rows),
+        files=FileCounts(*sums) if files else None,
+        commits=sum(commits) if commits else None,
+        tests=next((row.tests for row in reversed(rows) if row.tests is not None), None),
+        claims=sum(row.complete is True for row in rows),
+        claims_held=sum(row.claim_held is True for row in rows),
+        longest=max(ended, default=0.0),
+        mean=round(sum(ended) / len(ended), 3) if ended else 0.0,
+    )
+
+
+def chosen(told: RunHistory, rows: tuple[Row, ...]) -> RunHistory:
+    """The run with some of its rows only; what else it cost and waited is not theirs."""
+    left_out = {"other_cost_usd": 0.0, "other_cost_is_lower_bound": False, "waits": 0, "waited": 0.0}
+    return replace(told, iterations=rows, **left_out) if rows != told.iterations else told
