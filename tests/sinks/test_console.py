@@ -12,6 +12,7 @@ import pytest
 
 from claude_iterate.core.events import (
     AgentExited,
+    Changes,
     CheckFinished,
     CutStarted,
     Denial,
@@ -23,13 +24,16 @@ from claude_iterate.core.events import (
     ReviewFinished,
     RunFinished,
     Said,
+    SnapshotTaken,
     StatusChanged,
     StopRequested,
+    TestCounts,
     Thought,
     ToolAnswered,
     ToolCalled,
     VerificationFinished,
     Warned,
+    WorkMeasured,
 )
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.events.vocabulary import Cause, Kind
@@ -204,6 +208,21 @@ def test_a_failure_that_ends_the_run_is_told_once(play: Play, started: MakeStart
     for after in (IterationStarted(2), RunFinished("max_iterations", "1")):
         _, err = play(started(), failed, after)
         assert err.splitlines()[1:3] == ["✗ Iteration 1 failed: Not logged in", "  Log in"]
+
+
+def test_the_measure_of_a_failure_stands_between_it_and_the_end(play: Play, started: MakeStarted) -> None:
+    """It follows at once what it is about, and the cause is still told once."""
+    failed = IterationFinished(1, Outcome(Kind.CRASH, "It broke"))
+    measured = SnapshotTaken(1, "abc"), WorkMeasured(1, Changes(1, 2, 3, commits=2), TestCounts(41, 1, 1))
+    ended = RunFinished("agent_failed", "1 iteration failed; the last: It broke", cause="Claude failed: It broke")
+    line = "  Measured: files +1 ~2 -3 · 2 commits · tests 41/43"
+    said = play(started(), failed, *measured, ended)[1].splitlines()
+    assert said[1:4] == ["✗ Iteration 1 failed", line, "✗ Claude failed: It broke"]
+    said = play(started(), failed, *measured, IterationStarted(2))[1].splitlines()
+    assert said[1:] == ["✗ Iteration 1 failed: It broke", line, "Running iteration 2..."]
+    well = IterationFinished(1, Outcome(Kind.OK), Status(False))
+    assert play(started(), well, WorkMeasured(1, Changes()))[1].splitlines()[2:] == ["  Measured: no file changed"]
+    assert play(started(), well, WorkMeasured(1))[1].splitlines()[2:] == []
 
 
 def test_a_proof_that_ends_the_run_is_told_once(play: Play, started: MakeStarted) -> None:

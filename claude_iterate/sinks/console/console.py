@@ -18,7 +18,7 @@ from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.sinks.console.clock import Clock
 from claude_iterate.sinks.console.live_line import LiveLine
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
-from claude_iterate.text import event_lines, run_lines, verification_lines
+from claude_iterate.text import event_lines, run_lines, verification_lines, work_lines
 from claude_iterate.text.ending_lines import ending, log_place, totals
 from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.transcript import Transcript
@@ -59,6 +59,7 @@ class Console:
         self._transcript = Transcript(CONSOLE)
         drawn = live and level == "progress" and self._err.terminal
         self._held: _Held | None = None
+        self._measured: events.WorkMeasured | None = None
         self._live = LiveLine(self._err, columns, wall, keys) if drawn else None
 
     def __call__(self, batch: Batch) -> None:
@@ -66,6 +67,9 @@ class Console:
         for entry, state in batch:
             before, self._state = self._state, state
             event = entry.event
+            if self._held is not None and isinstance(event, events.SnapshotTaken | events.WorkMeasured):
+                self._measured = event if isinstance(event, events.WorkMeasured) else self._measured
+                continue  # what follows says whether the failure was the end of the run
             if self._held is not None:
                 self._release(event if isinstance(event, events.RunFinished) else None)
             self._at = entry.at
@@ -127,6 +131,9 @@ class Console:
             self._say([verification_lines.UNHELD] if short else verification_lines.review_finished(event, dry_run))
         elif event is not None and (ending is None or ending.reason != "verification_failed"):
             self._say(verification_lines.verification_finished(event, dry_run))
+        measured, self._measured = self._measured, None
+        if measured is not None:
+            self._say(work_lines.measured(measured))
 
     def _iteration(self, event: events.IterationFinished, told_elsewhere: bool = False) -> None:
         gap = [""] if self._level == "verbose" else []  # verbose output is long: iterations stand apart
