@@ -13,7 +13,17 @@ from importlib import import_module
 from pathlib import Path
 
 _PACKAGE = "claude_iterate"
-_NEVER = ("cli.commands.", "fake_claude", "operations.doctor", "selftest", "workspace.archives", "workspace.templates")
+_NEVER = (
+    "cli.commands.",
+    "fake_claude",
+    "operations.doctor",
+    "operations.watching",
+    "selftest",
+    "views.report",
+    "views.screen",
+    "workspace.archives",
+    "workspace.templates",
+)
 """What no run needs; its own command has been loaded."""
 _FOREIGN = ("jinja2",)
 _AT_A_TIME = 0.01

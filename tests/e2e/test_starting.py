@@ -17,6 +17,7 @@ UNUSED = {
     "regex": "the user set no pattern",
     "ndjson": "there is no journal to read",
     "asyncio": "nothing uses it",
+    "textual": "only `watch` needs it",
     "socket": "the name of the computer comes from os.uname",
     "tempfile": "files without a name come from the system",
     "shutil": "nothing is copied or deleted, and programs are found without it",
@@ -93,6 +94,7 @@ from claude_iterate.operations import late_imports
 load = late_imports.loader()
 for _ in range(10_000):
     load()
+assert "textual" not in sys.modules, "only `watch` needs it"
 before = set(sys.modules)
 code = main()
 print(*(name for name in set(sys.modules) - before if name.startswith(("claude_iterate.", "jinja2"))))

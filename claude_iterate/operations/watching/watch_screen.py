@@ -1,0 +1,185 @@
+"""The full-screen view of `watch`, made with Textual. Nothing else imports Textual, and no run imports this module.
+
+It only reads journals and asks runs as any other terminal does: leaving it changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import DataTable, Footer, Input, Static
+
+from claude_iterate.errors import ExpectedError
+from claude_iterate.operations.run_processes.requests_to_runs import ask
+from claude_iterate.views.screen import glance
+from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import notes
+
+_PAUSE = 0.5
+_COLUMNS = ("WORKSPACE", "STATE", "ITERATION", "ITEMS", "TIME", "COST", "NOW")
+_HELP = """\
+p  pause, or go on after a pause        s  stop after this iteration
+k  skip: end this iteration             n  leave a note for the next iteration
+r  retry: end a wait now                q  leave; the run goes on
+up, down: another workspace             ?  this help\
+"""
+
+
+class WatchScreen(App[None]):
+    """One workspace, or all of a project with the chosen one below. `layouts` is asked again and again: workspaces come
+    and go."""
+
+    CSS = """
+    Screen { layers: base; }
+    DataTable { height: auto; max-height: 40%; }
+    #picture { height: 1fr; }
+    #answer { height: auto; max-height: 6; color: $text-accent; }
+    Input { display: none; }
+    Input.asked { display: block; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "ask('pause')", "Pause"),
+        Binding("s", "ask('stop')", "Stop"),
+        Binding("k", "ask('skip')", "Skip"),
+        Binding("n", "note", "Note"),
+        Binding("r", "ask('retry')", "Retry"),
+        Binding("q", "quit", "Leave"),
+        Binding("ctrl+c", "quit", "Leave", show=False, priority=True),
+        Binding("question_mark", "explain", "Help"),
+    ]
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "claude-iterate"
+
+    def __init__(self, layouts: Callable[[], Sequence[Layout]], only: bool) -> None:
+        super().__init__()
+        self._layouts = layouts
+        self._only = only
+        self._watched: dict[str, WatchedWorkspace] = {}
+        self._seen: dict[str, Seen] = {}
+        self._chosen = ""
+
+    def compose(self) -> ComposeResult:
+        """A table unless there is one workspace, the picture, the last answer, the keys."""
+        if not self._only:
+            yield DataTable(cursor_type="row")
+        with VerticalScroll(can_focus=self._only):
+            yield Static("", id="picture", markup=False)
+        yield Static("", id="answer", markup=False)
+        yield Input(placeholder="A note for the next iteration; Enter sends it, Escape does not")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Look at once, then twice a second."""
+        if not self._only:
+            table = self.query_one(DataTable)
+            for name in _COLUMNS:
+                table.add_column(name, key=name)
+            table.focus()
+        self.look()
+        self.set_interval(_PAUSE, self.look)
+
+    def on_resize(self) -> None:
+        """The picture is made for the size."""
+        self._draw(time.time())
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        """Another workspace is chosen."""
+        self._chosen = str(event.row_key.value)
+        self._draw(time.time())
+
+    def look(self) -> None:
+        """Take what the journals have new, and draw it."""
+        at = time.time()
+        layouts = {layout.name: layout for layout in self._layouts()}
+        for name, layout in layouts.items():
+            if name not in self._watched:
+                self._watched[name] = WatchedWorkspace(layout)
+        for name in [known for known in self._watched if known not in layouts and not self._only]:
+            del self._watched[name]
+            self._seen.pop(name, None)
+        for name, watched in self._watched.items():
+            self._seen[name] = watched.look()
+        self._chosen = self._chosen if self._chosen in self._seen else next(iter(self._seen), "")
+        if not self._only:
+            self._fill(at)
+        self._draw(at)
+
+    def _fill(self, at: float) -> None:
+        table = self.query_one(DataTable)
+        known = {str(key.value) for key in table.rows}
+        for name in known - set(self._seen):
+            table.remove_row(name)
+        for name, seen in self._seen.items():
+            cells = tuple(glance.summary(seen, at))
+            if name not in known:
+                table.add_row(*cells, key=name)
+                continue
+            for column, cell in zip(_COLUMNS, cells, strict=True):
+                if table.get_cell(name, column) != cell:
+                    table.update_cell(name, column, cell, update_width=True)
+
+    def _draw(self, at: float) -> None:
+        seen = self._seen.get(self._chosen)
+        picture = self.query_one("#picture", Static)
+        columns, rows = max(10, self.size.width - 2), max(3, self.size.height - 4)
+        empty = "There is no workspace here yet. Make one: claude-iterate setup NAME"
+        picture.update("\n".join(glance.lines(seen, at, columns, rows)) if seen is not None else empty)
+
+    def action_ask(self, verb: str) -> None:
+        """The same request as the command; `p` after a pause means go on."""
+        watched, seen = self._watched.get(self._chosen), self._seen.get(self._chosen)
+        if watched is None or seen is None:
+            return
+        if verb == "pause" and seen.story is not None and seen.story.state.paused:
+            verb = "resume"
+        self._answer(f"{verb}: asked ...")
+        self.run_worker(lambda: self._asked(watched.layout, verb), thread=True, exclusive=False)
+
+    def _asked(self, layout: Layout, verb: str) -> None:
+        try:
+            said = ask(layout, verb).text
+        except ExpectedError as problem:
+            said = f"{problem.message} {problem.hint}".strip()
+        self.call_from_thread(self._answer, said)
+
+    def action_note(self) -> None:
+        """Ask for the text of a note."""
+        asked = self.query_one(Input)
+        asked.add_class("asked")
+        asked.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Leave the note."""
+        watched = self._watched.get(self._chosen)
+        if event.value.strip() and watched is not None:
+            try:
+                notes.add(watched.layout, event.value)
+                self._answer("Noted for the next iteration.")
+            except ExpectedError as problem:
+                self._answer(f"{problem.message} {problem.hint}".strip())
+        self._close_note()
+
+    def on_key(self, event: object) -> None:
+        """Escape closes the question for a note."""
+        if getattr(event, "key", "") == "escape":
+            self._close_note()
+
+    def _close_note(self) -> None:
+        asked = self.query_one(Input)
+        asked.value = ""
+        asked.remove_class("asked")
+        self.set_focus(None if self._only else self.query_one(DataTable))
+
+    def action_explain(self) -> None:
+        """The keys, in words."""
+        shown = str(self.query_one("#answer", Static).content)
+        self._answer("" if shown == _HELP else _HELP)
+
+    def _answer(self, text: str) -> None:
+        self.query_one("#answer", Static).update(text)

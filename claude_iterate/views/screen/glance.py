@@ -1,0 +1,187 @@
+"""What a watcher sees of a workspace, as lines. Pure: the same for the terminal view and for plain output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from claude_iterate.core.formats import clip, cost, counted, duration, one_line
+from claude_iterate.core.harmless import harmless
+from claude_iterate.core.rules.endings import in_words
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.text.wait_lines import REASONS
+from claude_iterate.views.screen.watched_workspace import Seen
+from claude_iterate.views.setting_values import shortened
+from claude_iterate.views.story.iteration_rows import Row
+from claude_iterate.views.story.story import Story
+
+_BAR = 20
+_SPARKS = "▁▂▃▄▅▆▇█"
+_SPARKS_SHOWN = 40
+
+
+class Summary(NamedTuple):
+    """One workspace in a list."""
+
+    name: str
+    condition: str
+    iteration: str
+    progress: str
+    elapsed: str
+    cost: str
+    doing: str
+
+
+def summary(seen: Seen, at: float) -> Summary:
+    """A row for it."""
+    story = seen.story
+    if story is None or story.started is None:
+        return Summary(seen.name, seen.condition, "", "", "", "", "")
+    state = story.state
+    paid = cost(state.cost_usd + state.spending.cost_usd, state.cost_is_lower_bound or state.spending.at_least)
+    return Summary(
+        seen.name,
+        seen.condition,
+        iteration(state),
+        _items(state),
+        _age(elapsed(seen, at)),
+        paid,
+        doing(seen, at),
+    )
+
+
+def lines(seen: Seen, at: float, columns: int, most: int) -> list[str]:
+    """The whole picture of one workspace, at most this many lines, each fitted to the columns."""
+    story = seen.story
+    if story is None or story.started is None:
+        words = {"gone": "The folder of this workspace is gone.", "new": "It never ran. Begin: claude-iterate run "}
+        text = words.get(seen.condition, "It is about to begin.")
+        return [clip(text + (seen.name if seen.condition == "new" else ""), columns)]
+    head = [*_head(seen, story, at), *_figures(story), *_counters(seen, story)]
+    room = max(0, most - len(head) - 1)
+    happened = [f"{_clock(one.at)}  {one.line}" for one in story.recent[-room:]] if room else []
+    return [clip(harmless(line), columns) for line in [*head, "", *happened]]
+
+
+def _head(seen: Seen, story: Story, at: float) -> list[str]:
+    state = story.state
+    dry = " (dry run)" if story.started is not None and story.started.dry_run else ""
+    found = [f"{seen.name}: {seen.condition}{dry} · {iteration(state)} · {_age(elapsed(seen, at))}"]
+    status = state.status
+    if status is not None and status.total:
+        done = min(status.completed or 0, status.total)
+        filled = _BAR * done // status.total
+        found.append(f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{status.total} · left: {remaining(story)}")
+    if seen.alive:
+        found.append(f"Now: {doing(seen, at)}")
+    elif state.finished is not None:
+        ended = in_words(state.finished, state)
+        found.append(ended.cause)
+        found += [f"Next: {ended.next}"] if ended.next else []
+    else:
+        found.append(f"The run was killed. Go on: claude-iterate run {seen.name}")
+    return found
+
+
+def _figures(story: Story) -> list[str]:
+    rows, state = story.rows.every(), story.state
+    tokens = state.tokens + state.spending.tokens
+    used = tokens.input + tokens.output + tokens.cache_read + tokens.cache_creation
+    paid = cost(state.cost_usd + state.spending.cost_usd, state.cost_is_lower_bound or state.spending.at_least)
+    found = [f"Cost: {paid} {sparks([row.known_cost_usd for row in rows])}".rstrip()]
+    found.append(f"Tokens: {shortened(used)} {sparks([float(_used(row)) for row in rows])}".rstrip())
+    work = state.work
+    if work.files_changed or work.commits:
+        found.append(f"Work: {counted(work.files_changed, 'changed file')}, {counted(work.commits, 'commit')}")
+    for name, window in story.windows.items():
+        share = f"{100 * window.utilization:.0f} % used" if window.utilization is not None else window.status
+        found.append(f"Window {name}: {share}")
+    return found
+
+
+def _counters(seen: Seen, story: Story) -> list[str]:
+    streaks = story.state.streaks
+    counts = {"without progress": streaks.unmoved, "failed": streaks.failures}
+    told = [f"{number} {what} in a row" for what, number in counts.items() if number]
+    told += [f"{counted(seen.notes, 'note')} waiting"] if seen.notes else []
+    return [" · ".join(told)] if told else []
+
+
+def doing(seen: Seen, at: float) -> str:
+    """What it is busy with, and since when; empty when it does not run."""
+    story = seen.story
+    if story is None or not seen.alive:
+        return ""
+    state = story.state
+    if state.wait is not None:
+        return f"{REASONS.get(state.wait.why, state.wait.why)}: {_age(state.wait.until - at)} left"
+    now = story.now(at)
+    if now.tool is not None:
+        return f"{one_line(now.tool)} ({_age(now.tool_duration or 0.0)})"
+    if state.call is None:
+        return "paused" if state.paused else seen.condition
+    return f"Claude thinks, last heard {_age(now.silence)} ago"
+
+
+def iteration(state: RunState) -> str:
+    """`iteration 3 of 50`."""
+    number = state.iteration or state.iterations
+    most = state.started.max_iterations if state.started is not None else 0
+    return f"iteration {number} of {most}" if most else f"iteration {number}"
+
+
+def elapsed(seen: Seen, at: float) -> float:
+    """How long the run has taken: up to now, or up to its end."""
+    story = seen.story
+    if story is None or story.last is None:
+        return 0.0
+    return story.elapsed(at if seen.alive else story.last.at)
+
+
+def remaining(story: Story) -> str:
+    """How long the rest may take, from the items done by finished iterations; `not known` when that says nothing."""
+    rows = [row for row in story.rows.ended if row.progress is not None]
+    status = story.state.status
+    if status is None or not status.total or not rows:
+        return "not known"
+    done = (rows[-1].progress.completed if rows[-1].progress else 0) - _before(rows)
+    left = status.total - (status.completed or 0)
+    if done <= 0 or left < 0:
+        return "not known"
+    return f"about {duration(left * sum(row.duration for row in rows) / done)}"
+
+
+def _before(rows: Sequence[Row]) -> int:
+    """Items that were done before these iterations. Not known; most tasks begin with none."""
+    first = rows[0].progress
+    return 0 if rows[0].number == 1 or first is None else first.completed
+
+
+def sparks(values: Sequence[float]) -> str:
+    """A small chart in a line of text; the last values."""
+    shown = values[-_SPARKS_SHOWN:]
+    top = max(shown, default=0.0)
+    if top <= 0 or len(shown) < 2:
+        return ""
+    return "".join(_SPARKS[min(len(_SPARKS) - 1, int(value / top * len(_SPARKS)))] for value in shown)
+
+
+def _used(row: Row) -> int:
+    tokens = row.tokens
+    return tokens.input + tokens.output + tokens.cache_read + tokens.cache_creation
+
+
+def _items(state: RunState) -> str:
+    status = state.status
+    return f"{status.completed or 0}/{status.total}" if status is not None and status.total else ""
+
+
+def _age(seconds: float) -> str:
+    whole = max(0, int(seconds))
+    return f"{whole}s" if whole < 60 else duration(whole)
+
+
+def _clock(at: float) -> str:
+    from datetime import UTC, datetime
+
+    return f"{datetime.fromtimestamp(at, UTC).astimezone():%H:%M:%S}"

@@ -1,0 +1,72 @@
+"""What a watcher sees of a workspace: true words, and `not known` where nothing is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from claude_iterate.core.events import (
+    Entry,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    RunStarted,
+    WaitStarted,
+)
+from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.reports.status import Status
+from claude_iterate.views.screen import glance
+from claude_iterate.views.screen.watched_workspace import Seen
+from claude_iterate.views.story.story import Story, told
+
+BEGAN = 1_767_225_600.0
+
+
+def story(*events: Event) -> Story:
+    """One second from event to event."""
+    started = RunStarted("r", "w", "loop", 50, 1, "h", "0", ("claude",))
+    return told("r", [Entry(seq, BEGAN + seq, float(seq), event) for seq, event in enumerate((started, *events), 1)])
+
+
+def iteration(number: int, completed: int, total: int = 10, took: float = 60.0) -> tuple[Event, Event]:
+    status = Status(complete=False, completed=completed, total=total)
+    return IterationStarted(number), IterationFinished(number, Outcome(Kind.OK), status, duration=took, cost_usd=0.1)
+
+
+@pytest.mark.parametrize(
+    ("events", "left"),
+    [
+        ((), "not known"),
+        ((*iteration(1, 0),), "not known"),
+        ((*iteration(1, 2),), "about 4m 00s"),
+        ((*iteration(1, 2), *iteration(2, 4)), "about 3m 00s"),
+        ((*iteration(7, 4),), "not known"),
+        ((*iteration(1, 4), *iteration(2, 2)), "about 8m 00s"),
+        ((*iteration(1, 10),), "about 0.0s"),
+    ],
+)
+def test_the_rest_is_estimated_from_what_was_done_or_not_at_all(events: tuple[Event, ...], left: str) -> None:
+    """A run that goes on with another one does not know how long the first items took."""
+    assert glance.remaining(story(*events)) == left
+
+
+def test_a_wait_says_what_for_and_how_long() -> None:
+    """Not that Claude thinks."""
+    seen = Seen("w", story(WaitStarted(Why.USAGE_LIMIT, BEGAN + 600.0)), alive=True)
+    assert glance.doing(seen, BEGAN) == "Usage limit reached: 10m 00s left"
+    assert glance.summary(seen, BEGAN).condition == "waiting"
+
+
+def test_a_killed_run_names_the_way_on() -> None:
+    """Its clock stands still at its last sign."""
+    seen = Seen("w", story(IterationStarted(1)), alive=False)
+    shown = glance.lines(seen, BEGAN + 9999, 80, 20)
+    assert "The run was killed. Go on: claude-iterate run w" in shown
+    assert glance.summary(seen, BEGAN + 9999).elapsed == "2s"
+
+
+def test_sparks_show_the_last_values() -> None:
+    """The largest is the highest; one value says nothing."""
+    assert glance.sparks([1.0, 2.0, 4.0]) == "▃▅█"
+    assert glance.sparks([1.0]) == ""
+    assert len(glance.sparks([1.0] * 100)) == 40

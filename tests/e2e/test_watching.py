@@ -1,0 +1,65 @@
+"""`watch`: a second terminal that sees a live run, steers it, and leaves it alone when it goes."""
+
+from __future__ import annotations
+
+import signal
+
+from tests.e2e.conftest import Loop, until
+from tests.e2e.terminal import Terminal
+from tests.e2e.test_steering import DONE, PATIENT
+
+
+def test_without_a_terminal_each_change_is_a_line_and_the_end_of_the_run_ends_it(loop: Loop) -> None:
+    """The last line says why the run ended."""
+    loop.make()
+    loop.script(PATIENT, DONE)
+    run = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    watch = loop.start("watch", "my-task")
+    assert watch.stdout is not None
+    assert watch.stdout.readline().decode().startswith("my-task · running · iteration 1")
+    (loop.workspace / "go").touch()
+    assert loop.finish(run).code == 0
+    seen = loop.finish(watch)
+    assert seen.code == 0, seen.err
+    last = seen.out.splitlines()[-1]
+    assert "completed" in last
+    assert "Task completed successfully after 2 iterations" in last
+
+
+def test_a_full_screen_pauses_a_run_and_leaves_it(loop: Loop) -> None:
+    """p is the same request as `pause`; q and the loss of the terminal change nothing; the terminal is restored."""
+    loop.make()
+    loop.script(PATIENT, DONE)
+    run = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    screen = Terminal(loop, "watch", "my-task")
+    try:
+        screen.await_text("iteration 1 of 50")
+        screen.type("p")
+        until(lambda: [event["verb"] for event in loop.events("Requested")] == ["pause"])
+        screen.type("q")
+        assert screen.process.wait(120) == 0
+        assert screen.echoes
+    finally:
+        screen.process.kill()
+        screen.process.wait()
+        screen.close()
+    lost = Terminal(loop, "watch", "my-task")
+    lost.await_text("iteration 1 of 50")
+    lost.process.send_signal(signal.SIGHUP)
+    lost.close()
+    assert run.poll() is None
+    (loop.workspace / "go").touch()
+    until(lambda: loop.events("IterationFinished"))
+    loop.request("resume")
+    assert loop.finish(run).code == 0
+
+
+def test_nothing_there_is_a_sentence_and_no_error(loop: Loop) -> None:
+    """No workspace at all; one that never ran; an unknown name."""
+    assert "claude-iterate setup NAME" in loop.call("watch").err
+    loop.make()
+    assert loop.call("watch", "my-task").out == "my-task · new\n"
+    unknown = loop.call("watch", "nope")
+    assert (unknown.code, "nope" in unknown.err) == (1, True)
