@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from pathlib import Path
 from typing import BinaryIO
 
@@ -155,7 +156,8 @@ def outcome_of_call(plan: Plan, recorder: Recorder, *, wrote_report: bool) -> ev
 def _granted(plan: Plan) -> Granted:
     claude, root = plan.settings.claude, plan.layout.root
     mode = "bypassPermissions" if plan.skip_permissions else claude.permission_mode or ""
-    return Granted(plan.layout.name, mode, claude.allowed_tools, (str(root), str(root.resolve())))
+    program = shlex.join(plan.command_line.program)
+    return Granted(plan.layout.name, mode, claude.allowed_tools, (str(root), str(root.resolve())), program)
 
 
 def _raw(path: str) -> contextlib.AbstractContextManager[BinaryIO | None]:

@@ -66,6 +66,7 @@ class Engine:
         self._definition: Definition | None = None
         self._measuring: Measuring | None = None
         self._hooks = HookPoints(plan, recorder, audience.flush)
+        self._task = task_file.StartingTask(plan.layout.instructions)
         self._place = place
         self._reports = StatusReports(plan.layout, plan.settings.notification.status_watch, recorder)
         self._inbox = Inbox()
@@ -286,4 +287,5 @@ class Engine:
         facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
         there = self._definition is not None and not self._place.look()
         changes = self._definition.changes() if self._definition is not None and there else self._state.changes
-        self._recorder.record(endings.told(verdict, self._state, facts._replace(unread_notes=waiting), changes))
+        facts = self._task.compared(facts._replace(unread_notes=waiting))
+        self._recorder.record(endings.told(verdict, self._state, facts, changes))

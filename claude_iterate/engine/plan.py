@@ -74,6 +74,8 @@ class Plan(Record):
     command_line: CommandLine = CommandLine()
     load: Callable[[], None] = lambda: None
     sandbox: Sandbox | None = None
+    checks_only: bool = False
+    """A `verify` without a review."""
 
     @property
     def closed_in(self) -> bool:
@@ -87,7 +89,8 @@ class Plan(Record):
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""
         known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose
-        return Facts(*known, command_line=self.command_line, refuses=self.carried.refuses, zone=_HERE)
+        line, refuses = self.command_line, self.carried.refuses
+        return Facts(*known, command_line=line, refuses=refuses, zone=_HERE, checks_only=self.checks_only)
 
     def beginning(self, hooks: tuple[Point, ...] = ()) -> RunStarted:
         """The first event of the run, in this process."""

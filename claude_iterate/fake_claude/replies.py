@@ -86,8 +86,10 @@ def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
     verdict = "INCOMPLETE" if open_steps else "VERIFIED"
     findings = "\n".join(f"{number}. Not done: {step}" for number, step in enumerate(open_steps, 1)) or "None."
     identity = re.search(r"^VERIFICATION-ID: (\S+)", prompt, re.MULTILINE)
+    requirements = "".join(f"{number}. met: its steps are ticked\n" for number in _numbers(prompt))
     report = (
-        f"# Verification\n\n## Summary\n{len(open_steps)} steps are open.\n\n## Findings\n{findings}\n\n"
+        f"# Verification\n\n## Summary\n{len(open_steps)} steps are open.\n\n"
+        f"## Requirements\n{requirements}\n## Findings\n{findings}\n\n"
         f"VERIFICATION-ID: {identity[1] if identity else ''}\nVERDICT: {verdict}\n"
     )
     _report(stream, prompt, report, f"VERDICT: {verdict}")
@@ -95,13 +97,19 @@ def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
 
 def _judgement(prompt: str, open_steps: list[str]) -> dict[str, object]:
     """An entry for each number in the prompt's list of requirements; a finding for each step that is open."""
-    _, _, listed = prompt.partition("numbered the requirements")
     entries = [
-        {"number": int(number), "status": "met", "evidence": "Its steps in TODO.md are ticked."}
-        for number in re.findall(r"^(\d+)\. ", listed.partition("Give your answer")[0], re.MULTILINE)
+        {"number": number, "status": "met", "evidence": "Its steps in TODO.md are ticked."}
+        for number in _numbers(prompt)
     ]
     findings = [{"missing": True, "text": f"Not done: {step}"} for step in open_steps]
     return {"summary": f"{len(open_steps)} steps are open.", "requirements": entries, "findings": findings}
+
+
+def _numbers(prompt: str) -> list[int]:
+    """Of the requirements in the prompt."""
+    _, _, listed = prompt.partition("numbered the requirements")
+    listed = re.split(r"^Give (?:your answer|a report)", listed, maxsplit=1, flags=re.MULTILINE)[0]
+    return [int(number) for number in re.findall(r"^(\d+)\. ", listed, re.MULTILINE)]
 
 
 def _report(stream: Stream, prompt: str, report: str, verdict: str) -> None:

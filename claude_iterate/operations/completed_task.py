@@ -28,7 +28,8 @@ def find(layout: Layout) -> Completed | None:
     """How the task was completed; None when it was not, or when its instructions were changed since: that is a new
     task."""
     about = metadata.read(layout.metadata)
-    if about.status != "completed" and about.last_run.get("state") != "running":
+    known = about.status == "completed" or about.last_run.get("state") == "running"
+    if not known and not metadata.is_behind(about, str(layout.folder)):
         return None
     from claude_iterate.views.listing_view import standing  # most runs do without it
 

@@ -59,8 +59,12 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
     settings = run_checks.settings_checked(project, layout, options, user)
     with contextlib.ExitStack() as stack:
         sandbox, version = _claude(stack, project, layout, settings, options)
-        chosen = run_checks.missing_permissions(project, layout, settings, options, user)
-        if chosen is None:
+        chosen = (
+            None if options.checks_only else run_checks.missing_permissions(project, layout, settings, options, user)
+        )
+        if options.checks_only:
+            pass  # Claude is not called
+        elif chosen is None:
             run_checks.refuse_doomed(project, layout, settings, options, version)
         elif chosen.sandbox:
             settings = permissions.with_permissions(settings, chosen)
@@ -77,6 +81,8 @@ def _claude(
         from claude_iterate.operations import sandboxing
 
         sandbox = stack.enter_context(sandboxing.opened(project, layout, settings, options.dry_run))
+    if options.checks_only:
+        return sandbox, ""
     if sandbox is None or not sandbox.is_container:
         return sandbox, discovery.version(settings.claude, project.environ, project.root, sandbox=sandbox)
     from claude_iterate.agent.processes.containers import end_containers

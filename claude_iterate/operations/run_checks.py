@@ -28,6 +28,11 @@ def settings_checked(project: Project, layout: Layout, options: Options, user: U
         read_instructions(layout)
     settings = options.settings_for(project, layout)
     _refuse_path_not_utf8(project)
+    if options.checks_only and not settings.verification.checks:
+        raise UsageProblem(
+            "There are no checks, so --checks-only would prove nothing.",
+            f"Set one: claude-iterate config -w {layout.name} verification.checks --add 'COMMAND'; or leave it out.",
+        )
     if settings.attended and options.purpose == "run" and not user.can_answer:
         raise UsageProblem(
             "Attended mode asks before each iteration, and there is no terminal to ask on.",
@@ -98,8 +103,9 @@ def warnings(project: Project, layout: Layout, settings: Settings, options: Opti
     """What the user should know before the run; it begins all the same."""
     found = []
     why = "" if options.skip_permissions else permissions.unrestricted(settings, project)
-    if settings.sandbox.kind != "none" and not options.dry_run and (options.skip_permissions or why):
-        pass  # the sandbox is what the warning asks for
+    boxed = settings.sandbox.kind != "none" and not options.dry_run and bool(options.skip_permissions or why)
+    if options.checks_only or boxed:
+        pass  # Claude is not called, or the sandbox is what the warning asks for
     elif options.skip_permissions or (why and not options.dry_run):
         found.append(Warned(permissions.UNRESTRICTED.format(f" ({why})" if why else "")))
     elif not options.dry_run and not permissions.are_decided(settings, project):

@@ -31,6 +31,8 @@ class Options(Record):
     report: str = ""
     accept_changes: bool = False
     """What defines the proof is taken as it is, whatever earlier runs changed."""
+    checks_only: bool = False
+    """`verify` without a review."""
     command_line: CommandLine = CommandLine()
     prompt_values: Mapping[str, str] = {}
     """Variables in the prompt of a one-off call."""

@@ -59,6 +59,7 @@ def plan_run(
         prompt_folders=tuple(texts.folders),
         command_line=options.command_line,
         load=late_imports.loader(),
+        checks_only=options.checks_only,
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from claude_iterate.core.tampering.marks_of_tests import may_hold_tests
 
 _MOST_ENTRIES = 20_000
 _MOST_FILES = 2000
+_MOST_FOLDERS = 200
 _NOT_LOOKED_INTO = frozenset(
     """
     node_modules bower_components jspm_packages venv env virtualenv site-packages vendor third_party external
@@ -47,6 +48,23 @@ def find(root: str, counts: Callable[[str], bool]) -> FoundTests:
         if entries > _MOST_ENTRIES:
             return FoundTests(sorted(found[:_MOST_FILES]), max(1, len(found) - _MOST_FILES))
     return FoundTests(sorted(found[:_MOST_FILES]), max(0, len(found) - _MOST_FILES))
+
+
+def around(tests: Iterable[str]) -> list[str]:
+    """Files that Python would read before these tests, whether they are there or not: in their folders and in those
+    above."""
+    folders: dict[str, None] = {}
+    for name in tests:
+        folder = name.rpartition("/")[0] if name.endswith(".py") else ""
+        while folder and folder not in folders and len(folders) < _MOST_FOLDERS:
+            folders[folder] = None
+            folder = folder.rpartition("/")[0]
+    return [f"{folder}/{name}" for folder in folders for name in ("conftest.py", "__init__.py")]
+
+
+def is_made_by_tools(path: str) -> bool:
+    """In a folder in which tools keep what they fetched or made."""
+    return any(part in _NOT_LOOKED_INTO or part.startswith(".") for part in path.split("/")[:-1])
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -16,6 +16,7 @@ from claude_iterate.core.tampering.check_words import Named
 from claude_iterate.core.tampering.comparison import EMPTY
 from claude_iterate.core.tampering.normal_forms import proving_part
 from claude_iterate.progress import files_with_tests
+from claude_iterate.progress.files_taken_in import taken_in
 
 _LARGEST = 1024 * 1024
 """Beyond these bytes, size and times stand for the content; a test of that size is left out."""
@@ -57,6 +58,7 @@ class ProofFiles:
         self._uncounted: dict[str, bytes] = {}
         self._tests: dict[str, _Seen] = {}
         self._tests_now: dict[str, _Seen] = {}
+        self._included: list[Path] | None = None
         self.left_out = 0
 
     def look(self) -> Files:
@@ -77,12 +79,25 @@ class ProofFiles:
         for kind, folders in watched.folders.items():
             paths.setdefault(kind, []).extend(path for folder in folders for path in _inside(folder))
         config = [self._place(name) for named in watched.named for name in named.configuration]
+        if self._included is None:
+            named_files = [
+                self._place(name) for named in watched.named for name in (*named.files, *named.configuration)
+            ]
+            self._included = taken_in(watched.root, named_files)
         known = set(config)
         words = (path for named in watched.named for word in named.files for path in self._expanded(word))
         scripts = (self._place(name) for named in watched.named for name in named.modules if "/__" not in name)
         paths["config"] = config
         paths["check"] = [
-            path for path in (*words, *scripts) if path not in known and not marks_of_tests.is_named_as_test(str(path))
+            path
+            for path in (*words, *scripts, *self._included)
+            if path not in known and not marks_of_tests.is_named_as_test(str(path))
+        ]
+        paths["script"] = [
+            self._place(name)
+            for named in watched.named
+            for name in named.scripts
+            if not files_with_tests.is_made_by_tools(self._label(self._place(name)))
         ]
         programs = dict.fromkeys(name for named in watched.named for name in named.programs)
         paths["program"] = [Path(folder, name) for folder in self._own_folders() for name in programs]
@@ -91,7 +106,8 @@ class ProofFiles:
     def _own_folders(self) -> Iterable[str]:
         """Folders of the project in which programs are looked for; an empty one is the project itself."""
         root = str(self._watched.root)
-        for entry in self._watched.path:
+        first = [folder for named in self._watched.named for folder in named.folders]
+        for entry in (*first, *self._watched.path):
             folder = os.path.normpath(os.path.join(root, entry))
             if folder == root or folder.startswith(root + os.sep):
                 yield folder
@@ -154,6 +170,10 @@ class ProofFiles:
     def look_at_tests(self, before: Mapping[str, str]) -> dict[str, str]:
         """These tests as they are now; if one is gone, also those that are new, because it may have moved."""
         found = {name: now for name, was in before.items() if (now := self._test_now(name, was))}
+        for name in files_with_tests.around(before):
+            data = _read(f"{self._watched.root}/{name}") if name not in before else None
+            if data is not None:
+                found[name] = _counted(name, data)
         if found.keys() != before.keys():
             for name in files_with_tests.find(str(self._watched.root), self._watched.counts).paths:
                 if (
@@ -220,7 +240,8 @@ def _content(kind: str, path: Path, about: os.stat_result) -> str:
 def _counted(name: str, data: bytes) -> str:
     """Empty for a file that is not named as a test and has none in it."""
     found = marks_of_tests.counts(name, _text(data))
-    return marks_of_tests.written(found) if found.tests or marks_of_tests.is_named_as_test(name) else ""
+    counts = found.tests or marks_of_tests.is_named_as_test(name) or marks_of_tests.surrounds_tests(name)
+    return marks_of_tests.written(found) if counts else ""
 
 
 def _text(data: bytes) -> str:

@@ -24,11 +24,13 @@ _GO_ON = (("run {name}", "go on"), *_AFTER, ("edit {name}", "improve the instruc
 
 
 def next_actions(
-    name: str, state: str, has_instructions: bool, program: str = "claude-iterate", step: str = ""
+    name: str, state: str, has_instructions: bool, program: str = "claude-iterate", step: str = "", proven: bool = False
 ) -> list[tuple[str, str]]:
     """Commands and what they are for, the likeliest first. `program` is what stands before a command here; `step` is
-    the next step that the end of the last run named."""
+    the next step that the end of the last run named; `proven`: that the task is done needs no proof any more."""
     found = _ACTIONS.get(state, _GO_ON)
+    if proven and state == "completed":
+        found = tuple(action for action in found if not action[0].startswith("verify"))
     if not has_instructions:
         found = (("setup {name}", "write the instructions"),)
     commands = [(f"{program} {command.format(name=name)}", what) for command, what in found]

@@ -7,13 +7,16 @@ from typing import Any
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Meaning
-from claude_iterate.core.formats import counted, duration, listed, one_line
+from claude_iterate.core.formats import counted, duration, listed, one_line, shortened
 from claude_iterate.core.outcomes.classes import RETRIED
 from claude_iterate.core.rules import hook_rules
+from claude_iterate.core.rules.proving import first_finding
 from claude_iterate.text.line_blocks import indented
 
 SHOWN = 15
 """Lines of what a check printed; the log has all that is kept."""
+_LONGEST = 300
+"""Characters of a line of it, and of a cause."""
 UNHELD = "  ✗ The review could not be held"
 CUTS = {"timeout": "did not end in time", "stopped": "was stopped", "duration": "the run's time was over"}
 
@@ -42,8 +45,11 @@ def check_finished(event: events.CheckFinished, flaky: bool = False, whole: bool
 
 
 def tail(output: str, most: int | None, rest: str) -> list[str]:
-    """The last lines of what a check printed, after a line that says where the rest is."""
+    """The last lines of what a check printed, after a line that says where the rest is. `most` None: all of it, whole;
+    else the end of each line."""
     lines = output.strip("\n").rstrip().split("\n") if output.strip() else []
+    if most is not None:
+        lines = [line if len(line) <= _LONGEST else f"...{line[-_LONGEST:]}" for line in lines]
     missing = len(lines) - most if most is not None else 0
     return [f"({counted(missing, 'earlier line')} {rest})", *lines[missing:]] if missing > 0 else lines
 
@@ -87,7 +93,8 @@ def verification_finished(event: events.VerificationFinished, dry_run: bool = Fa
     """What it came to."""
     if dry_run:
         return ["Verification finished (dry run: it proves nothing)."]
-    return ["✓ Verification passed." if event.passed else "✗ Verification failed."]
+    why = shortened(one_line(first_finding(event.findings)), _LONGEST)
+    return ["✓ Verification passed." if event.passed else f"✗ Verification failed{': ' + why if why else ''}."]
 
 
 def hook_finished(event: events.HookFinished, whole: bool = False) -> list[str]:

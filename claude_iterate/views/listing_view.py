@@ -11,7 +11,7 @@ import msgspec
 
 from claude_iterate.workspace import task_file
 from claude_iterate.workspace.lifecycle.run_summary import Progress, RunSummary, Waiting
-from claude_iterate.workspace.metadata import COMPLETED_TASK, VERIFIED_BY, Metadata
+from claude_iterate.workspace.metadata import COMPLETED_TASK, VERIFIED_BY, Metadata, is_behind
 from claude_iterate.workspace.running import run_lock
 
 if TYPE_CHECKING:
@@ -83,9 +83,14 @@ def standing(about: Metadata, folder: str) -> Standing:
     """Whether the workspace runs, and if not how its last run left it.
 
     The lock and the journal are asked only if the metadata says `running`, as it is then as old as the start of the
-    run, or tells of a dry run, as earlier versions did.
+    run, or tells of a dry run, as earlier versions did, or if there are runs that it does not know.
     """
     run = None
+    if is_behind(about, folder):
+        from claude_iterate.workspace.lifecycle import summary
+
+        about = Metadata(dict(about.document))
+        summary.with_newer_runs(_layout(folder), about)
     if about.last_run.get("dryRun") is True:
         from claude_iterate.workspace.lifecycle import summary
 
@@ -160,7 +165,7 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _text(run.get("reason")),
         _known_by(found.status, document, run),
         _text(run.get("cause")),
-        _next(name, document, run),
+        _next(name, document, run) if found.status != "completed" else "",
         _number(run.get("costUsd")),
         False,
         found.run.waiting if found.run is not None and found.status == "running" else None,

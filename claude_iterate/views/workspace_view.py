@@ -107,7 +107,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
     about = found.about
     holder = run_lock.holder(layout.lock)
     newest = _newest(layout, holder, at)
-    last = _last(layout, newest)
+    last = _as_it_stands(_last(layout, newest), about, newest.view if newest is not None else None)
     resolved = project.settings_for(layout)
     return WorkspaceView(
         name=layout.name,
@@ -180,6 +180,19 @@ def _last(layout: Layout, newest: Recorded | None) -> RunView | None:
         run = next(reader.newest(layout, ("run",)), None)
         found = run_view.recorded(layout, run) if run is not None else None
     return replace(found.view, totals=history_view.totals(layout, found)) if found is not None else None
+
+
+def _as_it_stands(last: RunView | None, about: metadata.Metadata, newest: RunView | None) -> RunView | None:
+    """What the last run advises is out of date after a `verify` that judged its work, and after a `reset`. A verify
+    that found something missing has its own next step."""
+    if last is None:
+        return None
+    proof = about.document.get("verification")
+    verified_by = str(proof.get(metadata.VERIFIED_BY, "")) if isinstance(proof, dict) else ""
+    if verified_by <= last.id and str(about.document.get(metadata.RESET_AFTER, "")) < last.id:
+        return last
+    step = newest.next if newest is not None and newest.id == verified_by > last.id and not newest.proven else ""
+    return replace(last, about_claim="", advice="", next=step)
 
 
 def _copied(layout: Layout, about: metadata.Metadata) -> CopyView | None:

@@ -6,6 +6,7 @@ Unknown keys survive every rewrite. Files written by the TypeScript original are
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,27 @@ class Metadata(Record, frozen=False):
         """A counter such as totalIterations; 0 when it is missing or not a count."""
         value = self.document.get(key)
         return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def is_behind(about: Metadata, folder: str) -> bool:
+    """True when the workspace in this folder has runs that the summary does not know: git, or a copy, put an older
+    summary there. Only the names of the runs are looked at."""
+    try:
+        newest = max((name for name in os.listdir(f"{folder}/runs") if name[:1].isdigit()), default="")  # noqa: PTH208
+    except OSError:
+        return False
+    return newest > newest_known(about)
+
+
+def newest_known(about: Metadata) -> str:
+    """The newest run that the summary has heard of."""
+    proof = about.document.get("verification")
+    named = (
+        about.last_run.get("id"),
+        about.document.get(RESET_AFTER),
+        proof.get(VERIFIED_BY) if isinstance(proof, dict) else "",
+    )
+    return max(value for value in (*named, "") if isinstance(value, str))
 
 
 def config_table(document: dict[str, Any], path: Path, hint: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from claude_iterate.core import task_identity
+from claude_iterate.core.rules.facts import Facts
 from claude_iterate.workspace.files import foreign
 
 _MOST = 64 << 20
@@ -17,6 +18,39 @@ def current(instructions: Path) -> str:
         return task_identity.identity(data.decode()) if data is not None else task_identity.UNREADABLE
     except UnicodeDecodeError:
         return task_identity.UNREADABLE
+
+
+class StartingTask:
+    """The instructions as they are when a run begins, to be compared at its end."""
+
+    def __init__(self, instructions: Path) -> None:
+        self._path = instructions
+        self._text = foreign.read(instructions, _MOST) or b""
+
+    def compared(self, facts: Facts) -> Facts:
+        """These facts with what became of the instructions."""
+        return facts._replace(instructions_lost=self.lost(), task_replaced=self.was_replaced())
+
+    def was_replaced(self) -> bool:
+        """True when they hold another task now. Only a text that differs is looked at."""
+        now = foreign.read(self._path, _MOST) or b""
+        if not self._text or not now or now == self._text:
+            return False
+        old, new = (task_identity.identity(text.decode("utf-8", "replace")) for text in (self._text, now))
+        return not task_identity.is_same(old, new)
+
+    def lost(self) -> str:
+        """Where they were, if the next run cannot read them. A folder that is gone has another cause."""
+        return "" if is_readable(self._path) or not self._path.parent.is_dir() else str(self._path)
+
+
+def is_readable(instructions: Path) -> bool:
+    """True when a run can begin with it: it is there, text, and not empty."""
+    data = foreign.read(instructions, _MOST)
+    try:
+        return data is not None and bool(data.decode().strip())
+    except UnicodeDecodeError:
+        return False
 
 
 def is_another(instructions: Path, before: object) -> bool:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from claude_iterate.core.events import RunFinished
 from claude_iterate.workspace.lifecycle.project import Project
 from tests.cli.conftest import Answer, Type
+from tests.cli.journals import journal
 
 RUN = "20260101-000000-aaaaaa"
 
@@ -33,6 +35,28 @@ def test_all_is_well(claude: Path, typed: Type, project: Project, monkeypatch: p
     text = typed("doctor")
     assert text.code == 0
     assert "sk-very-secret" not in answer.out + text.out + text.err
+
+
+def test_lost_instructions_are_found(claude: Path, typed: Type, project: Project) -> None:
+    """Of a workspace that has run; a new one has none yet."""
+    layout = project.create("w")
+    layout.instructions.unlink(missing_ok=True)
+    assert "workspace w" not in findings(typed("doctor", "--json"))
+    journal(layout, RunFinished("blocked", "because"), running=False)
+    found = findings(typed("doctor", "--json"))["workspace w"]
+    assert (found["state"], "claude-iterate setup w" in found["fix"]) == ("problem", True)
+
+
+def test_an_older_summary_is_found_and_repaired(claude: Path, typed: Type, project: Project) -> None:
+    """Git put it back; the journal knows more."""
+    layout = project.create("w")
+    layout.instructions.write_text("- one")
+    before = layout.metadata.read_bytes()
+    journal(layout, RunFinished("completed", "because"), running=False)
+    layout.metadata.write_bytes(before)
+    assert "older one" in findings(typed("doctor", "--json"))["workspace w"]["message"]
+    typed("doctor", "--fix")
+    assert json.loads(layout.metadata.read_bytes())["status"] == "completed"
 
 
 def test_missing_claude_counts(typed: Type) -> None:

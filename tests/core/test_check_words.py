@@ -42,6 +42,37 @@ def test_files_of_a_command(command: str, files: set[str]) -> None:
     assert files <= set(named_by(command).files)
 
 
+@pytest.mark.parametrize(
+    ("command", "scripts"),
+    [
+        ("sh check.sh data.txt", {"check.sh"}),
+        ("$PWD/bin/tool x", {"./bin/tool"}),
+        ('timeout 60 "${PWD}/bin/tool"', {"./bin/tool"}),
+        ("D=tools; $D/check.py", {"tools/check.py"}),
+        ("$TOOLS/check", {"given/check"}),
+        ("cd sub && $PWD/x", {"sub/x"}),
+        ("env A=b sh -c 'python -u check.py'", {"check.py"}),
+        ("uv run python tools/check.py", {"tools/check.py"}),
+        ("node scripts/check.js", {"scripts/check.js"}),
+        ("test -e out.txt", set()),
+    ],
+)
+def test_scripts_that_a_command_runs(command: str, scripts: set[str]) -> None:
+    """Behind other commands too, with the values of variables; what a command only reads is none."""
+    found = {name.replace("/./", "/") for name in named_by(command, {"TOOLS": "given"}).scripts}
+    assert (scripts <= found) if scripts else found == set()
+
+
+@pytest.mark.parametrize(
+    "command", ["PATH=bin:$PATH tool", "export PATH=bin:$PATH; tool", "env PATH=bin:/usr/bin tool", "PATH=./bin tool"]
+)
+def test_folders_of_programs_that_a_command_names(command: str) -> None:
+    """A program of the project may stand there."""
+    named = named_by(command)
+    assert {name.removeprefix("./") for name in named.folders} >= {"bin"}
+    assert "tool" in named.programs
+
+
 @pytest.mark.parametrize("command", ["echo hi > out.txt", "echo hi >> out.txt", "x 2> out.txt", "x $HOME/out.txt"])
 def test_what_is_written_or_not_known_is_not_named(command: str) -> None:
     """The output of a check is not what defines it; a variable's value is not known."""

@@ -191,3 +191,9 @@ def test_the_commands_survive_a_shell(command: str) -> None:
     words = shlex.split(once.partition(": ")[2])
     assert words[:5] == ["claude-iterate", "run", "t", "--permission-mode", "acceptEdits"]
     assert tuple(words[6::2]) == wanted
+
+
+def test_the_commands_are_those_of_the_program_as_it_was_called() -> None:
+    """A run that was started with `-C` is steered with it."""
+    found = advice((Denial("Bash", "npm test"),), Granted("t", program="claude-iterate -C '/my projects'"))
+    assert found.count("claude-iterate -C '/my projects' ") == found.count("claude-iterate")

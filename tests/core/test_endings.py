@@ -12,6 +12,7 @@ from claude_iterate.core.events import (
     Event,
     IterationFinished,
     Outcome,
+    ProofChange,
     RunFinished,
     RunStarted,
     StopRequested,
@@ -254,3 +255,38 @@ def test_an_end_from_an_older_version_has_words(reason: Reason) -> None:
     found = in_words(RunFinished(reason, "2"), RunState(started=started))
     assert found.cause
     assert bool(found.next) == (reason != "completed")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        IterationFinished(1, OK, Status(False, blocked="no key")),
+        failure(Kind.CONFIG, "Instructions not found.", called=False),
+    ],
+    ids=["blocked", "not found"],
+)
+def test_lost_instructions_come_first(event: IterationFinished) -> None:
+    """The next step must be one that can work: `run` would be refused. Git may have the file."""
+    found = ended(facts(0)._replace(instructions_lost="/my projects/w/INSTRUCTIONS.md"), event)
+    assert found.next == "claude-iterate setup t"
+    assert "git -C '/my projects/w' checkout HEAD -- INSTRUCTIONS.md" in found.advice
+
+
+def test_a_claim_that_was_refused_for_changes_names_the_way_out() -> None:
+    """The next step accepts them; the advice says that they may be undone as well."""
+    change = ProofChange("check", "check.sh", "changed")
+    refuted = VerificationFinished(1, False, "This defines the proof and was changed", changes=(change,))
+    known = facts(0, checks=("true",), on_tamper="refuse", max_attempts=1)._replace(command_line=LINE)
+    state = fold(entries(RunStarted("r", "t", "loop", 0, 1, "h", "0", ("c",)), IterationFinished(1, OK, DONE), refuted))
+    verdict = decide(state, known)
+    assert isinstance(verdict, Finish)
+    found = told(verdict, state, known, (change,))
+    assert found.next == "claude-iterate -C '/my projects' run t --verify --max-cost 1 --accept-changes"
+    assert "Undo what was changed of the proof, or accept it as it is with the next step." in found.advice
+
+
+def test_replaced_instructions_are_mentioned_without_a_proof_too() -> None:
+    """Claude may have made the task smaller."""
+    found = ended(facts(0)._replace(task_replaced=True), IterationFinished(1, OK, DONE))
+    assert (found.reason, "INSTRUCTIONS.md has another text" in found.about_claim) == ("completed", True)
+    assert ended(facts(0), IterationFinished(1, OK, DONE)).about_claim == ""

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_iterate.core.reports.prose_review import read
+from claude_iterate.core.reports.requirements import Requirement
 from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED
 
 GOOD = """# Verification
@@ -53,6 +54,43 @@ def test_a_good_report_verifies() -> None:
 def test_dress_does_not_matter(text: str) -> None:
     """Bold, bullets and other levels of heading change nothing."""
     assert read(text, "abc").verdict == VERIFIED
+
+
+ASKED = (Requirement(1, "one"), Requirement(2, "two"), Requirement(3, "three"))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "1. met: a\n2. met: b\n3. met: c",
+        "1) one: done\n2) two: **met**\n3) three: ✓",
+        "- Requirement 1: met\n- Requirement 2: met\n- Requirement 3: met",
+        "| # | status |\n|---|---|\n| 1 | met |\n| 2 | met |\n| 3 | met |",
+        "1. write a.txt\n   Met, seen in a.txt\n2. met\n3. met",
+        "**1-3:** met, all of them seen",
+        "1, 2 and 3: met",
+        "### 1. One\nmet\n### 2. Two\nmet\n### 3. Three\nmet",
+    ],
+)
+def test_each_numbered_requirement_is_called_met(lines: str) -> None:
+    """In the ways in which people and models write that."""
+    assert read(GOOD.replace("- tests pass: met, `npm test` is green", lines), "abc", asked=ASKED).verdict == VERIFIED
+
+
+@pytest.mark.parametrize(
+    ("lines", "left_out"),
+    [
+        ("All requirements are met.", "1, 2, 3"),
+        ("1. met\n3. met", "2"),
+        ("1. met\n2. see the code\n3. met", "2"),
+        ("1. met\n2. met\n\n## Other\nmet\n30. met", "3"),
+    ],
+)
+def test_a_requirement_that_is_left_out_is_not_a_pass(lines: str, left_out: str) -> None:
+    """The message names it."""
+    found = read(GOOD.replace("- tests pass: met, `npm test` is green", lines), "abc", asked=ASKED)
+    assert found.verdict == INVALID
+    assert f"requirement {left_out} met" in found.summary
 
 
 def test_an_incomplete_report_lists_what_is_missing() -> None:

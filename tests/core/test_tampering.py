@@ -44,8 +44,44 @@ PYTHON = "def test_a():\n    assert one() == 1\n    assert two() == 2\n\n\ndef t
 )
 def test_tests_assertions_and_skips_are_counted(path: str, text: str, expected: tuple[int, int, int]) -> None:
     """In any of the usual languages; not in comments, and not where a name only sounds so."""
-    assert marks_of_tests.counts(path, text) == expected
-    assert marks_of_tests.read(marks_of_tests.written(marks_of_tests.counts(path, text))) == expected
+    found = marks_of_tests.counts(path, text)
+    assert found[:3] == expected
+    assert marks_of_tests.read(marks_of_tests.written(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "hollow"),
+    [
+        ("test_a.py", "def test_a():\n    check(1)\n", 0),
+        ("test_a.py", "def test_a():\n    pass\n", 1),
+        ("test_a.py", "def test_a(x: int) -> None: ...\n", 1),
+        ("test_a.py", 'def test_a():\n    """Says much."""\n\n\ndef test_b():\n    return\n', 2),
+        ("test_a.py", 'def test_a():\n    """Says much."""\n    assert x\n', 0),
+        ("test_a.py", "def test_a():\n    assert True\n    assert True_value\n", 1),
+        ("a.test.ts", "it('adds', () => {})\ntest('x', async () => { run() })\n", 1),
+        ("a.test.ts", "it('adds', () => { expect(true).toBe(true) })\n", 1),
+    ],
+)
+def test_tests_that_do_nothing_are_counted(path: str, text: str, hollow: int) -> None:
+    """An emptied body, and an assertion that always holds."""
+    assert marks_of_tests.counts(path, text).hollow == hollow
+
+
+def test_a_new_file_around_tests_is_told_if_it_can_change_them() -> None:
+    """A `conftest.py` that skips is; one with fixtures, an empty `__init__.py` and a new test are not."""
+    was = {"tests/test_a.py": "1 1 0 0"}
+    new = {"tests/conftest.py": "0 0 1 0", "tests/__init__.py": "0 0 0 0", "tests/test_b.py": "1 1 1 0"}
+    (change,) = compare({"test": was}, {"test": was | new})
+    assert (change.path, change.how) == ("tests/conftest.py", "created")
+
+
+def test_a_new_script_of_a_check_is_told() -> None:
+    """A new file that a check only reads is work; one that it runs is a check that Claude wrote."""
+    now = {"check": {"out.txt": "1", "check.sh": "1"}, "script": {"check.sh": "1"}}
+    (change,) = compare({}, now)
+    assert (change.kind, change.path, change.how) == ("script", "check.sh", "created")
+    (change,) = compare(now, {"check": {"out.txt": "1", "check.sh": "2"}, "script": {"check.sh": "2"}})
+    assert (change.kind, change.how) == ("check", "changed")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,9 @@ structured = None
 if prompt.startswith("Independent verification"):
     identity = re.search(r"VERIFICATION-ID: (\\S+)", prompt)[1]
     report = pathlib.Path(re.search(r"^Report file: (.+)$", prompt, re.M)[1])
-    text = "## Summary\\nLooked.\\n\\n## Findings\\n{findings}\\n\\n"
+    numbers = sorted(set(re.findall(r"^([0-9]+)[.] ", prompt, re.M)), key=int)
+    text = "## Summary\\nLooked.\\n\\n## Requirements\\n" + "".join(n + ". met: seen\\n" for n in numbers)
+    text += "\\n## Findings\\n{findings}\\n\\n"
     text += "VERIFICATION-ID: " + identity + "\\nVERDICT: {verdict}\\n"
     {body or "report.write_text(text)"}
 else:

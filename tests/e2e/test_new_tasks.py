@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.conftest import Loop, until
 from tests.e2e.shell_agent import acts, prompt
 
-CLAIM = """report '{"complete": true, "progress": {"completed": 2, "total": 2}}'"""
+CLAIM = """report '{"complete": true, "progress": {"completed": 2, "total": 2}, "iteration": "'$(id)'"}'"""
 MORE = "echo '- [ ] a third item' >> $W/INSTRUCTIONS.md"
 DROPPED = "⚠ The claim does not count: INSTRUCTIONS.md has another text now."
 

@@ -152,6 +152,20 @@ def test_verify_passes_and_says_so(loop: Loop) -> None:
     assert about["status"] == "completed"
 
 
+def test_checks_alone_cost_nothing_and_need_no_claude(loop: Loop) -> None:
+    """`--checks-only` decides by the checks; without any it is refused."""
+    loop.make()
+    refused = loop.call("verify", "my-task", "--checks-only")
+    assert (refused.code, "There are no checks" in refused.err) == (2, True)
+    loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = "/nowhere/claude"
+    for check, code in (("true", 0), ("false", 1)):
+        loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([check])
+        done = loop.call("verify", "my-task", "--checks-only", "--json")
+        assert (done.code, json.loads(done.out)["passed"]) == (code, not code)
+    assert loop.events("ReviewStarted") == []
+    assert loop.events("RunFinished")[0]["known_by"] == "checks"
+
+
 def test_the_final_answer_may_stand_in_for_the_report(loop: Loop) -> None:
     """A reviewer that may not write files gives its report as its answer; it is kept as the report."""
     loop.make()

@@ -47,6 +47,19 @@ def test_without_a_terminal_it_is_told(completed: Loop) -> None:
     assert "claude-iterate run my-task --unless-completed" in done.err
 
 
+def test_an_older_summary_that_git_put_back_changes_nothing(loop: Loop) -> None:
+    """`git checkout -- .` after the run: the journal is newer, so the task is completed and not paid for again."""
+    loop.make()
+    before = (loop.workspace / ".metadata.json").read_bytes()
+    loop.script(UNDONE, DONE)
+    assert loop.run().code == 0
+    (loop.workspace / ".metadata.json").write_bytes(before)
+    (row,) = json.loads(loop.call("list", "--json").out)["workspaces"]
+    assert (row["state"], row["iterations"], row["reason"]) == ("completed", 2, "completed")
+    assert "Status: completed" in loop.call("show", "my-task").out
+    assert (loop.run("--unless-completed").code, runs(loop)) == (0, 1)
+
+
 def test_again_says_nothing(completed: Loop) -> None:
     """It was meant."""
     done = completed.run("--again")

@@ -128,6 +128,15 @@ def test_a_hard_link_is_no_report(tmp_path: Path) -> None:
     assert (complete, "hard link" in problems[0], story.news) == (None, True, [])
 
 
+def test_a_hard_link_with_the_id_is_a_report(tmp_path: Path) -> None:
+    """A backup of the user's may have made the link; the id says when the text was written."""
+    story = Story(tmp_path)
+    asked = story.reports.iteration_begins(1)
+    story.write(f'{{"complete": true, "iteration": "{asked}"}}')
+    (tmp_path / "backup").hardlink_to(story.file)
+    assert story.end() == (True, ())
+
+
 def test_a_text_of_an_earlier_iteration_is_no_report(tmp_path: Path) -> None:
     """Also if it was not there any more when this one began: a check removed it, or Claude replaced it."""
     story = Story(tmp_path)

@@ -32,6 +32,58 @@ def test_words_configuration_and_programs_are_found(tmp_path: Path) -> None:
     assert list(looked["program"]) == ["bin/make"]
 
 
+def test_what_a_script_takes_in_is_found(tmp_path: Path) -> None:
+    """Sourced files, included makefiles and modules beside a script, in turn too; not modules of the project's root,
+    which may be the very work."""
+    texts = {
+        "ci/check.sh": '. "$(dirname "$0")/lib.sh"\nsource ci/more.sh\n',
+        "ci/lib.sh": ". ci/deep.sh\n",
+        "ci/more.sh": "",
+        "ci/deep.sh": "",
+        "Makefile": "include rules/*.mk\n-include none.mk\n",
+        "rules/a.mk": "",
+        "tools/check.py": "import json, helper\nfrom package import part\n",
+        "tools/helper.py": "",
+        "tools/package/part.py": "",
+        "check.py": "import app\n",
+        "app.py": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text or name)
+    looked = ProofFiles(
+        watched(tmp_path, "sh ci/check.sh", "make test", "python tools/check.py", "python check.py")
+    ).look()
+    assert set(looked["check"]) == set(texts) - {"app.py", "Makefile"}
+
+
+def test_a_program_in_a_folder_that_the_command_names(tmp_path: Path) -> None:
+    """`PATH=bin:$PATH tool`: one that appears there takes the place of the installed one."""
+    files = ProofFiles(watched(tmp_path, "PATH=bin:$PATH tool"))
+    assert files.look() == {}
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "tool").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "tool").chmod(0o755)
+    assert list(files.look()["program"]) == ["bin/tool"]
+
+
+def test_a_new_conftest_beside_tests_is_seen(tmp_path: Path) -> None:
+    """In their folder and in those above; what tools install is no script of a check."""
+    (tmp_path / "tests" / "unit").mkdir(parents=True)
+    (tmp_path / "tests" / "unit" / "test_a.py").write_text(TEST)
+    files = ProofFiles(watched(tmp_path, "pytest", "node_modules/.bin/jest", ".venv/bin/pytest"))
+    files.find_tests()
+    before = files.count_tests(lambda: True)
+    assert before is not None
+    (tmp_path / "tests" / "conftest.py").write_text("collect_ignore = ['unit']\n")
+    for name in ("node_modules/.bin", ".venv/bin"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "node_modules/.bin/jest").write_text("")
+    (tmp_path / ".venv/bin/pytest").write_text("")
+    assert set(files.look_at_tests(before)) == {"tests/unit/test_a.py", "tests/conftest.py"}
+    assert "script" not in files.look()
+
+
 def test_a_module_that_stands_in_the_way_is_a_program(tmp_path: Path) -> None:
     """`python -m pytest` runs `pytest.py` of the folder; of a module of the project only its existence counts."""
     files = ProofFiles(watched(tmp_path, "python -m pytest", "python -m app"))
@@ -106,8 +158,8 @@ def test_counting_goes_on_where_it_stopped(tmp_path: Path) -> None:
     (tmp_path / "test_0.py").write_text("")
     steps = iter([True, False, True, True])
     assert files.count_tests(lambda: next(steps)) is None
-    assert files.count_tests(lambda: next(steps)) == {f"test_{number}.py": "1 1 0" for number in range(3)}
-    assert files.tests_touched() == {"test_0.py": "1 1 0"}
+    assert files.count_tests(lambda: next(steps)) == {f"test_{number}.py": "1 1 0 1" for number in range(3)}
+    assert files.tests_touched() == {"test_0.py": "1 1 0 1"}
 
 
 def test_touched_tests_are_known_before_all_are_counted(tmp_path: Path) -> None:
@@ -119,11 +171,11 @@ def test_touched_tests_are_known_before_all_are_counted(tmp_path: Path) -> None:
     (tmp_path / "test_a.py").unlink()
     (tmp_path / "test_b.py").write_text("")
     before = files.tests_touched()
-    assert before == {"test_a.py": "1 1 0", "test_b.py": "1 1 0"}
-    assert files.look_at_tests(before) == {"test_b.py": "0 0 0"}
+    assert before == {"test_a.py": "1 1 0 1", "test_b.py": "1 1 0 1"}
+    assert files.look_at_tests(before) == {"test_b.py": "0 0 0 0"}
     (tmp_path / "unit").mkdir()
     (tmp_path / "unit" / "test_a.py").write_text(TEST)
-    assert files.look_at_tests(before)["unit/test_a.py"] == "1 1 0"
+    assert files.look_at_tests(before)["unit/test_a.py"] == "1 1 0 1"
 
 
 @pytest.mark.parametrize(("bound", "value"), [("_MOST_FILES", 2), ("_MOST_ENTRIES", 2)])

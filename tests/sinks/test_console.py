@@ -240,7 +240,10 @@ def test_a_proof_that_ends_the_run_is_told_once(play: Play, started: MakeStarted
         "  Next: claude-iterate run my-task",
     ]
     _, err = play(started(), *red, IterationStarted(2))
-    assert err.splitlines()[-2:] == ["✗ Verification failed.", "Running iteration 2..."]
+    assert err.splitlines()[-2:] == [
+        "✗ Verification failed: the check `make test` failed with exit code 2.",
+        "Running iteration 2...",
+    ]
 
 
 def test_a_review_that_could_not_be_held_is_told_once(play: Play, started: MakeStarted) -> None:

@@ -40,6 +40,13 @@ def test_a_folder_that_stays_is_ours(layout: Layout, place: RunPlace) -> None:
     assert (place.look(), place.is_ours(), place.told()) == ("", True, None)
 
 
+def test_what_happens_again_and_again_is_told_once(place: RunPlace) -> None:
+    """An agent that cleans up in every iteration; something else is told."""
+    for what, told in ((run_place.JOURNAL, True), (run_place.JOURNAL, False), (run_place.METADATA, True)):
+        place.note(what)
+        assert (place.told() is not None) is told
+
+
 def test_a_folder_that_is_gone(layout: Layout, place: RunPlace) -> None:
     """Nothing may be written there."""
     shutil.rmtree(layout.folder)

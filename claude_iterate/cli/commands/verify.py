@@ -25,6 +25,7 @@ from claude_iterate.workspace.layout import Layout
     shell_complete=completion.files,
     help="Where the report goes; relative to the workspace.",
 )
+@options.flag("--checks-only", help="Run the checks alone: no review, no cost, no Claude.")
 @options.flag("--show-report", help="Print the report.")
 @options.verbose_option
 @options.flag("-q", "--quiet", help="Show errors only.")
@@ -34,7 +35,7 @@ from claude_iterate.workspace.layout import Layout
 def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bool, **given: Any) -> int:
     """Prove that the task NAME is done: run the checks, then let Claude review the work with fresh context.
 
-    Exit code 0 only for green checks and a fresh, well-formed, positive verdict.
+    Exit code 0 only for green checks and a fresh, well-formed, positive verdict; with --checks-only for green checks.
     """
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations.launch import launch
@@ -50,6 +51,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         skip_permissions=given["dangerously_skip_permissions"],
         dry_run=given["dry_run"],
         accept_changes=given["accept_changes"],
+        checks_only=given["checks_only"] and not given["dry_run"],
         as_json=as_json,
         color=invocation.color,
         command_line=options.typed_again(invocation),

@@ -68,17 +68,17 @@ def advice(denials: tuple[Denial, ...], granted: Granted) -> str:
     name = granted.workspace
     lines = []
     if needed.mode or needed.rules:
-        save = f"claude-iterate config -w {name}"
+        save = f"{granted.program} config -w {name}"
         commands = [f"{save} claude.permission_mode {needed.mode}"] if needed.mode else []
         if needed.rules:
             commands.append(f"{save} claude.allowed_tools {_flags('--add', needed.rules)}")
         mode = f" --permission-mode {needed.mode}" if needed.mode else ""
         flags = f" {_flags('--allow', needed.rules)}" if needed.rules else ""
-        lines = [f"Allow it: {' && '.join(commands)}", f"{FOR_ONE_RUN}claude-iterate run {name}{mode}{flags}"]
+        lines = [f"Allow it: {' && '.join(commands)}", f"{FOR_ONE_RUN}{granted.program} run {name}{mode}{flags}"]
     lines += [f"No rule is offered: {reason}" for reason in needed.hopeless[:3]]
     if needed.hopeless and not lines[0].startswith("Allow"):
         wish = "Use plain commands, one at a time: no loops, no $(...), no here-documents. Write files with Write."
-        lines.append(f"Tell Claude: claude-iterate note {name} {shlex.quote(wish)}")
+        lines.append(f"Tell Claude: {granted.program} note {name} {shlex.quote(wish)}")
     return "\n".join(lines)
 
 

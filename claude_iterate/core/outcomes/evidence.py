@@ -11,12 +11,14 @@ FOR_ONE_RUN = "Or for one run: "
 
 
 class Granted(Record):
-    """What Claude was allowed to do. `roots` are the names of the project's folder."""
+    """What Claude was allowed to do. `roots` are the names of the project's folder; `program` is what stands before a
+    command of ours, for a shell."""
 
     workspace: str = "NAME"
     mode: str = ""
     tools: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
+    program: str = "claude-iterate"
 
 
 class Evidence(Record):

@@ -1,15 +1,18 @@
 """Reads a review that was written as a text, by an agent that cannot answer in our schema. Strictly.
 
 A report must name this very review (its id) right before its last line, which is the only verdict in it in whatever
-dress; it must have a section of findings, and nothing in it may say that something is missing while it verifies.
+dress; it must have a section of findings and say of each numbered requirement that it is met, and nothing in it may say
+that something is missing while it verifies.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.formats import listed
+from claude_iterate.core.reports.requirements import Requirement
 from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, Review
 
 _DRESS = r"[ \t>*_`#-]*"
@@ -53,10 +56,18 @@ _DENIED = expression(
     re.IGNORECASE,
 )
 """Nothing is missing, 0 failed: such words speak for the work."""
+_NUMBERED = expression(
+    r"[ \t>|*_`#+-]*(?:\[[xX]\][ \t]*)?(?:(?:requirements?|items?|no\.?|nr\.?|r)[ \t]*)?#?"
+    r"(\d{1,3}(?:[ \t]*(?:-|–|to|and|&|,)[ \t]*\d{1,3})*)(?=[ \t]*(?:[.):|*_`—–=-]|$))",
+    re.IGNORECASE,
+)
+"""A line that begins with the numbers of requirements: `2.`, `Requirement 2:`, `| 2 |`, `1-3:`."""
+_MET = expression(rf"\b(?:{_DONE}|pass(?:es|ed)?|yes|ok|holds?|green|true|there)\b|[✓✔✅☑]|\[[xX]\]", re.IGNORECASE)
 
 
-def read(text: str, identity: str, answer: str = "") -> Review:
-    """The review in this report; `answer` is what the reviewer said at the end. Whatever is odd makes it invalid."""
+def read(text: str, identity: str, answer: str = "", asked: Sequence[Requirement] = ()) -> Review:
+    """The review in this report; `answer` is what the reviewer said at the end, `asked` are the requirements that it
+    had to judge. Whatever is odd makes it invalid."""
     lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()]
     if not lines:
         return Review(INVALID, "the report is empty")
@@ -69,7 +80,7 @@ def read(text: str, identity: str, answer: str = "") -> Review:
     summary = " ".join(" ".join(body for name, body in sections if name == "summary").split())
     if verdict is not None and verdict[1] == "INCOMPLETE":
         return Review(INCOMPLETE, summary, findings)
-    contradiction = _contradiction(text, sections, findings, answer)
+    contradiction = _contradiction(text, sections, findings, answer) or _left_out(text, asked)
     return Review(INVALID, contradiction, findings) if contradiction else Review(VERIFIED, summary)
 
 
@@ -101,6 +112,30 @@ def _contradiction(text: str, sections: list[tuple[str, str]], findings: tuple[s
     if any("INCOMPLETE" in said.upper() or "NOT VERIFIED" in said.upper() for said in _ANY_VERDICT.findall(answer)):
         return "the report says VERIFIED and the reviewer's answer says otherwise"
     return ""
+
+
+def _left_out(text: str, asked: Sequence[Requirement]) -> str:
+    """Which requirement the report does not call met; empty when there is none."""
+    met: set[int] = set()
+    numbers: set[int] = set()
+    for line in text.splitlines():
+        found = _NUMBERED.match(line)
+        if found or line.lstrip().startswith("#"):
+            numbers = _numbers(found[1]) if found else set()
+        said = line[found.end() :] if found else line
+        if numbers and _MET.search(said):
+            met |= numbers
+    missing = [str(one.number) for one in asked if one.number not in met]
+    return f"the report says VERIFIED and does not call requirement {listed(missing)} met" if missing else ""
+
+
+def _numbers(words: str) -> set[int]:
+    """Of `1-3, 5`: 1, 2, 3 and 5."""
+    found: set[int] = set()
+    for part in re.split(r"and|&|,", words):
+        ends = [int(number) for number in re.findall(r"\d+", part)]
+        found |= set(range(ends[0], ends[-1] + 1)) if ends else set()
+    return found
 
 
 def _unmet(text: str) -> str:

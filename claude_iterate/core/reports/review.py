@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import listed, one_line, shortened
+from claude_iterate.core.reports.doubtful_evidence import speaks_against
 from claude_iterate.core.reports.requirements import Requirement, told
 
 VERIFIED, INCOMPLETE, INVALID = "verified", "incomplete", "invalid"
@@ -104,6 +105,8 @@ def _judged(requirement: Requirement, entries: dict[int, list[tuple[str, str]]],
         faults.append(f"it says {shortened(min(statuses), 40)!r} about requirement {number}")
     elif statuses == {MET} and not evidence:
         faults.append(f"it has no evidence for requirement {number}")
+    elif statuses == {MET} and any(speaks_against(words) for _, words in given):
+        return Judged(number, about, NOT_CHECKED, next(words for _, words in given if speaks_against(words)))
     else:
         return Judged(number, about, statuses.pop(), evidence)
     return Judged(number, about, "", evidence)

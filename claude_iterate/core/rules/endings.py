@@ -5,13 +5,14 @@ They are recorded in `RunFinished`. Every reader prints them, and none makes its
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from claude_iterate.core.events import ProofChange, RunFinished
 from claude_iterate.core.events.reasons import ENDINGS, Reason
-from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.formats import counted, one_line, shortened
 from claude_iterate.core.rules import next_steps, proving
 from claude_iterate.core.rules.facts import Facts
@@ -39,12 +40,12 @@ def told(verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofCha
     ending = RunFinished(
         verdict.reason,
         verdict.detail,
-        "\n".join(filter(None, (_notes(facts), _changes(changes, verdict, state, facts), verdict.advice))),
+        "\n".join(filter(None, (_notes(facts), _changes(changes, verdict, state, facts), _advice(verdict, facts)))),
         *(state.iterations, state.cost_usd, facts.now),
         known_by=proving.known_by(state, facts, verdict.reason),
         about_claim=proving.about_the_claim(state, facts, verdict.reason),
         cause=verdict.cause,
-        next=verdict.next,
+        next=next_steps.about(state, facts.command_line, "setup") if _lost(facts) else verdict.next,
         cost_is_lower_bound=state.cost_is_lower_bound,
         changes=changes,
     )
@@ -145,6 +146,20 @@ def _changes(changes: tuple[ProofChange, ...], verdict: Finish, state: RunState,
     if next_steps.ACCEPT in verdict.next:
         return f"{undo} with the next step."
     return f"{undo}: {next_steps.about(state, facts.command_line, 'run', next_steps.ACCEPT)}"
+
+
+def _advice(verdict: Finish, facts: Facts) -> str:
+    """Without instructions nothing else helps."""
+    if not _lost(facts):
+        return verdict.advice
+    folder = shlex.quote(facts.instructions_lost.rpartition("/")[0])
+    git = f"git -C {folder} checkout HEAD -- INSTRUCTIONS.md"
+    return f"INSTRUCTIONS.md cannot be read any more. If git has it: {git}; else write it again with the next step."
+
+
+def _lost(facts: Facts) -> bool:
+    """A one-off call may be the one that writes them."""
+    return bool(facts.instructions_lost) and facts.purpose not in ONE_OFF
 
 
 def _notes(facts: Facts) -> str:

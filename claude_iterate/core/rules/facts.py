@@ -17,8 +17,9 @@ class Facts(NamedTuple):
     `workspace_replaced` if another one stands there; `unrecorded` says why nothing more can be recorded;
     `command_line` is how the run was started, `unread_notes` how many notes wait for an iteration; `task` is the
     identity of the instructions if a claim stands that has to be about them. `measures`: what iterations do is
-    measured. `refuses`: an earlier run, which was to refuse that, left a change of what defines the proof.
-    `zone` is that of the computer."""
+    measured. `refuses`: an earlier run, which was to refuse that, left a change of what defines the proof;
+    `task_replaced`: INSTRUCTIONS.md has another text than when the run began; `instructions_lost` is where it was, if
+    it cannot be read at the end; `checks_only`: `verify` without a review. `zone` is that of the computer."""
 
     now: float
     wall: float
@@ -38,6 +39,9 @@ class Facts(NamedTuple):
     refuses: bool = False
     measures: bool = False
     zone: tzinfo = UTC
+    instructions_lost: str = ""
+    task_replaced: bool = False
+    checks_only: bool = False
 
     @property
     def limits(self) -> LimitSettings:
@@ -51,13 +55,15 @@ class Facts(NamedTuple):
 
     @property
     def review_wanted(self) -> bool:
-        """Claude is to look at a claim with fresh context; `verify` always wants that."""
+        """Claude is to look at a claim with fresh context; `verify` wants that, unless the checks are to decide."""
+        if self.checks_only:
+            return False
         return self.settings.verification.auto_verify or self.only_verify
 
     @property
     def proof_wanted(self) -> bool:
         """A claim counts only when checks or a review bear it out."""
-        return self.review_wanted or bool(self.settings.verification.checks) or self.refuses
+        return self.review_wanted or self.only_verify or bool(self.settings.verification.checks) or self.refuses
 
     @property
     def refuses_tampering(self) -> bool:

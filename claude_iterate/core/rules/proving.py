@@ -28,6 +28,7 @@ KNOWN_BY = {
     REPORT: "reported by Claude, not proven",
 }
 
+_REPLACED = "INSTRUCTIONS.md has another text than when the run began: see whether it is still your task."
 _CLAUDE_CANNOT = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AWAY}) | ENDING_FAILURES
 """After these Claude cannot be called for a review: other rules say what is next."""
 
@@ -166,7 +167,8 @@ def about_the_claim(state: RunState, facts: Facts, reason: Reason) -> str:
     if facts.only_verify or status is None or not status.complete:
         return ""
     if reason == "completed":
-        return _doubts(state)
+        replaced = facts.task_replaced and state.defined is None  # else it is one of the changes of the proof
+        return " ".join(filter(None, (_doubts(state), _REPLACED if replaced else "")))
     if reason == "blocked":
         return f"Claude reported `complete: true` as well{'; the proof failed' if state.proof is not None else ''}."
     if reason == "verification_failed" or not facts.proof_wanted:

@@ -4,17 +4,18 @@ or `npm test`. The language of the shell is read only as far as people use it in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from claude_iterate.core.expressions import expression
-from claude_iterate.core.tampering.known_tools import CONFIGURATION, RUNNERS, SHELLS, WRAPPERS, Wrapper
+from claude_iterate.core.tampering.known_tools import CONFIGURATION, INTERPRETERS, RUNNERS, SHELLS, WRAPPERS, Wrapper
 
 _DEEPEST = 5
 _MOST_WORDS = 1000
 _BREAK = expression(r"[;&|()]+")
 _REDIRECTION = expression(r"\d*(?:[<>]+&?|&>+)")
 _ASSIGNMENT = expression(r"[A-Za-z_]\w*\+?=")
+_VARIABLE = expression(r"\$(?:(\w+)|\{(\w+)\})")
 _PYTHON = expression(r"(?:python|pypy)[\d.]*")
 _RESERVED = frozenset(
     {"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "time", "exec"}
@@ -25,33 +26,56 @@ _ELSEWHERE = frozenset({"-C", "--directory", "--prefix", "--cwd", "--chdir"})
 
 class Named(NamedTuple):
     """Paths relative to the project, or absolute ones, and bare names of programs. `configuration` are files that the
-    tools of a check read if they are there; `modules` what Python would run for `python -m NAME`."""
+    tools of a check read if they are there; `modules` what Python would run for `python -m NAME`. `scripts` are those
+    of the files that the check runs; `folders` are those in which it looks for programs first."""
 
     files: tuple[str, ...] = ()
     configuration: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
 
 
-def named_by(command: str) -> Named:
-    """All that a command names, each once."""
-    reader = _Reader()
+def named_by(command: str, environ: Mapping[str, str] | None = None) -> Named:
+    """All that a command names, each once. Variables have their value in this environment, or in the command."""
+    reader = _Reader(environ or {})
     reader.read(command, "", 0)
     return Named(*(tuple(dict.fromkeys(names)) for names in reader.found))
 
 
 class _Reader:
-    def __init__(self) -> None:
-        self.found: tuple[list[str], ...] = ([], [], [], [])
-        self._files, self._configuration, self._programs, self._modules = self.found
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.found: tuple[list[str], ...] = ([], [], [], [], [], [])
+        self._files, self._configuration, self._programs, self._modules, self._scripts, self._folders = self.found
+        self._values = {name: value for name, value in environ.items() if name != "PWD"}
 
     def read(self, command: str, folder: str, depth: int) -> None:
         """One command line; `folder` is where it runs."""
-        for words in _simple_commands(_words(command)):
-            if words[0] == "cd":
+        for written in _simple_commands(_words(command)):
+            words = [self._valued(word, folder) for word in written]
+            while words and _ASSIGNMENT.match(words[0]):
+                self._assign(words.pop(0), folder)
+            if words and words[0] == "export":
+                for word in words[1:]:
+                    self._assign(word, folder)
+            elif words and words[0] == "cd":
                 folder = _joined(folder, words[1]) if len(words) > 1 else folder
-            else:
+            elif words:
                 self._read_simple(words, folder, depth)
+
+    def _valued(self, word: str, folder: str) -> str:
+        """With the values of variables that are known; the others stay as they are."""
+        values = {"PWD": folder or ".", **self._values}
+        return _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), word) if "$" in word else word
+
+    def _assign(self, word: str, folder: str) -> None:
+        name, equals, value = word.partition("=")
+        if not equals:
+            return
+        self._values[name] = value
+        if name == "PATH":
+            self._folders += [_joined(folder, place) for place in value.split(":") if place and "$" not in place]
 
     def _read_simple(self, words: list[str], folder: str, depth: int) -> None:
         while words:
@@ -61,6 +85,9 @@ class _Reader:
             started = _command_behind(name, arguments)
             if started is None:
                 break
+            for word in arguments[: len(arguments) - len(started)]:
+                if name == "env" and _ASSIGNMENT.match(word):
+                    self._assign(word, folder)
             folder = _joined(folder, _folder_of(arguments[: len(arguments) - len(started)]))
             words = started
         else:
@@ -70,6 +97,9 @@ class _Reader:
             return
         if _PYTHON.fullmatch(name) and "-m" in arguments[:-1]:
             name = self._read_module(arguments[arguments.index("-m") + 1], folder)
+        if _PYTHON.fullmatch(name) or name in SHELLS or name in INTERPRETERS:
+            script = next((word for word in arguments if not word.startswith("-")), "")
+            self._scripts += _places(folder, script) if script else []
         works_in = _joined(folder, _folder_of(arguments))
         self._configuration += [_joined(works_in, file) for file in CONFIGURATION.get(name, ())]
         self._files += [place for word in arguments for path in _paths(word) for place in _places(folder, path)]
@@ -77,6 +107,7 @@ class _Reader:
     def _name(self, program: str, folder: str) -> None:
         if "/" in program:
             self._files += _places(folder, program)
+            self._scripts += _places(folder, program)
         else:
             self._programs.append(program)
 
@@ -101,7 +132,7 @@ def _words(command: str) -> list[str]:
 
 
 def _simple_commands(words: Sequence[str]) -> Iterator[list[str]]:
-    """The commands between the operators, without assignments, reserved words and files that are written."""
+    """The commands between the operators, without reserved words and files that are written; assignments first."""
     current: list[str] = []
     target = ""
     for word in [*words, ";"]:
@@ -115,7 +146,7 @@ def _simple_commands(words: Sequence[str]) -> Iterator[list[str]]:
             if current:
                 yield current
             current = []
-        elif current or not (word in _RESERVED or _ASSIGNMENT.match(word)):
+        elif current or word not in _RESERVED:
             current.append(word)
 
 

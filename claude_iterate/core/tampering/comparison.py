@@ -18,6 +18,7 @@ KINDS = {
     "instructions": "the task",
     "settings": "settings",
     "check": "a check uses it",
+    "script": "a check runs it",
     "config": "a check's tool reads it",
     "program": "it takes the place of a check's program",
     "test": "a test",
@@ -26,7 +27,7 @@ KINDS = {
 }
 """What each kind is to the proof."""
 _MAY_BE_NEW = frozenset({"check", "test"})
-"""Kinds of which a new file changes nothing that was there."""
+"""Kinds of which a new file changes nothing that was there, but for files around tests that can change them."""
 _LISTED = 8
 EMPTY = "empty"
 """The fingerprint of a file with nothing in it."""
@@ -41,7 +42,10 @@ def compare(before: Files, now: Files) -> tuple[ProofChange, ...]:
 def _differences(before: Files, now: Files) -> Iterator[ProofChange]:
     for kind in KINDS:
         was, is_now = before.get(kind, {}), now.get(kind, {})
-        paths = was.keys() if kind in _MAY_BE_NEW else was.keys() | is_now.keys()
+        told = {
+            path for path in is_now if kind not in _MAY_BE_NEW or (kind == "test" and _changes_others(path, is_now))
+        }
+        paths = was.keys() | told
         for path in sorted(paths):
             old, new = was.get(path, ""), is_now.get(path, "")
             if old != new and (how := _how(kind, path, old, new, was, is_now)):
@@ -63,6 +67,11 @@ def _how(kind: str, path: str, old: str, new: str, was: Mapping[str, str], is_no
     return "changed"
 
 
+def _changes_others(path: str, is_now: Mapping[str, str]) -> bool:
+    """A file that has no tests of its own, and words in it that decide which tests run, or how they end."""
+    return marks_of_tests.surrounds_tests(path) and marks_of_tests.read(is_now[path]).skips > 0
+
+
 def _weaker(old: marks_of_tests.Counts, new: marks_of_tests.Counts) -> str:
     if old.tests and not new.tests:
         return "emptied"
@@ -70,6 +79,8 @@ def _weaker(old: marks_of_tests.Counts, new: marks_of_tests.Counts) -> str:
     parts = [f"{counted(count, what)} {more}" for count, what, more in lost if count > 0]
     if (gained := new.skips - old.skips) > 0:
         parts.append(f"{counted(gained, 'skip mark')} more")
+    if (gained := new.hollow - old.hollow) > 0:
+        parts.append(f"{counted(gained, 'empty test')} more")
     return ", ".join(parts)
 
 
@@ -108,7 +119,8 @@ def with_changes(now: Files, changes: Sequence[ProofChange]) -> dict[str, dict[s
 
 def described(change: ProofChange) -> str:
     """`check.sh (changed; a check uses it)`."""
-    role = KINDS.get(change.kind, change.kind)
+    around = change.kind == "test" and change.how == "created"
+    role = "it can change which tests run" if around else KINDS.get(change.kind, change.kind)
     earlier = "in an earlier run; " if change.earlier else ""
     return f"{change.path} ({change.how} {earlier}{role})" if earlier else f"{change.path} ({change.how}; {role})"
 

@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
 
+INTERPRETERS = frozenset({"node", "ruby", "perl", "php", "lua", "Rscript", "tclsh", "pwsh", "awk"})
+"""Beside shells and Python: the first word after their options is the script that they run."""
+
 _PYTEST = ("pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "conftest.py", "tests/conftest.py")
 _PACKAGE = (
     "package.json",

@@ -65,6 +65,19 @@ _LANGUAGES = {
 }
 """By the ending of the file's name."""
 
+_TEST = r"def test\w*\([^)]*\)[^:\n]*:\s*"
+_HOLLOW = {
+    id(_PYTHON): expression(
+        rf"{_TEST}(?:\"{{3}}[^\"]*\"{{3}}\s*|\"[^\"\n]*\"\s*)?(?:pass\b|\.\.\.|return\b)"
+        rf"|{_TEST}\"{{3}}[^\"]*\"{{3}}\s*(?=\n\S|\Z)|\bassert (?:True|1)[ \t]*(?=$|\n|\#)"
+    ),
+    id(_SCRIPT): expression(
+        r"\b(?:it|test)\([^,\n]{1,200},\s*(?:async\s*)?(?:function\s*)?\(\w*\)\s*(?:=>\s*)?\{\s*\}"
+        r"|expect\(true\)\.to(?:Be|Equal)\(true\)"
+    ),
+}
+"""Tests without a body, and assertions that always hold, by the language."""
+
 _BY_NAME = expression(
     r"(?:^|/)(?:test[_-][^/]*|[^/]*[._-](?:test|spec)|[^/]*(?:Tests?|Spec)|[^/]*_test|conftest)\.\w+$|\.bats$"
 )
@@ -79,6 +92,8 @@ class Counts(NamedTuple):
     tests: int = 0
     assertions: int = 0
     skips: int = 0
+    hollow: int = 0
+    """Tests that do nothing, and assertions that always hold."""
 
 
 def may_hold_tests(path: str) -> bool:
@@ -98,7 +113,14 @@ def counts(path: str, text: str) -> Counts:
     """Of a file's text. Lines that are comments do not count, so a test that is commented out is one fewer."""
     words = _LANGUAGES.get(path.rpartition(".")[2], _CLASSES)
     kept = "\n".join(line for line in text.split("\n") if not _is_comment(line))
-    return Counts(*(sum(map(kept.count, group)) for group in words))
+    hollow = _HOLLOW.get(id(words))
+    tests, assertions, skips = (sum(map(kept.count, group)) for group in words)
+    return Counts(tests, assertions, skips, len(hollow.findall(kept)) if hollow else 0)
+
+
+def surrounds_tests(path: str) -> bool:
+    """A file that Python reads before the tests beside it."""
+    return path.rpartition("/")[2] in {"conftest.py", "__init__.py"}
 
 
 def _is_comment(line: str) -> bool:
@@ -114,4 +136,4 @@ def written(found: Counts) -> str:
 def read(fingerprint: str) -> Counts:
     """What `written` wrote; nothing for what it did not."""
     numbers = fingerprint.split()
-    return Counts(*map(int, numbers)) if len(numbers) == 3 and all(map(str.isdecimal, numbers)) else Counts()
+    return Counts(*map(int, numbers)) if len(numbers) in (3, 4) and all(map(str.isdecimal, numbers)) else Counts()

@@ -20,7 +20,7 @@ from claude_iterate.workspace.settings_files import settings_reader
 
 _AT_A_TIME = 0.01
 """Seconds: the engine has other things to do meanwhile."""
-_NAMED_BY_CHECKS = ("check", "config", "program")
+_NAMED_BY_CHECKS = ("check", "script", "config", "program")
 
 
 class Definition:
@@ -96,9 +96,13 @@ class Definition:
     def gone(self, command: str) -> tuple[str, ...]:
         """The files that a check names, that were there when the run began and are not there now."""
         before = {*self._before.get("check", {}), *self._before.get("config", {}), *self._before.get("test", {})}
-        named = named_by(command)
+        named = named_by(command, self._plan.environ)
         words = dict.fromkeys(os.path.normpath(word) for word in (*named.files, *named.configuration))
         return tuple(word for word in words if word in before and not (self._plan.layout.root / word).exists())
+
+
+_CLAUDE_FOLDERS = ("agents", "commands", "hooks", "rules", "skills", "output-styles")
+_MOST_FOLDERS = 200
 
 
 def _watched(plan: Plan) -> Watched:
@@ -121,9 +125,9 @@ def _watched(plan: Plan) -> Watched:
         },
         folders={
             "prompt": plan.prompt_folders,
-            "memory": [claude / name for name in ("agents", "commands", "hooks", "rules")],
+            "memory": [claude / name for name in _CLAUDE_FOLDERS],
         },
-        named=[named_by(command) for command in plan.settings.verification.checks],
+        named=[named_by(command, environment) for command in plan.settings.verification.checks],
         path=environment.get("PATH", os.defpath).split(os.pathsep),
         counts=lambda name: not f"{name}/".startswith(own),
     )
@@ -136,7 +140,19 @@ def _memory(plan: Plan) -> list[Path]:
     return [
         *(folder / name for folder in (root, *root.parents) for name in ("CLAUDE.md", "CLAUDE.local.md")),
         *(root / name for name in ("AGENTS.md", ".mcp.json", ".claude/CLAUDE.md")),
+        *(folder / name for folder in _folders_in(root) for name in ("CLAUDE.md", "AGENTS.md")),
+        *(folder / "SKILL.md" for folder in _folders_in(root / ".claude" / "skills")),
         *(root / ".claude" / name for name in ("settings.json", "settings.local.json")),
         Path(home) / "CLAUDE.md",
         *([root / agents] if agents else []),
     ]
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    """Those that are there when the run begins; Claude reads a CLAUDE.md of a folder when it works there."""
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+    except OSError:
+        return []
+    return [folder / name for name in names[:_MOST_FOLDERS]]

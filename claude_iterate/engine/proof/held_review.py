@@ -6,7 +6,7 @@ An agent that does not know our schema may write a report in prose, which is rea
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from claude_iterate.core import events
@@ -15,6 +15,7 @@ from claude_iterate.core.formats import counted, listed, shortened
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES, FINE, RETRIED
 from claude_iterate.core.records import Record
 from claude_iterate.core.reports import prose_review, requirements, review
+from claude_iterate.core.reports.requirements import Requirement
 from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, Review
 from claude_iterate.core.rules.proving import NO_VERDICT
 from claude_iterate.engine import asking
@@ -72,19 +73,19 @@ class HeldReview(Record, frozen=False):
             return Review(INVALID, f"{moved}: {listed(changed)}")
         if result.structured is None and len(result.text) > foreign.MOST:
             return Review(INVALID, f"the answer is larger than {foreign.MOST >> 20} MiB")
-        written = report.read(identity, result.text)
+        asked_for = requirements.requirements_in(asked.texts.instructions if asked.texts is not None else "")
+        written = report.read(identity, result.text, asked_for)
         if result.structured is None:
-            return written or self._said(report, identity, result.text)
+            return written or self._said(report, identity, result.text, asked_for)
         if written is not None and (report.is_unreadable or written.verdict == INCOMPLETE):
             return Review(INVALID, f"the answer and the report that was written do not agree: {written.summary}")
-        instructions = asked.texts.instructions if asked.texts is not None else ""
-        return review.judged(result.structured, requirements.requirements_in(instructions))
+        return review.judged(result.structured, asked_for)
 
-    def _said(self, report: _Report, identity: str, said: str) -> Review:
+    def _said(self, report: _Report, identity: str, said: str, asked: Sequence[Requirement]) -> Review:
         """The final answer may stand in for a report that was not written."""
         if f"VERIFICATION-ID: {identity}" not in said:
             return Review(INVALID, "no report was written in this review")
-        return report.keep(said + "\n") or prose_review.read(said, identity)
+        return report.keep(said + "\n") or prose_review.read(said, identity, asked=asked)
 
     def _record_end(self, found: Review, outcome: events.Outcome, began: float) -> None:
         spent = self._recorder.state.spending
@@ -123,7 +124,7 @@ class _Report:
         except OSError:
             return None
 
-    def read(self, identity: str, answer: str) -> Review | None:
+    def read(self, identity: str, answer: str, asked: Sequence[Requirement]) -> Review | None:
         """The review that was written there; None when nothing was."""
         now = self._now()
         if now is None or (self._before is not None and now.fingerprint == self._before.fingerprint):
@@ -131,7 +132,7 @@ class _Report:
         if not now.whole:
             self.is_unreadable = True
             return Review(INVALID, f"the report is larger than {foreign.MOST >> 20} MiB; it is kept as it is")
-        return prose_review.read(now.data.decode("utf-8", "replace"), identity, answer)
+        return prose_review.read(now.data.decode("utf-8", "replace"), identity, answer, asked)
 
     def keep(self, text: str) -> Review | None:
         """Write the report; a report that cannot be kept is not evidence. One that cannot be read is not replaced."""

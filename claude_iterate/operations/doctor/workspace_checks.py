@@ -12,7 +12,7 @@ from claude_iterate.agent.processes.leftover_processes import leftovers
 from claude_iterate.core.events import RunFinished
 from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
 from claude_iterate.operations.permissions import unrestricted
-from claude_iterate.workspace import leftover_files, metadata
+from claude_iterate.workspace import leftover_files, metadata, task_file
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import PROJECT_FILES, Layout
 from claude_iterate.workspace.lifecycle import summary
@@ -63,6 +63,9 @@ def _examine(project: Project, layout: Layout) -> Iterator[Finding]:
     if why := unrestricted(project.settings_for(layout).settings, project):
         fix = f"Outside a disposable sandbox: claude-iterate config -w {layout.name} claude.permission_mode acceptEdits"
         yield Finding(check, "warning", f"permission checks are off: {why}, so Claude can run any command", fix)
+    if about.last_run and not task_file.is_readable(layout.instructions):
+        fix = f"Put it back, from git perhaps, or write it: claude-iterate setup {layout.name}"
+        yield Finding(check, "problem", f"{layout.instructions} is missing, empty or not text", fix)
     if not os.access(layout.folder, os.W_OK | os.X_OK):
         yield Finding(check, "problem", f"{layout.folder} cannot be written", "Check its permissions.")
     if run_lock.holder(layout.lock) is None:
@@ -86,7 +89,9 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
             # Nothing has to be fixed: the next run goes on where it stopped.
             yield Finding(check, "warning", "its last run was killed", f"Go on: claude-iterate run {layout.name}")
     if behind(layout):
-        message = "its last run ended and was killed before it could write that into .metadata.json"
+        older = metadata.is_behind(about, str(layout.folder))
+        why = "git may have put back an older one" if older else "it was killed before it could write that"
+        message = f"its last run ended, and .metadata.json does not say so: {why}"
         yield Finding(check, "warning", message, FIX)
 
 
@@ -123,6 +128,8 @@ def behind(layout: Layout) -> bool:
         about = metadata.read(layout.metadata)
     except ExpectedError:
         return False
+    if summary.with_newer_runs(layout, about) and about.last_run.get("state") != "running":
+        return True
     state = summary.as_journal_has_it(layout, about)
     return state is not None and state.finished is not None
 

@@ -70,10 +70,11 @@ FAULTS = {
     ),
     "hang-after-report": Fault(
         "Claude writes its report, then hangs",
-        "Finished work would be thrown away.",
-        ([INIT, COMPLETE, HANG],),
-        Expected(outcomes=("idle",)),
+        "The run would hang, or believe a claim that was cut off.",
+        ([INIT, COMPLETE, HANG], done()),
+        AGAIN,
         settings=IDLE,
+        checks=(expectations.has("ClaimDropped", 1, cut=True),),
     ),
     "endless-talk": Fault(
         "Claude never stops printing",

@@ -32,6 +32,8 @@ _ENDING = ("reason", "cause", "detail", "next", "knownBy")
 _MONEY = ("costUsd", "costIsLowerBound")
 _KEPT = ("id", "state", "started", "finished", *_ENDING, "iterations", *_MONEY, "dryRun", "log", "progress")
 """Keys of a summary that are kept in the file."""
+_MOST_NEWER = 50
+"""Runs of which the summary has not heard that are looked at."""
 _OPTIONAL = frozenset({"progress", "knownBy"})
 
 
@@ -47,9 +49,8 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
     if short.purpose != "run" and not verified:
         return
     about = metadata.read(layout.metadata)
-    if verified:  # the verdict counts, the story of the last run stays
-        about.document["status"] = "completed" if short.proven else "in_progress"
-        _note_proof(about.document, short)
+    if verified:
+        _verified(about.document, short)
     else:
         _update(about, short, state)
     _note_task(about.document, state, layout)
@@ -63,6 +64,7 @@ def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:
     A run that was killed right after its last entry could not write its summary, but it is over.
     """
     without_dry_run(layout, about)
+    with_newer_runs(layout, about)
     run = about.last_run.get("id")
     if about.last_run.get("state") != "running" or not isinstance(run, str) or run not in layout.run_ids():
         return None
@@ -78,13 +80,46 @@ def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:
 def catch_up(layout: Layout) -> str:
     """Write down how a run ended that could not do so itself. Returns its id, or nothing. Hold the lock."""
     about = metadata.read(layout.metadata)
-    if without_dry_run(layout, about):
+    if without_dry_run(layout, about) | with_newer_runs(layout, about):
         metadata.write(layout.metadata, about)
     short = as_journal_has_it(layout, about)
     if short is None or short.state != "finished":
         return ""
     metadata.write(layout.metadata, about)
     return short.id
+
+
+def with_newer_runs(layout: Layout, about: Metadata) -> bool:
+    """Add what the journals of newer runs say, in memory: the summary is derived, and git or a copy may have put back
+    an older one. True when there were any that count."""
+    known, runs, proven = metadata.newest_known(about), layout.run_ids(), ""
+    for run in reversed([run for run in runs[-_MOST_NEWER:] if run > known]):
+        started = reader.beginning(layout.journal(run))
+        if started is None or started.dry_run or started.purpose not in {"run", "verify"}:
+            continue
+        if started.purpose == "run":
+            _add(layout, about, run)
+            break
+        proven = proven or run
+    if proven:
+        _add(layout, about, proven)
+    return metadata.newest_known(about) != known
+
+
+def _add(layout: Layout, about: Metadata, run: str) -> None:
+    state = fold(reader.milestones(layout.journal(run)))
+    short = summarise(RunSummary, run, state, running=state.finished is None)
+    if short.purpose == "run":
+        _update(about, short, state)
+    elif short.proven is not None:
+        _verified(about.document, short)
+    _note_task(about.document, state)
+
+
+def _verified(document: dict[str, Any], short: RunSummary) -> None:
+    """The verdict counts, the story of the last run stays."""
+    document["status"] = "completed" if short.proven else "in_progress"
+    _note_proof(document, short)
 
 
 def without_dry_run(layout: Layout, about: Metadata) -> bool:

@@ -30,6 +30,7 @@ class RunPlace:
         self._metadata = foreign.read(layout.metadata)
         self._summary = _version(layout.metadata)
         self._put_back: list[str] = []
+        self._told: set[str] = set()
 
     def look(self) -> str:
         """What became of the folder: GONE, REPLACED by one that is not ours, or nothing.
@@ -78,9 +79,10 @@ class RunPlace:
 
     def told(self) -> tuple[str, str] | None:
         """What was put back since the last time, in words, and what to do against it; None when nothing was."""
-        parts, self._put_back = self._put_back, []
+        parts, self._put_back = [part for part in self._put_back if part not in self._told], []
         if not parts:
             return None
+        self._told.update(parts)  # what happens in each iteration is told once
         if FOLDER in parts:
             what = "The workspace's folder was replaced by another one with the same content; the run goes on in it."
         else:

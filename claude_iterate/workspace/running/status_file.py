@@ -39,9 +39,10 @@ def look(path: Path) -> Seen:
         if error.errno == errno.ELOOP:
             return Seen(Reading(None, (authorship.LINK,)), None)
         return Seen(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
-    if found.names > 1:
+    reading = status.parse(found.data)
+    if found.names > 1 and not reading.identity:  # the id would say in which iteration it was written
         return Seen(Reading(None, (authorship.SHARED,)), None)
-    return Seen(status.parse(found.data), found.fingerprint)
+    return Seen(reading, found.fingerprint)
 
 
 def changed_at(path: Path) -> float | None:
