@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 _TYPED = "claude_iterate.typed"
 """Values of settings as they were typed, in the context of the command."""
-_SHOWING = frozenset({"as_json", "verbose", "quiet", "output", "detailed_exit_code", "show_report", "accept_changes"})
-"""Options that change what is printed and nothing else, and one that is not to be repeated without a thought."""
+_SHOWING = frozenset(
+    {"as_json", "verbose", "quiet", "output", "detailed_exit_code", "show_report", "accept_changes", "reset"}
+)
+"""Options that change what is printed and nothing else, and two that are not to be repeated without a thought."""
 
 
 class SettingOption(click.Option):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -36,10 +37,17 @@ _SUSPENDED = 2.5
 
 
 class AgentCall:
-    """Calls Claude once and stays until it is gone."""
+    """Calls Claude once and stays until it is gone. `look` gets what it prints."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, supervisor: Supervisor) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        recorder: Recorder,
+        supervisor: Supervisor,
+        look: Callable[[list[events.Event]], None] = lambda _printed: None,
+    ) -> None:
         self._plan = plan
+        self._look = look
         self._recorder = recorder
         self._supervisor = supervisor
         self._translator = Translator()
@@ -92,6 +100,7 @@ class AgentCall:
         else:
             printed = [events.ErrorPrinted(line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace")) for line in lines]
         self._recorder.record_printed(printed)
+        self._look(printed)
 
     def _verdict(self, now: float) -> Wait | Cut:
         if now - self._last_look > _SUSPENDED:

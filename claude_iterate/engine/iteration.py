@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, Warned
+from collections.abc import Callable
+
+from claude_iterate.core.events import Event, IterationFinished, IterationStarted, Outcome, Warned
 from claude_iterate.core.formats import money
 from claude_iterate.core.outcomes.classes import WELL
+from claude_iterate.core.outcomes.signatures import shown, signature
 from claude_iterate.core.records import Record
+from claude_iterate.core.rules import hints
 from claude_iterate.core.state.sessions import continuation
 from claude_iterate.core.task_identity import digest, identity
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
@@ -18,13 +22,14 @@ from claude_iterate.workspace.running import notes
 
 
 class IterationRun(Record, frozen=False):
-    """Runs one iteration."""
+    """Runs one iteration. `look` gets what Claude prints."""
 
     _plan: Plan
     _recorder: Recorder
     _supervisor: Supervisor
     _reports: StatusReports
     _number: int
+    _look: Callable[[list[Event]], None] = lambda _printed: None
     _instructions: str = ""
 
     def run(self) -> None:
@@ -41,7 +46,7 @@ class IterationRun(Record, frozen=False):
             self._record_start(texts, prompt, session or "", report_id)
             if reboot is not None:
                 self._recorder.record(reboot)
-            call = AgentCall(self._plan, self._recorder, self._supervisor)
+            call = AgentCall(self._plan, self._recorder, self._supervisor, self._look)
             again = self._recorder.state.streaks.retries
             call.make(texts.system, prompt, f"{self._number:04d}" + (f".retry-{again}" if again else ""), session)
         except ExpectedError as problem:
@@ -80,6 +85,7 @@ class IterationRun(Record, frozen=False):
         status = reading.status if reading else None
         reported = status is not None and status.source != "boxes"
         outcome = failure or outcome_of_call(self._plan, self._recorder, wrote_report=reported)
+        error = (result.text or " ".join(result.errors)) if result.is_error else call.tool_error if call else ""
         self._recorder.record(
             IterationFinished(
                 number=self._number,
@@ -98,6 +104,9 @@ class IterationRun(Record, frozen=False):
                 cost_is_lower_bound=spent.at_least,
                 exit_code=call.exit_code if call else None,
                 said=call.said if call else 0,
+                error=signature(error),
+                error_said=shown(error),
+                says_done=hints.says_done(result.text),
             )
         )
         if spent.at_least and self._plan.settings.limits.max_cost_usd:

@@ -9,19 +9,11 @@ from typing import TYPE_CHECKING, assert_never, cast
 
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.guardian import Guardian
-from claude_iterate.core.events import (
-    ClaimDropped,
-    IterationFinished,
-    LeftoversEnded,
-    WaitEnded,
-    WaitStarted,
-    Warned,
-)
+from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import ONE_OFF, Point, Purpose
-from claude_iterate.core.rules import endings
+from claude_iterate.core.rules import endings, verdicts
 from claude_iterate.core.rules.between import decide, decide_start
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Measure, RunHook, Verify, Wait
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.dispatch import Audience, Dispatcher
 from claude_iterate.engine.hooks.hook_points import HookPoints
@@ -33,6 +25,7 @@ from claude_iterate.engine.plan import Plan, chance
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
+from claude_iterate.engine.stop_conditions.looked_for import StopConditions
 from claude_iterate.engine.supervision import Orphans, Supervisor
 from claude_iterate.engine.work.measuring import Measuring, begun
 from claude_iterate.errors import ExpectedError
@@ -56,7 +49,12 @@ class Engine:
     """Runs a plan. One thread decides; all others only post into the inbox."""
 
     def __init__(
-        self, plan: Plan, recorder: Recorder, audience: Audience, place: RunPlace, warnings: Sequence[Warned] = ()
+        self,
+        plan: Plan,
+        recorder: Recorder,
+        audience: Audience,
+        place: RunPlace,
+        warnings: Sequence[events.Warned] = (),
     ) -> None:
         self._plan = plan
         self._recorder = recorder
@@ -69,6 +67,7 @@ class Engine:
         self._task = task_file.StartingTask(plan.layout.instructions)
         self._place = place
         self._reports = StatusReports(plan.layout, plan.settings.notification.status_watch, recorder)
+        self._conditions = StopConditions(plan, recorder)
         self._inbox = Inbox()
         self._steering = Steering(plan, recorder, audience.flush)
         self._summarise: Callable[[RunState, bool], None] = lambda _state, _running: None
@@ -158,7 +157,7 @@ class Engine:
         ended = leftover_processes.end_leftovers(plan.run, orphans.own_children, True, plan.closed_in)
         orphans.end_containers()
         if ended and not self._state.finished:
-            self._recorder.record(LeftoversEnded(ended))
+            self._recorder.record(events.LeftoversEnded(ended))
 
     def _stop_watching(self) -> None:
         if self._status_watch is not None:
@@ -178,7 +177,7 @@ class Engine:
             summarise(self._state, False)
         except (OSError, ExpectedError) as error:
             said = error.message if isinstance(error, ExpectedError) else error.strerror or str(error)
-            self._recorder.record(Warned(f"The summary in .metadata.json cannot be written: {said}"))
+            self._recorder.record(events.Warned(f"The summary in .metadata.json cannot be written: {said}"))
 
     def _facts(self) -> Facts:
         became = self._place.look()
@@ -204,7 +203,7 @@ class Engine:
                 with contextlib.suppress(OSError, ExpectedError):  # at the end it is written again, or its failure told
                     self._summarise_beginning()
         if (told := self._place.told()) is not None:
-            self._recorder.record(Warned(*told))
+            self._recorder.record(events.Warned(*told))
 
     def _step(self, dispatcher: Dispatcher, supervisor: Supervisor) -> bool:
         """One verdict; False when the run is over."""
@@ -212,32 +211,34 @@ class Engine:
         verdict = decide(self._state, facts)
         if self._measuring is not None and self._measuring.prepares(verdict):
             return True  # the user may have said something meanwhile
-        if isinstance(verdict, Begin | RunHook | Verify | MakeOneOffCall):
+        if isinstance(verdict, verdicts.Begin | verdicts.RunHook | verdicts.Verify | verdicts.MakeOneOffCall):
             if dispatcher.catch_up():
                 return True  # the user said something meanwhile; it may be `stop`
             verdict = decide_start(self._state, facts) or verdict
-        if not isinstance(verdict, Wait | Ask):
+        if not isinstance(verdict, verdicts.Wait | verdicts.Ask):
             self._keep_record()
         match verdict:
-            case Begin(number):
+            case verdicts.Begin(number):
                 self._begin(number, supervisor)
-            case Measure(number):
+            case verdicts.Measure(number):
                 assert self._measuring is not None
                 self._measuring.measure(number)
-            case Verify():
+            case verdicts.Verify():
                 self._prove(verdict, supervisor)
-            case MakeOneOffCall():
+            case verdicts.RunStopScripts(number):
+                self._conditions.run_scripts(supervisor, number)
+            case verdicts.MakeOneOffCall():
                 make_one_off_call(self._plan, self._recorder, supervisor)
-            case Wait(until):
+            case verdicts.Wait(until):
                 dispatcher.receive(until)
-            case RunHook(point, number):
+            case verdicts.RunHook(point, number):
                 self._hooks.run(supervisor, point, number)
-            case WaitStarted() | WaitEnded() | ClaimDropped() | IterationFinished():
+            case events.WaitStarted() | events.WaitEnded() | events.ClaimDropped() | events.IterationFinished():
                 self._recorder.record(verdict)
                 self._audience.flush()
-            case Ask(number):
+            case verdicts.Ask(number):
                 self._ask(dispatcher, number)
-            case Finish():
+            case verdicts.Finish():
                 self._hooks.run(supervisor, Point.FINISHED, self._state.iterations, verdict)
                 self._finish(verdict)
                 return False
@@ -246,10 +247,11 @@ class Engine:
         return True
 
     def _begin(self, number: int, supervisor: Supervisor) -> None:
-        IterationRun(self._plan, self._recorder, supervisor, self._reports, number).run()
+        with self._conditions.iteration() as look:
+            IterationRun(self._plan, self._recorder, supervisor, self._reports, number, look).run()
         self._audience.flush()
 
-    def _prove(self, verdict: Verify, supervisor: Supervisor) -> None:
+    def _prove(self, verdict: verdicts.Verify, supervisor: Supervisor) -> None:
         from claude_iterate.engine.proof.verification import Proof
 
         Proof(self._plan, self._recorder, supervisor, verdict.claim, verdict.review, self._definition).run()
@@ -262,7 +264,9 @@ class Engine:
             dispatcher.receive(self._recorder.elapsed() + _ANSWER)
 
     def _record_start(self) -> None:
-        self._recorder.record(self._plan.beginning(self._hooks.points))
+        self._recorder.record(self._plan.beginning(self._hooks.points, self._measuring is not None))
+        if self._plan.reset_by:
+            self._recorder.record(events.BreakerReset(self._plan.reset_by))
         for warning in (*self._warnings, *self._hooks.warnings):
             self._recorder.record(warning)
 
@@ -279,13 +283,14 @@ class Engine:
             self._status_watch = StatusWatch(
                 self._plan.layout.status,
                 lambda: post(StatusTouched()),
-                lambda why: post(Warned(f"{cannot}: {why}", "They are read after each iteration.")),
+                lambda why: post(events.Warned(f"{cannot}: {why}", "They are read after each iteration.")),
             )
 
-    def _finish(self, verdict: Finish) -> None:
+    def _finish(self, verdict: verdicts.Finish) -> None:
         waiting = len(notes.names(self._plan.layout)) if self._plan.purpose == Purpose.RUN else 0
         facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
         there = self._definition is not None and not self._place.look()
         changes = self._definition.changes() if self._definition is not None and there else self._state.changes
         facts = self._task.compared(facts._replace(unread_notes=waiting))
-        self._recorder.record(endings.told(verdict, self._state, facts, changes))
+        ending = endings.told(verdict, self._state, facts, changes)
+        self._recorder.record(self._conditions.with_task(ending))

@@ -76,6 +76,8 @@ class Plan(Record):
     sandbox: Sandbox | None = None
     checks_only: bool = False
     """A `verify` without a review."""
+    reset_by: str = ""
+    """The breaker's counters begin again, and by whom or what."""
 
     @property
     def closed_in(self) -> bool:
@@ -92,8 +94,8 @@ class Plan(Record):
         line, refuses = self.command_line, self.carried.refuses
         return Facts(*known, command_line=line, refuses=refuses, zone=_HERE, checks_only=self.checks_only)
 
-    def beginning(self, hooks: tuple[Point, ...] = ()) -> RunStarted:
-        """The first event of the run, in this process."""
+    def beginning(self, hooks: tuple[Point, ...] = (), measures: bool = False) -> RunStarted:
+        """The first event of the run, in this process. `measures`: what its iterations do is measured."""
         return RunStarted(
             run=self.run,
             workspace=self.layout.name,
@@ -113,4 +115,5 @@ class Plan(Record):
             sandbox=self.sandbox.kind if self.sandbox is not None else "",
             hooks=hooks,
             settings=differing(self.settings),
+            measures=measures,
         )

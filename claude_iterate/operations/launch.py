@@ -106,12 +106,12 @@ def _launch(
     chosen: Permissions | None,
 ) -> Performed:
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
+        before = run_checks.may_go_on(layout, settings, options, inherit(layout, options.purpose, options.dry_run))
         if chosen is not None:
             settings = _with_answer(project, layout, options, user, chosen)
         run_folders.tidy_up(layout, options.dry_run)
         run = run_folders.new_run_id(layout)
         held.record(run)
-        before = inherit(layout, options.purpose, options.dry_run)
         if before.killed:
             leftover_processes.end_marked(before.killed)
             if sandbox is not None and sandbox.is_container:
@@ -125,6 +125,7 @@ def _launch(
             kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
             plan = plan.changed(sandbox=sandbox.changed(run=run, kept=kept))
         warnings = run_checks.warnings(project, layout, settings, options, user)
+        warnings += run_checks.trial_warning(layout, options, before)
         with user.steers(plan) as steered:
             state = _run(steered, options, warnings, user, RunPlace(layout, run, held))
     assert state.finished is not None

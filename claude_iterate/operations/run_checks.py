@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.core.events import Warned
+from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import ONE_OFF
+from claude_iterate.core.rules import next_steps, trips
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
 from claude_iterate.operations import completed_task, permissions
@@ -15,6 +18,7 @@ from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.user import User
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.inheritance import Inheritance
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import notes, run_lock
 
@@ -133,3 +137,32 @@ def _refuse_path_not_utf8(project: Project) -> None:
     except UnicodeEncodeError:
         readable = path.encode("utf-8", "backslashreplace").decode()
         raise WorkspaceProblem(f"The project's path is not valid UTF-8: {readable}", "Rename the folder.") from None
+
+
+class Tripped(WorkspaceProblem):
+    """The breaker ended the last run: the next one needs `--reset`, other instructions, or the end of the cooldown."""
+
+
+def may_go_on(layout: Layout, settings: Settings, options: Options, before: Inheritance) -> Inheritance:
+    """What the run takes over, if it may begin. Only `run` is refused: all other commands look, or change the task."""
+    if options.dry_run or options.purpose != "run":
+        return before
+    if options.reset:
+        return before.changed(reset_by="run")
+    trip = before.trip
+    left = trips.cooldown_left(trip, settings.stop.cooldown, time.time()) if trip is not None else None
+    if trip is None or (left is not None and left <= 0):
+        return before
+    step = next_steps.command(options.command_line, "run", layout.name, "--reset")
+    refused = Tripped(trips.refusal(layout.name, trip), f"Go on: {step}{trips.cooldown_hint(left)}")
+    refused.exit_code = exit_code(trip.reason, options.detailed or settings.exit_codes == "detailed")
+    raise refused
+
+
+def trial_warning(layout: Layout, options: Options, before: Inheritance) -> list[Warned]:
+    """That this run is a trial."""
+    trip = before.trip
+    if trip is None or options.dry_run or options.purpose != "run":
+        return []
+    hint = "stop.cooldown is over, so one trial iteration is allowed. If it moves nothing, the run ends."
+    return [Warned(trips.refusal(layout.name, trip), hint)]

@@ -33,13 +33,15 @@ class Options(Record):
     """What defines the proof is taken as it is, whatever earlier runs changed."""
     checks_only: bool = False
     """`verify` without a review."""
+    reset: bool = False
+    """What the breaker counted is forgotten."""
     command_line: CommandLine = CommandLine()
     prompt_values: Mapping[str, str] = {}
     """Variables in the prompt of a one-off call."""
 
     def settings_for(self, project: Project, layout: Layout) -> Settings:
         """The settings of the run: all layers, `--allow` added. A dry run has the built-in fake for Claude, and no
-        checks, because it does no work that they could look at."""
+        checks and stop scripts, because it does no work that they could look at."""
         settings = project.settings_for(layout, self.flags).settings
         claude = settings.claude
         if self.allow:
@@ -47,5 +49,7 @@ class Options(Record):
         if self.dry_run:
             fake = (sys.executable, "-P", "-m", "claude_iterate.fake_claude")
             claude = claude.changed(command=fake, args=())
-            settings = settings.changed(verification=settings.verification.changed(checks=()))
+            settings = settings.changed(
+                verification=settings.verification.changed(checks=()), stop=settings.stop.changed(scripts=())
+            )
         return settings.changed(claude=claude)

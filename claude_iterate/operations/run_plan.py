@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -53,14 +54,22 @@ def plan_run(
         dry_run=options.dry_run,
         purpose=Purpose(options.purpose),
         skip_permissions=options.skip_permissions,
-        carried=before.carried,
-        resumed=before.resumed,
-        defined=before.resumed.defined if before.resumed is not None else before.defined,
+        **_taken_over(before, settings),
         prompt_folders=tuple(texts.folders),
         command_line=options.command_line,
         load=late_imports.loader(),
         checks_only=options.checks_only,
     )
+
+
+def _taken_over(before: Inheritance, settings: Settings) -> dict[str, Any]:
+    """What the run knows of those before it; of their calls only if a pace is set."""
+    return {
+        "carried": before.carried if settings.limits.calls_per_hour else replace(before.carried, calls=()),
+        "resumed": before.resumed,
+        "defined": before.resumed.defined if before.resumed is not None else before.defined,
+        "reset_by": before.reset_by,
+    }
 
 
 def _accepted(before: Inheritance) -> Inheritance:

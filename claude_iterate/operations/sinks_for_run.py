@@ -65,4 +65,5 @@ def _console(plan: Plan, options: Options) -> Console:
         clock=not sys.stderr.isatty(),
         keys=plan.keys,
         is_there=os.path.isfile,
+        stop=plan.settings.stop,
     )

@@ -15,6 +15,7 @@ REASONS = {
     "away": "Claude worked before and cannot be called now",
     "pace": "Keeping the pace",
     "schedule": "Outside of the hours for this run",
+    "failures": "A pause after the failure",
 }
 _LONG = 60.0
 """Seconds; for a longer wait it is worth saying how to end it."""
@@ -50,7 +51,7 @@ def _moment(event: WaitStarted, at: float) -> str:
 
 
 def _afterwards(event: WaitStarted, state: RunState) -> str:
-    if event.why in {"reserve", "pace", "schedule"}:
+    if event.why in {"reserve", "pace", "schedule", "failures"}:
         return ""
     claims = state.last_status is not None and state.last_status.complete
     proving = claims or (state.started is not None and state.started.purpose == "verify")

@@ -1,9 +1,12 @@
-"""What an iteration did, as a line: `files +2 ~5 -1`, commits, tests. Pure functions; tables use the parts."""
+"""What an iteration did, as a line: `files +2 ~5 -1`, commits, tests; and what the breaker says of it. Pure."""
 
 from __future__ import annotations
 
-from claude_iterate.core.events import Changes, TestCounts, WorkMeasured
-from claude_iterate.core.formats import counted
+from claude_iterate.core.events import BreakerReset, Changes, PatternSeen, StopScriptsRun, TestCounts, WorkMeasured
+from claude_iterate.core.formats import counted, one_line
+from claude_iterate.core.rules.trips import counters
+from claude_iterate.core.settings.declared import StopSettings
+from claude_iterate.core.state.run_state import Streaks
 
 
 def measured(event: WorkMeasured) -> list[str]:
@@ -28,3 +31,30 @@ def files(changes: Changes) -> str:
 def tests(counts: TestCounts) -> str:
     """`41/43`: passed, of those that ran."""
     return f"{counts.passed}/{counts.passed + counts.failed + counts.errors}"
+
+
+_RESETS = {
+    "run": "what was counted before is forgotten (--reset)",
+    "reset": "what was counted before is forgotten (reset)",
+    "instructions": "the instructions are another task now, so counting begins again",
+}
+
+
+def pattern_seen(event: PatternSeen) -> list[str]:
+    """Which pattern, and where."""
+    return [f"⚠ Stop pattern `{event.pattern}`: {one_line(event.text)}"]
+
+
+def scripts_run(event: StopScriptsRun) -> list[str]:
+    """Only a script that says stop is worth a line."""
+    return [f"⚠ The stop script `{result.command}` says stop." for result in event.results if result.code == 0]
+
+
+def breaker_reset(event: BreakerReset) -> list[str]:
+    """Why the counters are at 0."""
+    return [f"Breaker: {_RESETS.get(event.by, event.by)}."]
+
+
+def close(streaks: Streaks, stop: StopSettings) -> str:
+    """The counters that are half way or further, for the live line."""
+    return " · ".join(f"{name} {now}/{most}" for name, now, most in counters(streaks, stop) if now and 2 * now >= most)

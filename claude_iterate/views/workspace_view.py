@@ -13,10 +13,12 @@ from msgspec.structs import replace
 
 from claude_iterate.core.formats import plain
 from claude_iterate.core.reports import status as reports
+from claude_iterate.core.rules.trips import counters
 from claude_iterate.core.secrets.masked_settings import masked_setting
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Resolved
+from claude_iterate.core.state.run_state import Streaks
 from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, history_view, run_view
 from claude_iterate.views.listing_view import standing
@@ -61,6 +63,14 @@ class CountersView(msgspec.Struct, frozen=True, rename="camel"):
     """Of some calls only a part of the cost is known."""
 
 
+class CounterView(msgspec.Struct, frozen=True, rename="camel"):
+    """What ends a run when it reaches its limit."""
+
+    name: str
+    count: int
+    limit: int
+
+
 class SettingView(msgspec.Struct, frozen=True, rename="camel"):
     """A setting that differs from its default, secrets masked."""
 
@@ -91,6 +101,8 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The run under way, of any purpose; it may be a dry run."""
     proof: EvidenceView | None
     counters: CountersView
+    breaker: tuple[CounterView, ...]
+    """How far what the breaker counts is, as the next run takes it over."""
     created: str | None
     last_run_at: str | None
     """When it last ran, also where there is no journal: the original kept none."""
@@ -129,6 +141,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
             newest.view.total_cost_usd if newest is not None else 0.0,
             newest is not None and newest.view.total_cost_is_lower_bound,
         ),
+        breaker=() if last is None or _is_reset(about, last) else _breaker(last, resolved.settings),
         created=_text(about.document.get("created")),
         last_run_at=_text(about.document.get("lastRun")),
         next_run=next_run(about.mode, resolved.settings),
@@ -139,6 +152,20 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
         },
         log=_log(layout, last),
     )
+
+
+def _is_reset(about: metadata.Metadata, last: RunView) -> bool:
+    """The command `reset` came after the run, so nothing of it is counted any more."""
+    return str(about.document.get(metadata.RESET_AFTER, "")) >= last.id
+
+
+def _breaker(last: RunView, settings: Settings) -> tuple[CounterView, ...]:
+    now = last.breaker
+    streaks = Streaks(unmoved=now.no_progress, failures=now.failures, errors=now.same_error, red=now.test_failures)
+    counted = [CounterView(*row) for row in counters(streaks, settings.stop)]
+    if settings.limits.calls_per_hour:
+        counted.append(CounterView("pace", now.calls_in_last_hour, settings.limits.calls_per_hour))
+    return tuple(counted)
 
 
 def _text(value: Any) -> str | None:

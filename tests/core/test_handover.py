@@ -16,10 +16,12 @@ from claude_iterate.core.events import (
     Denial,
     Entry,
     Event,
+    Hints,
     IterationFinished,
     IterationStarted,
     LimitReported,
     Outcome,
+    PatternSeen,
     ProofChange,
     ProofDefined,
     Rebooted,
@@ -27,8 +29,11 @@ from claude_iterate.core.events import (
     ReviewFinished,
     ReviewStarted,
     RunStarted,
+    ScriptResult,
     SnapshotTaken,
+    StopScriptsRun,
     Tokens,
+    Trip,
     UsageReported,
     VerificationFinished,
     VerificationStarted,
@@ -42,7 +47,17 @@ from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proving import digest
 from claude_iterate.core.rules.verdicts import Begin, Finish, Verdict, Verify, Wait
 from claude_iterate.core.state.handover import handed_on, resumption, retold
-from claude_iterate.core.state.run_state import Claim, Hooked, Requests, RunState, Session, Streaks, Waiting, Work
+from claude_iterate.core.state.run_state import (
+    Breaker,
+    Claim,
+    Hooked,
+    Requests,
+    RunState,
+    Session,
+    Streaks,
+    Waiting,
+    Work,
+)
 from claude_iterate.core.state.steps import fold
 from tests.core.building import facts
 
@@ -77,7 +92,7 @@ def fields(state: RunState) -> dict[str, Any]:
     """Every field by name, those of the groups as `group.field`."""
     found: dict[str, object] = {}
     for name, value in state._asdict().items():
-        if isinstance(value, Streaks | Waiting | Claim | Session | Requests | Work | Hooked):
+        if isinstance(value, Streaks | Waiting | Claim | Session | Requests | Work | Hooked | Breaker):
             found |= {f"{name}.{inner}": held for inner, held in value._asdict().items()}
         else:
             found[name] = value
@@ -160,6 +175,10 @@ FULL = RunState(
         silent_iterations=8,
         absences=2,
         unmoved=3,
+        errors=2,
+        error="0011223344556677",
+        error_said="no such table",
+        red=1,
     ),
     waiting=Waiting(
         wait=WaitStarted(Why.USAGE_LIMIT, 1060.0),
@@ -193,6 +212,12 @@ FULL = RunState(
     defined=ProofDefined("abc", {"check": {"check.sh": "1"}}),
     changes=(ProofChange("check", "check.sh", "changed", "1", "2"),),
     work=Work(WorkMeasured(2, Changes(1, commits=1)), SnapshotTaken(2, "abc", "refs/x", "def", "main"), 2, 5, 1),
+    breaker=Breaker(
+        Trip("no_progress", "after 3 iterations without progress", "000001-x", 5.0),
+        PatternSeen("STUCK", "I am STUCK"),
+        StopScriptsRun(4, (ScriptResult("./stop", 0),)),
+    ),
+    hints=Hints(100, 1, 2, 1),
 )
 """A state in which every field that is handed on has a value of its own."""
 

@@ -12,17 +12,22 @@ from claude_iterate.core.events import (
     HookFinished,
     LimitReported,
     Outcome,
+    PatternSeen,
     RunStarted,
+    ScriptResult,
     StopRequested,
+    StopScriptsRun,
+    Trip,
     VerificationFinished,
     WaitStarted,
 )
 from claude_iterate.core.events.vocabulary import Kind, Meaning, Point, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules import absence, between, breaker, hook_rules, proving, schedule, waits
+from claude_iterate.core.rules import absence, between, breaker, hook_rules, proving, schedule, trips, waits
 from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.state.run_state import Claim, Hooked, Requests, RunState, Streaks, Waiting
+from claude_iterate.core.settings.catalogue import build
+from claude_iterate.core.state.run_state import Breaker, Claim, Hooked, Requests, RunState, Streaks, Waiting
 from tests.core.building import facts
 
 DONE = Status(True)
@@ -31,6 +36,10 @@ LIMIT, OVERLOAD, AUTH, CRASH = (Outcome(kind) for kind in (Kind.USAGE_LIMIT, Kin
 WAIT = WaitStarted(Why.USAGE_LIMIT, 1000.0)
 LITTLE = {"five_hour": LimitReported("allowed", "five_hour", 9000.0, 0.9)}
 KEPT = {"five_hour": 20.0}
+SEEN = PatternSeen("STUCK", "I am STUCK")
+TRIP = Trip("no_progress", "after 3 iterations without progress", "000001-x", 0.0)
+SAID = StopScriptsRun(1, (ScriptResult("./stop", 0),))
+SCRIPTS = build({"stop.scripts": ("./stop",)})
 DENIED = Streaks(denied="Bash(npm:*)", denials=2)
 HOOKED = RunStarted("r", "w", "loop", 9, 1, "h", "0", ("c",), hooks=tuple(Point))
 BEGUN = RunState(started=HOOKED, hooks=Hooked(hooks_begun=True))
@@ -84,9 +93,33 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(last_outcome=CRASH, streaks=DENIED._replace(failures=3)),
         facts(0, failures=3),
     ),
-    (breaker.too_many_failures, breaker.stagnated): (
-        RunState(last_outcome=CRASH, streaks=Streaks(failures=3, idle_iterations=2)),
-        facts(0, failures=3, stagnates=True, stagnation_threshold=2),
+    (breaker.too_many_failures, trips.nothing_moves): (
+        RunState(last_outcome=CRASH, iterations=3, streaks=Streaks(failures=3, unmoved=3)),
+        facts(0, failures=3, no_progress=3),
+    ),
+    (trips.nothing_moves, trips.same_error_again): (
+        RunState(iterations=3, streaks=Streaks(unmoved=3, errors=3)),
+        facts(0, no_progress=3, same_error=3),
+    ),
+    (trips.same_error_again, trips.tests_stay_red): (
+        RunState(iterations=3, streaks=Streaks(errors=3, red=3)),
+        facts(0, same_error=3, test_failures=3),
+    ),
+    (trips.tests_stay_red, trips.pattern_was_seen): (
+        RunState(iterations=3, streaks=Streaks(red=3), breaker=Breaker(pattern=SEEN)),
+        facts(0, test_failures=3),
+    ),
+    (trips.pattern_was_seen, trips.scripts_are_asked): (
+        RunState(iterations=3, breaker=Breaker(pattern=SEEN)),
+        facts(0)._replace(settings=SCRIPTS),
+    ),
+    (trips.script_says_stop, trips.trial_moved_nothing): (
+        RunState(iterations=1, breaker=Breaker(TRIP, scripts=SAID)),
+        facts(0),
+    ),
+    (trips.trial_moved_nothing, breaker.stagnated): (
+        RunState(iterations=1, breaker=Breaker(TRIP), streaks=Streaks(idle_iterations=2)),
+        facts(0, stagnates=True, stagnation_threshold=2),
     ),
     (breaker.stagnated, breaker.money_is_spent): (
         RunState(streaks=Streaks(idle_iterations=2), cost_usd=2.0),
@@ -116,9 +149,13 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(waiting=Waiting(calls=(999.0,))),
         facts(0, wall=1000, calls_per_hour=1, hours=("22:00-23:00",)),
     ),
-    (schedule.hours_are_closed, between.paused): (
-        RunState(requests=PAUSE),
-        facts(0, wall=1000, hours=("22:00-23:00",)),
+    (schedule.hours_are_closed, trips.failures_make_pauses): (
+        RunState(last_outcome=CRASH),
+        facts(0, wall=1000, hours=("22:00-23:00",), delay=2.0),
+    ),
+    (trips.failures_make_pauses, between.paused): (
+        RunState(last_outcome=CRASH, requests=PAUSE),
+        facts(0, wall=1000, delay=2.0),
     ),
     (between.paused, between.pause_between_iterations): (RunState(last_ended=1.0, requests=PAUSE), facts(2, delay=9.0)),
     (between.pause_between_iterations, between.user_is_asked): (
@@ -131,6 +168,7 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
 
 NEVER_BOTH = {
     (proving.claim_must_be_proven, proving.proof_failed): "one needs a claim without a proof, the other the proof",
+    (trips.scripts_are_asked, trips.script_says_stop): "one needs scripts that have not run, the other their results",
     (waits.limit_is_reached, waits.api_is_in_trouble): "the last outcome is one or the other",
     (waits.api_is_in_trouble, absence.claude_is_away): "the last outcome is one or the other",
 }

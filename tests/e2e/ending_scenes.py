@@ -8,7 +8,17 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from claude_iterate.core.events.reasons import Reason
-from claude_iterate.selftest.harness.script_steps import GO, INIT, READY, RESULT, api_error, done, more, usage_limit
+from claude_iterate.selftest.harness.script_steps import (
+    GO,
+    INIT,
+    READY,
+    RESULT,
+    api_error,
+    done,
+    more,
+    said,
+    usage_limit,
+)
 from tests.e2e.conftest import Loop
 
 Calls = Sequence[Sequence[dict[str, Any]]]
@@ -17,6 +27,7 @@ WORKING = more(READY, GO)
 """An iteration that waits until the test has acted."""
 WINDOW = {"status": "allowed", "rateLimitType": "five_hour", "utilization": 0.85, "resetsAt": 4102444800}
 DENIED = {"permission_denials": [{"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "npm test"}}]}
+FAILING = {"tool": {"name": "Bash", "input": {"command": "make"}, "result": "no such table", "is_error": True}}
 RUN = "claude-iterate run my-task"
 
 
@@ -86,6 +97,41 @@ SCENES = {
         "claude-iterate logs my-task",
         [[INIT, RESULT]],
     ),
+    "no_progress": Scene(
+        "no_progress",
+        "Nothing moves: 3 iterations in a row without progress",
+        f"{RUN} --reset",
+        [[INIT, RESULT]],
+        {"stop.no_progress": 3},
+    ),
+    "same_error": Scene(
+        "same_error",
+        "2 iterations in a row with the same error: no such table",
+        f"{RUN} --reset",
+        [[INIT, FAILING, RESULT]],
+        {"stop.same_error": 2},
+    ),
+    "test_failures": Scene(
+        "test_failures",
+        "The tests stay red: 1 iteration (1 red, 2 green)",
+        f"{RUN} --reset",
+        [more()],
+        {"stop.test_failures": 1, "commands.test": "echo '2 passed, 1 failed in 0.1s'; exit 1"},
+    ),
+    "pattern": Scene(
+        "pattern",
+        "Stop pattern: `I give (up|in)` matches: Sorry, I give up.",
+        f"{RUN} --reset",
+        [[INIT, said("Sorry, I give up."), RESULT]],
+        {"stop.patterns": ["I give (up|in)"]},
+    ),
+    "script": Scene(
+        "script",
+        "A stop script says that the run is to end: `test -e fixed || echo enough` ended with 0: enough",
+        f"{RUN} --reset",
+        [more()],
+        {"stop.scripts": ["test -e fixed || echo enough"]},
+    ),
     "blocked": Scene(
         "blocked",
         "Claude is blocked and needs you: Which colour?",
@@ -128,7 +174,7 @@ SCENES = {
     "refused": Scene(
         "agent_failed",
         "Claude failed: 1 iteration failed; the last: Prompt is too long",
-        RUN,
+        f"{RUN} --reset",
         [api_error("Prompt is too long", 400, "invalid_request")],
         {"stop.failures": 1},
     ),

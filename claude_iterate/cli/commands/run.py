@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @options.switch("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop.")
 @options.switch("--verify", help="Let Claude review a completion claim before it counts.")
 @options.accept_option
+@options.flag("--reset", help="Go on after the breaker stopped the task; its counters begin again.")
 @options.dry_run_option
 @options.flag("--again", help="Run a completed task again without asking.")
 @options.flag("--unless-completed", help="Do nothing (exit code 0) if the task is completed.")
@@ -83,6 +84,7 @@ def _options(
         skip_permissions=given.pop("dangerously_skip_permissions"),
         detailed=given.pop("detailed_exit_code"),
         accept_changes=given.pop("accept_changes"),
+        reset=given.pop("reset"),
         flags=options.layer_from_options(_settings(**given)),
         allow=allow,
         dry_run=dry_run,

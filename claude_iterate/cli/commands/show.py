@@ -48,6 +48,8 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     paid = formats.cost(counters.cost_usd, counters.cost_is_lower_bound)
     spent = f"; {paid} in all" if counters.cost_usd else ""
     output.result(f"Iterations: {counters.execution} in runs, {counters.setup} in setup{spent}")
+    if view.breaker:
+        output.result(f"Breaker: {_breaker(view)}")
     output.result(f"Created: {local_times.when(foreign(view.created), now) if view.created else 'unknown'}")
     output.result(f"Next run: {view.next_run}")
     output.result("Settings:" if view.settings else "Settings: all defaults")
@@ -56,6 +58,15 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     _print_files(view)
     output.result(f"Log: {foreign(view.log or 'none yet')}")
     _print_actions(view, shlex.join(invocation.program))
+
+
+def _breaker(view: WorkspaceView) -> str:
+    """`no progress 2/3 · failures 0/3 · same error 0/5`, and whether it has ended a run."""
+    counted = " · ".join(f"{counter.name} {counter.count}/{counter.limit}" for counter in view.breaker)
+    run = view.last_run
+    if run is None or run.breaker.tripped is None:
+        return counted
+    return f"{counted}; stopped {foreign(run.breaker.tripped)}, go on with: claude-iterate run {view.name} --reset"
 
 
 def _before(view: WorkspaceView) -> str:

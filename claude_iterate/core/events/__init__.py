@@ -7,6 +7,15 @@ from __future__ import annotations
 
 import msgspec
 
+from claude_iterate.core.events.breaker_events import (
+    BreakerReset,
+    Hints,
+    PatternSeen,
+    ScriptResult,
+    Standing,
+    StopScriptsRun,
+    Trip,
+)
 from claude_iterate.core.events.call_events import (
     AgentExited,
     AgentStarted,
@@ -87,6 +96,9 @@ Event = (
     | IterationFinished
     | SnapshotTaken
     | WorkMeasured
+    | PatternSeen
+    | StopScriptsRun
+    | BreakerReset
     | ProofDefined
     | ProofTestsCounted
     | VerificationStarted

@@ -89,7 +89,8 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     """One iteration is over. `status` is the report if the agent wrote one in this iteration. With a claim, `task` is
     the identity of the instructions in the prompt. `cost_is_lower_bound`: Claude was gone before it named the cost, so
     `cost_usd` is only what its messages cost at least. `exit_code` is None where Claude was not started; `said` counts
-    the characters of Claude's own text, without sub-agents."""
+    the characters of Claude's own text, without sub-agents. `error` is the signature of the last error that a tool or
+    the result told, `error_said` its words. `says_done`: its last words say that all is done."""
 
     number: int
     outcome: Outcome
@@ -107,6 +108,9 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     cost_is_lower_bound: bool = False
     exit_code: int | None = None
     said: int = 0
+    error: str = ""
+    error_said: str = ""
+    says_done: bool = False
 
     @property
     def reported(self) -> bool:

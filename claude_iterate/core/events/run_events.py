@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from claude_iterate.core.events.breaker_events import Hints, PatternSeen, Standing, StopScriptsRun, Trip
 from claude_iterate.core.events.call_events import IterationFinished, Outcome, Rebooted
 from claude_iterate.core.events.check_events import (
     CheckResult,
@@ -24,7 +25,7 @@ from claude_iterate.core.reports.status import Status
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     """What earlier runs of the workspace hand on, so that the totals can be read from the newest journal alone.
     `changes` of what defines the proof stand until they are undone or accepted; `refuses`: no claim holds until
-    then."""
+    then. `calls` are the moments of calls of Claude within the last hour."""
 
     iterations: int = 0
     cost_usd: float = 0.0
@@ -34,6 +35,8 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_is_lower_bound: bool = False
     changes: tuple[ProofChange, ...] = ()
     refuses: bool = False
+    breaker: Standing = Standing()
+    calls: tuple[float, ...] = ()
 
 
 JOURNAL_FORMAT = 1
@@ -43,7 +46,8 @@ JOURNAL_FORMAT = 1
 class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A run began. Everything the log's header needs is here. `birth` and `pid` together name the runner's process.
     `format` is that of the journal: a version that knows only a smaller number does not go on with it. `hooks` are the
-    points that have a hook; `settings` are those that differ from their defaults, secrets masked."""
+    points that have a hook; `settings` are those that differ from their defaults, secrets masked. `measures`: each
+    iteration is followed by a measure of its work."""
 
     run: str
     workspace: str
@@ -64,6 +68,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     sandbox: str = ""
     hooks: tuple[Point, ...] = ()
     settings: dict[str, Any] = {}
+    measures: bool = False
 
 
 class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -119,6 +124,14 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     hook_owed: int = 0
     hook_skips: int = 0
     hook_record: IterationFinished | None = None
+    errors: int = 0
+    error: str = ""
+    error_said: str = ""
+    red: int = 0
+    trip: Trip | None = None
+    pattern: PatternSeen | None = None
+    scripts: StopScriptsRun | None = None
+    hints: Hints = Hints()
 
 
 class StopRequested(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -165,7 +178,8 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     `next` is the next step as a command for a shell. `known_by` says how it is known that the task is done: checks,
     review, checks_and_review, or report for Claude's word alone. `about_claim` is what has to be known of the last
     claim of completion: that it was not checked or did not hold, or what the report says beside it. `changes` is what
-    changed, since the run began, of that which defines the proof."""
+    changed, since the run began, of that which defines the proof. `tripped`: the breaker ended it, and why;
+    `task` is the identity of the instructions if the breaker has counted something."""
 
     reason: Reason
     detail: str = ""
@@ -179,3 +193,5 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     next: str = ""
     cost_is_lower_bound: bool = False
     changes: tuple[ProofChange, ...] = ()
+    tripped: str = ""
+    task: str = ""

@@ -86,6 +86,7 @@ class Why(Word):
     AWAY = "away"
     RESERVE = "reserve"
     PACE = "pace"
+    FAILURES = "failures"
     SCHEDULE = "schedule"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from claude_iterate.core.events.vocabulary import ONE_OFF, Kind
 from claude_iterate.core.outcomes.classes import FINE
-from claude_iterate.core.rules import absence, breaker, hook_rules, next_steps, proving, schedule, waits
+from claude_iterate.core.rules import absence, breaker, hook_rules, next_steps, proving, schedule, trips, waits
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Measure, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
@@ -124,6 +124,13 @@ BETWEEN_RULES: tuple[Between, ...] = (
     breaker.failure_ends_the_run,
     breaker.denied_again,
     breaker.too_many_failures,
+    trips.nothing_moves,
+    trips.same_error_again,
+    trips.tests_stay_red,
+    trips.pattern_was_seen,
+    trips.scripts_are_asked,
+    trips.script_says_stop,
+    trips.trial_moved_nothing,
     breaker.stagnated,
     breaker.money_is_spent,
     breaker.iterations_are_used_up,
@@ -134,6 +141,7 @@ BETWEEN_RULES: tuple[Between, ...] = (
     waits.reserve_is_reached,
     waits.pace_is_kept,
     schedule.hours_are_closed,
+    trips.failures_make_pauses,
     paused,
     pause_between_iterations,
     user_is_asked,

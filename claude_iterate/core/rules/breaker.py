@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from claude_iterate.core.events import Outcome
 from claude_iterate.core.events.vocabulary import Kind, Purpose
-from claude_iterate.core.formats import cost, duration, money, one_line
+from claude_iterate.core.formats import cost, counted, duration, money, one_line
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
 from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN
 from claude_iterate.core.rules import next_steps
@@ -61,18 +63,26 @@ def denied_again(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
-    """`stop.failures` crashes, hangs or time-outs in a row: **agent_failed**."""
+    """`stop.failures` crashes, hangs or time-outs without progress in between: **agent_failed**."""
     outcome = state.last_outcome
-    if outcome is None or not 0 < facts.settings.stop.failures <= state.streaks.failures:
+    if outcome is None or outcome.kind not in COUNTED_FAILURES:
+        return None
+    if not 0 < facts.settings.stop.failures <= state.streaks.failures:
         return None
     times = "1 iteration" if state.streaks.failures == 1 else f"{state.streaks.failures} iterations in a row"
-    return failed(outcome, f"{times} failed; the last: {outcome.message}", state, facts)
+    ending = failed(outcome, f"{times} failed; the last: {outcome.message}", state, facts)
+    step = ending.next or next_steps.again(state, facts.command_line, ("--reset",))
+    return replace(ending, next=step, tripped=f"after {counted(state.streaks.failures, 'failed iteration')}")
 
 
 def stagnated(state: RunState, facts: Facts) -> Verdict | None:
-    """`stagnation_threshold` iterations in a row without a report and without a change, or in iterative mode with
-    `worked: false`: **stagnation**."""
+    """`stagnation_threshold` iterations in a row with `worked: false` in iterative mode; where work is not measured,
+    in any mode without a report and without a change: **stagnation**."""
     most, streaks = facts.settings.stagnation_threshold, state.streaks
+    # Where work is measured, `trips.nothing_moves` counts silence, too.
+    measured = streaks.unmoved > 0 and facts.settings.stop.no_progress > 0
+    if measured and streaks.silent_iterations:
+        return None
     if 0 < most <= streaks.silent_iterations:
         times = "1 iteration" if streaks.silent_iterations == 1 else f"{streaks.silent_iterations} iterations in a row"
         advice = "See what Claude said, and whether it may do what it needs to."

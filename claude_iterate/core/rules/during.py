@@ -67,7 +67,7 @@ def stop_ends_a_check(state: RunState, facts: Facts) -> Limit | None:
 
 
 def check_too_long(state: RunState, facts: Facts) -> Limit | None:
-    """The check goes on: `verification.check_timeout` after its start."""
+    """The check or stop script goes on: `verification.check_timeout` after its start."""
     most = facts.settings.verification.check_timeout
     return facts.program_began + most, Cut(Cause.TIMEOUT, most)
 

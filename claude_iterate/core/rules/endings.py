@@ -48,6 +48,7 @@ def told(verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofCha
         next=next_steps.about(state, facts.command_line, "setup") if _lost(facts) else verdict.next,
         cost_is_lower_bound=state.cost_is_lower_bound,
         changes=changes,
+        tripped=verdict.tripped,
     )
     return in_words(ending, state, facts.command_line)
 
@@ -114,6 +115,11 @@ _WHAT: dict[Reason, str] = {
     "blocked": "Claude is blocked and needs you",
     "agent_failed": "Claude failed",
     "budget": "The budget is spent",
+    "no_progress": "Nothing moves",
+    "same_error": "The same error again",
+    "test_failures": "The tests stay red",
+    "pattern": "Stop pattern",
+    "script": "A stop script says that the run is to end",
     "duration": "Time limit reached",
     "hook_abort": "Ended by a hook",
     "usage_limit": "Usage limit reached",

@@ -45,6 +45,12 @@ class MakeOneOffCall(msgspec.Struct, frozen=True):
     """Make the one call that this run is for."""
 
 
+class RunStopScripts(msgspec.Struct, frozen=True):
+    """Run the commands of `stop.scripts` after iteration `number`."""
+
+    number: int
+
+
 class RunHook(msgspec.Struct, frozen=True):
     """Run the user's hooks of this point, about iteration `number`."""
 
@@ -60,13 +66,15 @@ class Cut(msgspec.Struct, frozen=True):
 
 
 class Finish(msgspec.Struct, frozen=True):
-    """The run is over. `cause` and `next` where the usual words for the reason do not fit (`core.rules.endings`)."""
+    """The run is over. `cause` and `next` where the usual words for the reason do not fit (`core.rules.endings`).
+    `tripped`: the breaker ends it, and why; the next run is refused with these words."""
 
     reason: Reason
     detail: str = ""
     advice: str = ""
     cause: str = ""
     next: str = ""
+    tripped: str = ""
 
 
 Verdict = (
@@ -81,6 +89,7 @@ Verdict = (
     | Verify
     | ClaimDropped
     | MakeOneOffCall
+    | RunStopScripts
     | Finish
 )
 """A wait that the journal knows of is begun and ended by the event itself; so is a claim dropped, and an iteration that

@@ -127,7 +127,29 @@ class LimitSettings(Group):
 
 
 class StopSettings(Group):
-    failures: int = _set(whole(0), 3, "End the run after this many failed iterations in a row; 0 = never.")
+    no_progress: int = _set(
+        whole(0), 3, "End the run after this many iterations in a row without measured progress; 0 = never."
+    )
+    same_error: int = _set(
+        whole(0), 5, "End the run after this many iterations in a row with the same error; 0 = never."
+    )
+    failures: int = _set(
+        whole(0), 3, "End the run after this many failed iterations without progress in between; 0 = never."
+    )
+    test_failures: int = _set(
+        whole(0),
+        0,
+        "End the run when `commands.test`, run after each iteration, was red this many times in a row; 0 = never.",
+    )
+    patterns: tuple[str, ...] = _set(
+        PATTERNS, (), "Regular expressions that end the run when Claude's words or a tool's answer match."
+    )
+    scripts: tuple[str, ...] = _set(
+        COMMANDS, (), "Shell commands run after each iteration; one that ends with 0 ends the run."
+    )
+    cooldown: float | None = _set(
+        DURATION, None, "After this time a run that was ended by `stop` may try one iteration without `--reset`."
+    )
 
 
 class ProgressSettings(Group):
@@ -171,7 +193,7 @@ class VerificationSettings(Group):
     checks: tuple[str, ...] = _set(
         COMMANDS, (), "Shell commands that must succeed before a completion claim counts, for example `npm test`."
     )
-    check_timeout: float = _set(TIME_LIMIT, 600.0, "Longest time one check may take.")
+    check_timeout: float = _set(TIME_LIMIT, 600.0, "Longest time one check or stop script may take.")
     auto_verify: bool = _set(FLAG, False, "Let Claude review a completion claim in fresh context before it counts.")
     depth: str = _set(choice("quick", "standard", "deep"), "standard", "How thorough the review is.")
     resume_on_fail: bool = _set(FLAG, True, "Continue when the proof fails; the findings go into the next prompt.")
@@ -188,7 +210,9 @@ class VerificationSettings(Group):
 
 class CommandSettings(Group):
     test: str | None = _set(
-        TEXT, None, "How the project is tested, for the prompts and for `progress.tests`. `init` proposes it."
+        TEXT,
+        None,
+        "How the project is tested, for the prompts, `progress.tests` and `stop.test_failures`. `init` proposes it.",
     )
     build: str | None = _set(TEXT, None, "How the project is built, for the prompts. `init` proposes it.")
     lint: str | None = _set(TEXT, None, "How the project is linted, for the prompts. `init` proposes it.")

@@ -13,6 +13,7 @@ from claude_iterate.core.formats import duration, one_line, shortened
 
 STDERR_KEPT = 4000
 _OPEN_KEPT = 31
+_ERROR_KEPT = 4000
 _OPEN_TASKS_KEPT = 999
 _LABEL = 60
 
@@ -52,6 +53,8 @@ class Call(NamedTuple):
     said: int = 0
     """Characters of Claude's own text, without sub-agents."""
     compactions: int = 0
+    tool_error: str = ""
+    """What the last tool said that reported an error."""
 
     @property
     def spending(self) -> Spending:
@@ -85,6 +88,8 @@ def _tool_called(now: Call, event: events.ToolCalled, elapsed: float) -> Call:
 
 def _tool_answered(now: Call, event: events.ToolAnswered, _elapsed: float) -> Call:
     identity = event.id
+    if event.is_error:
+        now = now._replace(tool_error=event.text[-_ERROR_KEPT:])
     return _with_tools(now, tuple([tool for tool in now.open_tools if tool[0].id != identity]), now.tools)
 
 

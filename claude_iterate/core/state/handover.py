@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, Resumed, RunStarted
 from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.state import breaker_steps
 from claude_iterate.core.state.run_state import Claim, RunState
 
 
@@ -28,6 +29,8 @@ def handed_on(state: RunState) -> Carried:
         cost_is_lower_bound=partly,
         changes=changes,
         refuses=bool(changes) and refuses,
+        breaker=breaker_steps.handed_on(state),
+        calls=breaker_steps.recent_calls(state),
     )
 
 
@@ -37,10 +40,8 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
     return Resumed(
         run=run,
         iterations=state.iterations,
-        idle_iterations=state.streaks.idle_iterations,
-        silent_iterations=state.streaks.silent_iterations,
-        failures=state.streaks.failures,
-        retries=state.streaks.retries,
+        # One denial more ends the run; it should be one that the rules of today give.
+        **state.streaks._replace(denials=min(state.streaks.denials, 1))._asdict(),
         cost_usd=state.cost_usd + spent.cost_usd,
         elapsed=state.elapsed_before + elapsed,
         findings=state.findings,
@@ -52,9 +53,6 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         waits=state.waiting.waits,
         waited=state.waiting.waited,
         hours_waived=state.waiting.hours_waived,
-        denied=state.streaks.denied,
-        # One denial more ends the run; it should be one that the rules of today give.
-        denials=min(state.streaks.denials, 1),
         session=state.session.id,
         context=state.session.context,
         session_used=state.session.used,
@@ -62,9 +60,9 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         reboots=state.reboots,
         tokens=state.tokens + spent.tokens,
         cost_is_lower_bound=state.cost_is_lower_bound or spent.at_least,
-        absences=state.streaks.absences,
         **_of_hooks(state),
-        unmoved=state.streaks.unmoved,
+        **state.breaker._asdict(),
+        hints=state.hints,
         **state.work._asdict(),
     )
 

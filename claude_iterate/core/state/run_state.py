@@ -24,7 +24,8 @@ class Streaks(NamedTuple):
     """What happened several times in a row. `denied` are the permission rules that the last iteration lacked,
     `denials` how many iterations lacked the same; `retries` counts tries of the same iteration; `silent_iterations` are
     those that wrote no report and changed nothing; `absences` counts how often Claude could not be called since it
-    worked; `unmoved` are iterations without measured progress."""
+    worked; `unmoved` are iterations without measured progress; `errors` are those with the same error, of which
+    `error` is the signature and `error_said` the words; `red` are test runs that were not green."""
 
     idle_iterations: int = 0
     failures: int = 0
@@ -34,6 +35,10 @@ class Streaks(NamedTuple):
     silent_iterations: int = 0
     absences: int = 0
     unmoved: int = 0
+    errors: int = 0
+    error: str = ""
+    error_said: str = ""
+    red: int = 0
 
 
 class Waiting(NamedTuple):
@@ -116,6 +121,15 @@ class Hooked(NamedTuple):
     hook_signals: int = 0
 
 
+class Breaker(NamedTuple):
+    """What the breaker knows beside the streaks. `trip`: it ended an earlier run, and nothing has moved since;
+    `pattern` was seen in the last iteration; `scripts` are the results of the stop scripts after the last one."""
+
+    trip: events.Trip | None = None
+    pattern: events.PatternSeen | None = None
+    scripts: events.StopScriptsRun | None = None
+
+
 class RunState(NamedTuple):
     """Everything that rules and views want to know of a run."""
 
@@ -153,6 +167,8 @@ class RunState(NamedTuple):
     hooks: Hooked = Hooked()
     reboots: int = 0
     """How many iterations began with a fresh session where one could have gone on."""
+    breaker: Breaker = Breaker()
+    hints: events.Hints = events.Hints()
 
     def with_call(self, call: Call) -> RunState:
         """As `_replace(call=call)`, in less time: this is done for every tool that Claude uses."""

@@ -6,17 +6,14 @@ from collections.abc import Iterable
 from typing import get_args
 
 from claude_iterate.core import events
-from claude_iterate.core.events.vocabulary import Cause, Kind, Reboot, Why
+from claude_iterate.core.events.vocabulary import Cause, Kind, Reboot
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, RETRIED, WELL
 from claude_iterate.core.reports.status import Status
+from claude_iterate.core.state import breaker_steps, hint_counts, hook_steps, requests, wait_steps
 from claude_iterate.core.state import call_state as calls
 from claude_iterate.core.state import claim_steps as claims
-from claude_iterate.core.state import hook_steps, requests, work_steps
 from claude_iterate.core.state.call_state import Call
-from claude_iterate.core.state.run_state import Claim, Hooked, RunState, Session, Streaks, Waiting, Work
-
-_CALLS_KEPT = 1000
-"""As many as `limits.calls_per_hour` can ask for."""
+from claude_iterate.core.state.run_state import Breaker, Claim, Hooked, RunState, Session, Streaks, Waiting, Work
 
 _PRINTED = frozenset(get_args(events.StreamEvent)) - {events.LimitReported}
 """What Claude prints concerns the call alone, but for the state of a usage window."""
@@ -57,17 +54,19 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
         case events.Rebooted():
             return state._replace(session=Session(), reboots=state.reboots + 1)
         case events.AgentStarted():
-            return _agent_called(state, entry.at)
+            return wait_steps.agent_called(state, entry.at)
         case events.LimitReported() if event.window:
-            return _window_seen(state, event)
+            return wait_steps.window_seen(state, event)
         case events.StatusChanged():
             return state._replace(status=event.status)
         case events.IterationFinished():
             return _iteration_finished(state, event, entry)
-        case events.SnapshotTaken() | events.WorkMeasured():
-            return work_steps.measured(state, event)
+        case events.SnapshotTaken() | events.WorkMeasured() | events.PatternSeen() | events.StopScriptsRun():
+            return breaker_steps.looked(state, event)
         case events.ProofDefined() | events.ProofTestsCounted() | events.VerificationStarted() | events.CheckFinished():
             return claims.checking(state, event)
+        case events.BreakerReset():
+            return breaker_steps.reset(state)
         case events.ReviewStarted() | events.ErrandStarted():
             return state._replace(call=Call(0, entry.elapsed))
         case events.ReviewFinished():
@@ -78,10 +77,8 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
             return _call_finished(state, event)._replace(one_off=event)
         case events.HookStarted() | events.HookFinished():
             return hook_steps.hooked(state, event)
-        case events.WaitStarted():
-            return _wait_started(state, event, entry)
-        case events.WaitEnded():
-            return _wait_ended(state, event)
+        case events.WaitStarted() | events.WaitEnded():
+            return wait_steps.waited(state, event, entry)
         case events.Requested() | events.StopRequested():
             return requests.asked(state, event)
         case events.RunFinished():
@@ -92,7 +89,7 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
 def _run_started(state: RunState, event: events.RunStarted, entry: events.Entry) -> RunState:
     claim = state.claim._replace(results=event.carried.results)
     state = state._replace(started=event, started_at=entry.at, findings=event.carried.findings, claim=claim)
-    state = state._replace(changes=event.carried.changes)
+    state = breaker_steps.begun(state._replace(changes=event.carried.changes), event)
     return state if event.resumed is None else _taken_over(state, event.resumed, entry)
 
 
@@ -116,7 +113,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
             before.retries,
             before.silent_iterations,
             before.absences,
-            before.unmoved,
+            *(before.unmoved, before.errors, before.error, before.error_said, before.red),
         ),
         waiting=Waiting(
             before.wait, began, ends, before.waits, before.waited, before.windows, before.calls, before.hours_waived
@@ -132,6 +129,8 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
             *(before.hook_point, before.hook_number, before.hooks_ran, before.hook_running, before.hook_prepared),
             *(before.hook_owed, before.hook_skips, before.hook_record),
         ),
+        breaker=Breaker(before.trip, before.pattern, before.scripts),
+        hints=before.hints,
         work=Work(before.last_measure, before.snapshot, before.measured, before.files_changed, before.commits),
     )
 
@@ -142,17 +141,8 @@ def _iteration_started(state: RunState, event: events.IterationStarted, entry: e
         claim=state.claim._replace(proof=None, checked=None, flaky=(), task=""),
         requests=state.requests._replace(cut=None),
         status_before=state.status,
+        breaker=state.breaker._replace(pattern=None),
     )
-
-
-def _window_seen(state: RunState, event: events.LimitReported) -> RunState:
-    windows = {**state.waiting.windows, event.window: event}
-    return state._replace(waiting=state.waiting._replace(windows=windows))
-
-
-def _agent_called(state: RunState, at: float) -> RunState:
-    recent = (*state.waiting.calls[1 - _CALLS_KEPT :], at)
-    return state._replace(waiting=state.waiting._replace(calls=recent))
 
 
 def _call_finished(
@@ -196,7 +186,8 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
         last_status=event.status,
         claim=state.claim._replace(task=event.task, sound=kind in WELL),
         status=event.status or claims.standing(state, claim=False),
-        streaks=_streaks_after(state, event, again),
+        streaks=_counted(state, event, again),
+        hints=hint_counts.after(state.hints, event) if kind in WELL else state.hints,
         waiting=state.waiting if again else state.waiting._replace(waits=0, waited=0.0),
         session=_session_after(state, event, again, entry.at),
         requests=state.requests._replace(cut=None),
@@ -235,6 +226,11 @@ def _streaks_after(state: RunState, event: events.IterationFinished, again: bool
     )
 
 
+def _counted(state: RunState, event: events.IterationFinished, again: bool) -> Streaks:
+    now = _streaks_after(state, event, again)
+    return now if again else breaker_steps.after_iteration(state, event, now)
+
+
 def _missing(event: events.IterationFinished) -> str:
     from claude_iterate.core.outcomes import denials  # most runs have none
 
@@ -270,24 +266,3 @@ def _session_after(state: RunState, event: events.IterationFinished, again: bool
     if event.outcome.kind in FINE:
         return Session(event.session, event.context, at)
     return state.session if again else Session("", event.context)
-
-
-def _wait_started(state: RunState, event: events.WaitStarted, entry: events.Entry) -> RunState:
-    planned = max(0.0, event.until - entry.at)
-    waiting = state.waiting._replace(wait=event, began=entry.elapsed, ends=entry.elapsed + planned)
-    if event.why not in {Why.PACE, Why.SCHEDULE}:  # which are our own wish: there is no trouble that could grow
-        waiting = waiting._replace(waits=waiting.waits + 1, waited=waiting.waited + planned)
-    return state._replace(waiting=waiting)
-
-
-def _wait_ended(state: RunState, event: events.WaitEnded) -> RunState:
-    waiting = state.waiting._replace(wait=None)
-    if event.by != "time":
-        # What is known of a window would only begin the wait again, and a user who ends a wait wants to try. That
-        # begins a new count, too: what was planned was not waited.
-        window = state.wait.window if state.wait is not None else ""
-        windows = {name: seen for name, seen in waiting.windows.items() if name != window}
-        waiting = waiting._replace(windows=windows, waits=0, waited=0.0, calls=())
-        if state.wait is not None and state.wait.why == Why.SCHEDULE:
-            waiting = waiting._replace(hours_waived=state.wait.until)
-    return state._replace(waiting=waiting, last_outcome=None)

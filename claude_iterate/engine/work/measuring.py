@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from claude_iterate.core.events import Changes, Event, SnapshotTaken, TestCounts, Warned, WorkMeasured
 from claude_iterate.core.events.vocabulary import Point, Purpose
 from claude_iterate.core.formats import listed
-from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, RunHook, Verdict, Verify
+from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, RunHook, RunStopScripts, Verdict, Verify
 from claude_iterate.core.state.work_steps import contradiction, moved
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
@@ -62,7 +62,7 @@ class Measuring:
     def prepares(self, verdict: Verdict) -> bool:
         """Before Claude is called, the look that its work is compared with is made; True when that took time. What a
         user may do while the run waits, and what checks leave, is not Claude's work."""
-        if isinstance(verdict, Verify | RunHook | Ask) or self._recorder.state.paused:
+        if isinstance(verdict, Verify | RunHook | RunStopScripts | Ask) or self._recorder.state.paused:
             self._stale = True
         if self._starts_a_program(verdict) and self._first is not None:
             # What the look has started would be taken for something that the program left behind.
@@ -85,7 +85,9 @@ class Measuring:
         """A check or a hook; the run may end with one."""
         started = self._recorder.state.started
         ends_with_hook = started is not None and Point.FINISHED in started.hooks
-        return isinstance(verdict, Verify | RunHook) or (isinstance(verdict, Finish) and ends_with_hook)
+        return isinstance(verdict, Verify | RunHook | RunStopScripts) or (
+            isinstance(verdict, Finish) and ends_with_hook
+        )
 
     def measure(self, number: int) -> None:
         """After an iteration, to `WorkMeasured`."""
@@ -115,7 +117,8 @@ class Measuring:
 
     def _run_tests(self) -> TestCounts | None:
         settings = self._plan.settings
-        if not settings.commands.test or not settings.progress.tests or self._recorder.state.stop is not None:
+        wanted = settings.progress.tests or settings.stop.test_failures > 0
+        if not settings.commands.test or not wanted or self._recorder.state.stop is not None:
             return None
         from claude_iterate.engine.shell_command import ShellCommand
         from claude_iterate.engine.work.suite_run import SuiteRun

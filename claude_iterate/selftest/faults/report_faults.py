@@ -41,6 +41,14 @@ def _unclaimed(
 
 FAULTS = {
     "status-missing": _unclaimed("no status file", "The run would crash, or treat a missing report as success."),
+    "idle-agent": Fault(
+        "an agent that neither works nor reports",
+        "The run would pay for empty iterations all night.",
+        (silent(),),
+        Expected("no_progress", 1, ("ok", "ok", "ok")),
+        settings={"stop.no_progress": 3},
+        checks=(expectations.says("Nothing moves: 3 iterations in a row without progress", "run my-task --reset"),),
+    ),
     "status-torn": Fault(
         "an incomplete status file, then a complete one",
         "A report that is read while Claude writes it would end the run or be lost.",

@@ -31,7 +31,9 @@ SETTINGS: Mapping[str, Any] = {
     "delay": 0,
     "claude.command": [sys.executable, "-P", "-m", "claude_iterate.fake_claude"],
     "claude.permission_mode": "acceptEdits",
+    "stop.no_progress": 0,
 }
+"""Most scripts do no work in the project, so the breaker would end the run; those about the breaker set it."""
 _MARK = "CLAUDE_ITERATE_FAKE_STATE"
 _PACKAGES = Path(__file__).parents[3]
 _SHORTEST, _LONGEST = 0.01, 0.05

@@ -14,11 +14,12 @@ from claude_iterate.core import events
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import counted
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
+from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.sinks.console.clock import Clock
 from claude_iterate.sinks.console.live_line import LiveLine
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
-from claude_iterate.text import event_lines, run_lines, verification_lines, work_lines
+from claude_iterate.text import event_lines, run_lines, verification_lines
 from claude_iterate.text.ending_lines import ending, log_place, totals
 from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.transcript import Transcript
@@ -26,6 +27,10 @@ from claude_iterate.text.transcript import Transcript
 STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
 _Held = events.IterationFinished | events.ReviewFinished | events.VerificationFinished
 SIGNS = {"✓": GREEN, "✗": RED, "⚠": YELLOW}
+
+
+_LOOKS = frozenset({events.SnapshotTaken, events.WorkMeasured, events.StopScriptsRun})
+"""What is looked at after an iteration: what was held before it may still be the end of the run."""
 
 
 class Console:
@@ -47,6 +52,7 @@ class Console:
         keys: bool = False,
         wall: Callable[[], float] = time.time,
         is_there: Callable[[str], bool] = lambda _path: True,
+        stop: StopSettings | None = None,
     ) -> None:
         self._is_there = is_there
         self._err = Output(err, color, forced_color)
@@ -59,17 +65,17 @@ class Console:
         self._transcript = Transcript(CONSOLE)
         drawn = live and level == "progress" and self._err.terminal
         self._held: _Held | None = None
-        self._measured: events.WorkMeasured | None = None
-        self._live = LiveLine(self._err, columns, wall, keys) if drawn else None
+        self._looked: list[tuple[events.Entry, RunState]] = []
+        self._live = LiveLine(self._err, columns, wall, keys, stop) if drawn else None
 
     def __call__(self, batch: Batch) -> None:
         """Show what there is to show of a batch, at once."""
         for entry, state in batch:
             before, self._state = self._state, state
             event = entry.event
-            if self._held is not None and isinstance(event, events.SnapshotTaken | events.WorkMeasured):
-                self._measured = event if isinstance(event, events.WorkMeasured) else self._measured
-                continue  # what follows says whether the failure was the end of the run
+            if self._held is not None and type(event) in _LOOKS:
+                self._looked.append((entry, before))
+                continue
             if self._held is not None:
                 self._release(event if isinstance(event, events.RunFinished) else None)
             self._at = entry.at
@@ -123,6 +129,7 @@ class Console:
     def _release(self, ending: events.RunFinished | None = None) -> None:
         """Show what was held: short, if it is the cause of the ending."""
         event, self._held = self._held, None
+        looked, self._looked = self._looked, []
         dry_run = self._state.started is not None and self._state.started.dry_run
         if isinstance(event, events.IterationFinished):
             self._iteration(event, _is_cause(event.outcome, ending))
@@ -131,9 +138,8 @@ class Console:
             self._say([verification_lines.UNHELD] if short else verification_lines.review_finished(event, dry_run))
         elif event is not None and (ending is None or ending.reason != "verification_failed"):
             self._say(verification_lines.verification_finished(event, dry_run))
-        measured, self._measured = self._measured, None
-        if measured is not None:
-            self._say(work_lines.measured(measured))
+        for entry, before in looked:
+            self._show(entry, before)
 
     def _iteration(self, event: events.IterationFinished, told_elsewhere: bool = False) -> None:
         gap = [""] if self._level == "verbose" else []  # verbose output is long: iterations stand apart

@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 from claude_iterate.core.events import ApiRetried, Entry, IterationFinished, ToolCalled
 from claude_iterate.core.formats import clip, duration, money, width
+from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console.safe_stream import Output
+from claude_iterate.text import work_lines
 from claude_iterate.text.tool_calls import headline
 
 PAUSE = 0.2
@@ -21,6 +23,7 @@ WAITS = {
     "reserve": "waiting for the window's reset",
     "pace": "keeping the pace",
     "schedule": "waiting for its hours",
+    "failures": "pausing after a failure",
 }
 TOOL_COLUMNS = 60
 FEWEST = 8
@@ -39,8 +42,14 @@ class LiveLine:
     which key goes on."""
 
     def __init__(
-        self, output: Output, columns: Callable[[], int], wall: Callable[[], float], keys: bool = False
+        self,
+        output: Output,
+        columns: Callable[[], int],
+        wall: Callable[[], float],
+        keys: bool = False,
+        stop: StopSettings | None = None,
     ) -> None:
+        self._stop = stop
         self._output = output
         self._columns = columns
         self._keys = keys
@@ -67,7 +76,7 @@ class LiveLine:
             return
         self._drawn_at = now
         # One column stays free: a terminal wraps when the last one is filled.
-        text = self._fitted(compose(state, now), *self._doing(state, now), (self._columns() or 80) - 1)
+        text = self._fitted(compose(state, now, self._stop), *self._doing(state, now), (self._columns() or 80) - 1)
         columns = width(text)
         rest = "\x1b[K" if self._output.color else " " * (self._drawn_columns - columns)
         if self._output.control(f"\r{text}{rest}", now_or_never=True):
@@ -110,8 +119,9 @@ class LiveLine:
             self._output.control(f"\r{rest}")
 
 
-def compose(state: RunState, now: float) -> str:
-    """`[3/50] ██░░░░░░ 12/60 · 3m 05s · $0.42`; what is not known is left out. `$0.42+`: and more, not known yet."""
+def compose(state: RunState, now: float, stop: StopSettings | None = None) -> str:
+    """`[3/50] ██░░░░░░ 12/60 · 3m 05s · $0.42`; what is not known is left out. `$0.42+`: and more, not known yet. What
+    the breaker counts is shown from half way."""
     number = state.call.number if state.call and state.call.number else state.iterations
     most = state.started.max_iterations if state.started else 0
     parts = [f"[{number}/{most}]" if most else f"[{number}]"]
@@ -125,6 +135,8 @@ def compose(state: RunState, now: float) -> str:
     if cost := state.cost_usd + spent.cost_usd:
         more = "+" if state.cost_is_lower_bound or spent.at_least else ""
         parts.append(f"{money(cost)}{more}")
+    if stop is not None and (close := work_lines.close(state.streaks, stop)):
+        parts.append(close)
     return " · ".join(parts)
 
 

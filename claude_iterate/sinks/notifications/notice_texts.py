@@ -16,7 +16,7 @@ from claude_iterate.text import claim_lines
 
 MILESTONE = 10
 LONGEST_QUOTE = 1000
-BRIEF_WAITS = frozenset({"transient", "away", "pace"})
+BRIEF_WAITS = frozenset({"transient", "away", "pace", "failures"})
 """No notification for these: overloads are short and frequent, and a configured pace is expected."""
 
 

@@ -25,6 +25,8 @@ _MILESTONES = frozenset(
         events.IterationStarted,
         events.IterationFinished,
         events.WorkMeasured,
+        events.StopScriptsRun,
+        events.BreakerReset,
         events.ChecksPassed,
         events.ClaimDropped,
         events.ReviewFinished,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Carried, ProofDefined, Resumed
+from claude_iterate.core.events import Carried, ProofDefined, Resumed, Trip
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.records import Record
 from claude_iterate.core.state.handover import handed_on, resumption
@@ -34,6 +34,15 @@ class Inheritance(Record):
     resumed: Resumed | None = None
     killed: str = ""
     defined: ProofDefined | None = None
+    reset_by: str = ""
+    """What made the breaker's counters begin again since: the command `reset`, or other `instructions`."""
+
+    @property
+    def trip(self) -> Trip | None:
+        """How the breaker ended an earlier run, if nothing has moved or been reset since."""
+        if self.reset_by:
+            return None
+        return self.resumed.trip if self.resumed is not None else self.carried.breaker.trip
 
 
 class _Unfinished(NamedTuple):
@@ -74,7 +83,16 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False) -> Inhe
         handed = replace(handed, findings=_NEW_TASK)
     if reset_after == newest:
         handed = replace(handed, iterations=0, changes=(), refuses=False)
-    return Inheritance(handed, None, killed, defined)
+    return Inheritance(handed, None, killed, defined, _reset_by(layout, handed, reset_after == newest))
+
+
+def _reset_by(layout: Layout, handed: Carried, reset: bool) -> str:
+    """Why the breaker begins again, where it has counted something. Another task begins afresh."""
+    if not handed.breaker.counts:
+        return ""
+    if reset:
+        return "reset"
+    return "instructions" if task_file.is_another(layout.instructions, handed.breaker.task) else ""
 
 
 def _handed_on(state: RunState) -> Carried:

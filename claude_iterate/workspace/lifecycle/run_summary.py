@@ -15,6 +15,7 @@ from claude_iterate.core.events import ProofChange, RunStarted, Tokens
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.endings import in_words
+from claude_iterate.core.state import breaker_steps
 from claude_iterate.core.state.condition import condition
 from claude_iterate.core.state.handover import handed_on
 from claude_iterate.core.state.run_state import RunState
@@ -54,6 +55,18 @@ class ChangeView(msgspec.Struct, frozen=True, rename="camel"):
     path: str
     how: str
     earlier: bool
+
+
+class BreakerCounts(msgspec.Struct, frozen=True, rename="camel"):
+    """What the breaker counts at the end of the run or now, and what `limits.calls_per_hour` does."""
+
+    no_progress: int
+    failures: int
+    same_error: int
+    test_failures: int
+    tripped: str | None
+    """Why the next run is refused without `--reset`; null when it is not."""
+    calls_in_last_hour: int
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -113,6 +126,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     claims: int
     proven: bool | None
     """Whether the last claim of completion held; null when none was judged, and in a dry run, which proves nothing."""
+    breaker: BreakerCounts
     goes_on_with: str | None
     """The killed run that this one goes on with."""
     log: str
@@ -154,6 +168,7 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         waiting=Waiting(state.wait.why, formats.moment(state.wait.until)) if state.wait and not finished else None,
         progress=progress(state.status),
         **_of_claim(state, real),
+        breaker=_breaker(state),
         goes_on_with=started.resumed.run if started.resumed else None,
         log=started.log,
         **more,
@@ -168,6 +183,14 @@ def _ending(state: RunState) -> dict[str, Any]:
         "meaning": ENDINGS[state.reason].meaning if state.reason else "",
         **{name: getattr(ended, name, "") for name in ("cause", "detail", "advice", "next")},
     }
+
+
+def _breaker(state: RunState) -> BreakerCounts:
+    """As the next run takes it over."""
+    standing, calls = breaker_steps.handed_on(state), len(breaker_steps.recent_calls(state))
+    tripped = standing.trip.why if standing.trip is not None else None
+    counted = (standing.unmoved, standing.failures, standing.errors, standing.red)
+    return BreakerCounts(*counted, tripped=tripped, calls_in_last_hour=calls)
 
 
 def _of_claim(state: RunState, real: bool) -> dict[str, Any]:

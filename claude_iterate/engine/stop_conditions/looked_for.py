@@ -1,0 +1,71 @@
+"""What is looked for around iterations: patterns while Claude works, scripts and hints afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from claude_iterate.core.events import Event, RunFinished
+from claude_iterate.core.rules import hints
+from claude_iterate.core.state import breaker_steps
+from claude_iterate.engine.plan import Plan
+from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.workspace import task_file
+
+if TYPE_CHECKING:
+    from claude_iterate.engine.stop_conditions.stop_patterns import StopPatterns
+    from claude_iterate.engine.stop_conditions.stop_scripts import StopScripts
+
+
+class StopConditions:
+    """Loads what it needs when a setting asks for it: most runs have neither."""
+
+    def __init__(self, plan: Plan, recorder: Recorder) -> None:
+        self._plan = plan
+        self._recorder = recorder
+        self._patterns: StopPatterns | None = None
+        self._scripts: StopScripts | None = None
+
+    @contextlib.contextmanager
+    def iteration(self) -> Iterator[Callable[[list[Event]], None]]:
+        """Around an iteration: what looks at what Claude prints, and afterwards the hints."""
+        self._begin()
+        before = self._recorder.state.hints
+        yield self._look
+        for warned in hints.told(before, self._recorder.state.hints, self._plan.layout.name):
+            self._recorder.record(warned)
+
+    def _begin(self) -> None:
+        patterns = self._plan.settings.stop.patterns
+        if patterns and self._patterns is None:
+            from claude_iterate.engine.stop_conditions.stop_patterns import StopPatterns
+
+            self._patterns = StopPatterns(patterns, self._recorder)
+        if self._patterns is not None:
+            self._patterns.iteration_begins()
+
+    def _look(self, printed: list[Event]) -> None:
+        if self._patterns is not None:
+            self._patterns.look(printed)
+
+    def run_scripts(self, supervisor: Supervisor, number: int) -> None:
+        """After iteration `number`."""
+        from claude_iterate.engine.shell_command import ShellCommand
+        from claude_iterate.engine.stop_conditions.stop_scripts import StopScripts
+
+        self._scripts = self._scripts or StopScripts(self._recorder)
+        shell = ShellCommand(self._plan, self._recorder, supervisor)
+        self._scripts.run(shell, self._plan.settings.stop.scripts, number)
+
+    def with_task(self, ending: RunFinished) -> RunFinished:
+        """The end of the run with the identity of the instructions, if the next run goes on with a streak. One
+        iteration is none yet, and a short run is not to pay for the checksum."""
+        known = breaker_steps.handed_on(self._recorder.state)
+        streak = max(known.unmoved, known.failures, known.errors, known.red) > 1
+        if ending.reason == "completed" or not (streak or ending.tripped or known.trip):
+            return ending
+        return replace(ending, task=task_file.current(self._plan.layout.instructions))

@@ -1,0 +1,49 @@
+"""The signature of an error: the same for the same error at another time and place, another for another error."""
+
+from __future__ import annotations
+
+import pytest
+
+from claude_iterate.core.outcomes.signatures import shown, signature
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("app.py:12: NameError: x", "app.py:99: NameError: x"),
+        ("at 2026-11-17T03:04:05Z failed", "at 2027-01-02T13:00:00.5+01:00 failed"),
+        ("[03:04:05] failed", "[13:14:15.123] failed"),
+        ("<Thing at 0x7f3a9c>", "<Thing at 0x55aa01>"),
+        ("cannot read /tmp/pytest-1/a.txt: no", "cannot read /tmp/pytest-27/b.txt: no"),
+        ("cannot read /var/folders/x1/T/a: no", "cannot read /var/folders/y2/T/a: no"),
+        ("run 6f9619ff-8b86-d011-b42d-00cf4fc964ff failed", "run 16fd2706-8baf-433b-82eb-8c7fada847da failed"),
+        ("1 failed in 0.12s", "1 failed in 3.40s"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("two\n  words", "two words"),
+    ],
+)
+def test_what_changes_from_try_to_try_is_taken_out(one: str, other: str) -> None:
+    """Line numbers, dates, times, addresses, temporary files, identities, durations, colours, blanks."""
+    assert signature(one) == signature(other)
+    assert len(signature(one)) == 16
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("NameError: x", "NameError: y"), ("a.py:1: no", "b.py:1: no"), ("no table users", "no table items")],
+)
+def test_another_error_has_another_signature(one: str, other: str) -> None:
+    """Names and files of the project count."""
+    assert signature(one) != signature(other)
+
+
+def test_no_error_has_no_signature() -> None:
+    """Blanks are no error either."""
+    assert (signature(""), signature(" \n")) == ("", "")
+
+
+def test_of_a_long_error_the_end_counts() -> None:
+    """There programs say what is wrong; it is also what is shown."""
+    assert signature("a" * 9000 + "\nwrong") == signature("b" + "a" * 9000 + "\nwrong")
+    assert shown("a" * 9000 + "\nwrong") == "wrong"
+    assert shown("one\ntwo") == "one two"

@@ -1,0 +1,309 @@
+"""The breaker: each condition alone trips at its threshold and not one before; what clears it; what stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from claude_iterate.core.events import (
+    BreakerReset,
+    Carried,
+    Changes,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    PatternSeen,
+    RunFinished,
+    RunStarted,
+    ScriptResult,
+    Standing,
+    StopScriptsRun,
+    TestCounts,
+    Trip,
+    WaitStarted,
+    WorkMeasured,
+)
+from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.reports.status import Status
+from claude_iterate.core.rules import trips
+from claude_iterate.core.rules.between import decide
+from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.verdicts import Begin, Finish, RunStopScripts, Verdict
+from claude_iterate.core.settings.catalogue import build
+from claude_iterate.core.state.handover import handed_on
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold
+from tests.core.building import entries, facts
+
+NOTHING = Changes(how="git")
+RED, GREEN = TestCounts(1, 2, red=("a", "b")), TestCounts(3)
+TRIP = Trip("no_progress", "after 3 iterations without progress", "000012-x", 100.0)
+
+
+def started(carried: Carried | None = None, dry_run: bool = False, measures: bool = True) -> RunStarted:
+    who = ("000013-x", "my-task", "loop", 9, 1, "h", "0", ("c",))
+    return RunStarted(*who, carried=carried or Carried(), dry_run=dry_run, measures=measures)
+
+
+def iteration(
+    number: int,
+    kind: Kind = Kind.OK,
+    *,
+    moved: bool = False,
+    error: str = "",
+    tests: TestCounts | None = None,
+    status: Status | None = None,
+    known: bool = True,
+) -> list[Event]:
+    finished = IterationFinished(
+        number, Outcome(kind, "words"), status or Status(False), error=error, error_said=f"said {error}"
+    )
+    progress = ("files",) if moved else ()
+    return [IterationStarted(number), finished, WorkMeasured(number, NOTHING if known else None, tests, progress)]
+
+
+def after(*rows: list[Event], first: RunStarted | None = None) -> RunState:
+    return fold(entries(first or started(), *(event for row in rows for event in row)))
+
+
+def verdict(state: RunState, **settings: Any) -> Verdict:
+    return decide(state, facts(1000, **settings))
+
+
+def ends(state: RunState, **settings: Any) -> str:
+    """The reason, or nothing when the run goes on."""
+    found = verdict(state, **settings)
+    assert isinstance(found, Finish | Begin), found
+    return found.reason if isinstance(found, Finish) else ""
+
+
+@pytest.mark.setting("stop.no_progress")
+@pytest.mark.parametrize(
+    ("times", "most", "reason"), [(2, 3, ""), (3, 3, "no_progress"), (1, 1, "no_progress"), (9, 0, "")]
+)
+def test_iterations_without_progress_end_a_run(times: int, most: int, reason: str) -> None:
+    """At the threshold and not one before; 0 never."""
+    state = after(*(iteration(number) for number in range(1, times + 1)))
+    assert ends(state, no_progress=most) == reason
+
+
+def test_progress_in_between_begins_the_count_again() -> None:
+    """Two, progress, two: four without progress, but never three in a row."""
+    rows = [iteration(1), iteration(2), iteration(3, moved=True), iteration(4), iteration(5)]
+    assert ends(after(*rows), no_progress=3) == ""
+    assert ends(after(*rows, iteration(6)), no_progress=3) == "no_progress"
+
+
+@pytest.mark.parametrize("kind", [Kind.SKIPPED, Kind.DENIED, Kind.INTERRUPTED])
+def test_a_skip_or_a_denial_leaves_the_counts(kind: Kind) -> None:
+    """It says nothing of the agent: neither one more nor a new beginning."""
+    before = after(iteration(1, error="a"), iteration(2, Kind.CRASH, error="a"))
+    state = after(iteration(1, error="a"), iteration(2, Kind.CRASH, error="a"), iteration(3, kind))
+    counted = ("unmoved", "failures", "errors", "error", "red")
+    assert [getattr(state.streaks, name) for name in counted] == [getattr(before.streaks, name) for name in counted]
+
+
+def test_a_limit_changes_nothing() -> None:
+    """The iteration is done again, so it has not happened."""
+    state = after(iteration(1), iteration(2, Kind.CRASH, error="a")[:2], iteration(2, Kind.USAGE_LIMIT)[:2])
+    assert (state.streaks.unmoved, state.streaks.failures, state.streaks.errors) == (1, 1, 1)
+
+
+@pytest.mark.setting("stop.same_error")
+@pytest.mark.parametrize(
+    ("errors", "reason"),
+    [("AAAAA", "same_error"), ("AAAA", ""), ("AABAAA", ""), ("AA-AAA", ""), ("BAAAAA", "same_error")],
+)
+def test_the_same_error_in_a_row_ends_a_run(errors: str, reason: str) -> None:
+    """Another error begins a new count, none ends it."""
+    rows = [iteration(n, error=error.replace("-", "")) for n, error in enumerate(errors, 1)]
+    assert ends(after(*rows), no_progress=0, same_error=5) == reason
+
+
+def test_progress_clears_the_error() -> None:
+    """An agent that moves and meets the same error is not stuck."""
+    rows = [iteration(number, error="A", moved=number == 3) for number in range(1, 6)]
+    assert ends(after(*rows), no_progress=0, same_error=3) == ""
+
+
+@pytest.mark.setting("stop.test_failures")
+@pytest.mark.parametrize(
+    ("runs", "most", "reason"),
+    [("RR", 3, ""), ("RRR", 3, "test_failures"), ("RGRR", 3, ""), ("R?RR", 3, "test_failures"), ("RRR", 0, "")],
+)
+def test_red_tests_in_a_row_end_a_run(runs: str, most: int, reason: str) -> None:
+    """Green begins a new count; what is not known leaves it. Other progress does not make red tests green."""
+    results = {"R": RED, "G": GREEN, "?": None}
+    rows = [iteration(number, moved=True, tests=results[run]) for number, run in enumerate(runs, 1)]
+    assert ends(after(*rows), test_failures=most) == reason
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "reason"),
+    [
+        ("CC", ""),
+        ("CCC", "agent_failed"),
+        ("CC.C", "agent_failed"),
+        ("CC+CC", ""),
+        ("CCP", ""),
+        ("CsCdC", "agent_failed"),
+    ],
+)
+def test_only_progress_clears_failures(outcomes: str, reason: str) -> None:
+    """A good iteration that moved nothing does not; a crash with progress is no failure; a skip and a denial leave the
+    count."""
+    kinds = {"C": Kind.CRASH, "P": Kind.TIMEOUT, "s": Kind.SKIPPED, "d": Kind.DENIED}
+    rows = [iteration(n, kinds.get(sign, Kind.OK), moved=sign in "+P") for n, sign in enumerate(outcomes, 1)]
+    assert ends(after(*rows), no_progress=0, failures=3) == reason
+
+
+@pytest.mark.parametrize("measures", [True, False])
+def test_where_work_is_not_known_a_good_iteration_clears_failures(measures: bool) -> None:
+    """Nothing better is known then. The count of iterations without progress stays at 0."""
+    rows = [
+        iteration(number, kind, known=False)[: 3 if measures else 2]
+        for number, kind in enumerate([Kind.CRASH, Kind.CRASH, Kind.OK, Kind.CRASH], 1)
+    ]
+    state = after(*rows, first=started(measures=measures))
+    assert (state.streaks.failures, state.streaks.unmoved) == (1, 0)
+
+
+@pytest.mark.setting("stop.patterns")
+def test_a_pattern_ends_the_run_after_its_iteration() -> None:
+    """With the pattern and the place; the next iteration begins without it."""
+    first, finished, measured = iteration(1, moved=True)
+    seen = PatternSeen("ST.CK", "I am STUCK here")
+    found = verdict(after([first, seen, finished, measured]))
+    assert isinstance(found, Finish)
+    assert (found.reason, found.detail) == ("pattern", "`ST.CK` matches: I am STUCK here")
+    assert ends(after([first, seen], iteration(1, moved=True))) == ""
+
+
+def with_scripts(*lines: str) -> Facts:
+    return facts(1000)._replace(settings=build({"stop.scripts": lines, "delay": 0.0}))
+
+
+def test_scripts_are_asked_once_after_each_iteration() -> None:
+    """Exit code 0 says stop, any other goes on."""
+    known = with_scripts("./a", "./b")
+    assert decide(after(), known) == Begin(1)
+    state = after(iteration(1, moved=True))
+    assert decide(state, known) == RunStopScripts(1)
+    answered = iteration(1, moved=True)
+    asked = StopScriptsRun(1, (ScriptResult("./a", 1), ScriptResult("./b", None, cut="timeout")))
+    assert decide(after([*answered, asked]), known) == Begin(2)
+    said = StopScriptsRun(1, (ScriptResult("./a", 1), ScriptResult("./b", 0, output="enough\nfor today")))
+    found = decide(after([*answered, said]), known)
+    assert isinstance(found, Finish)
+    assert (found.reason, found.detail) == ("script", "`./b` ended with 0: enough for today")
+
+
+def test_an_agent_that_says_that_nothing_is_left_stagnates() -> None:
+    """In iterative mode `worked: false` is a good end after `stagnation_threshold`, not a failure of the breaker."""
+    idle = Status(False, worked=False)
+    state = after(*(iteration(number, status=idle) for number in (1, 2, 3)))
+    assert ends(state, no_progress=3, stagnates=True, stagnation_threshold=5) == ""
+    assert ends(state, no_progress=3, stagnates=True, stagnation_threshold=3) == "stagnation"
+    assert ends(state, no_progress=3, stagnation_threshold=3) == "no_progress"
+
+
+@pytest.mark.parametrize("stagnates", [True, False])
+def test_silence_is_counted_by_the_breaker_where_work_is_measured(stagnates: bool) -> None:
+    """Neither a report nor a change: after three iterations, in every mode, not after two as stagnation."""
+    rows: list[list[Event]] = []
+    for number in (1, 2, 3):
+        silent = IterationFinished(number, Outcome(Kind.OK))
+        rows.append([IterationStarted(number), silent, WorkMeasured(number, NOTHING)])
+        expected = "no_progress" if number == 3 else ""
+        assert ends(after(*rows), no_progress=3, stagnation_threshold=2, stagnates=stagnates) == expected
+    found = verdict(after(*rows), no_progress=3)
+    assert isinstance(found, Finish)
+    assert found.cause == "Nothing moves: 3 iterations in a row without progress"
+    assert found.next == "claude-iterate run my-task --reset"
+    assert ends(after(*rows[:2]), no_progress=0, stagnation_threshold=2) == "stagnation"
+
+
+def carried_after(*rows: list[Event], ending: RunFinished) -> Carried:
+    return handed_on(after(*rows, [ending]))
+
+
+def test_counts_go_on_after_any_end() -> None:
+    """Two before Ctrl-C and one after it are three. The first decision of a run trips nothing."""
+    carried = carried_after(iteration(1), iteration(2), ending=RunFinished("interrupted", task="t+0"))
+    assert (carried.breaker.unmoved, carried.breaker.task) == (2, "t+0")
+    next_run = started(carried)
+    assert ends(after(first=next_run), no_progress=2) == ""
+    assert ends(after(iteration(1), first=next_run), no_progress=3) == "no_progress"
+    assert ends(after(iteration(1, moved=True), first=next_run), no_progress=1) == ""
+
+
+def test_a_completed_task_hands_on_no_counts() -> None:
+    """What comes after it is another task."""
+    carried = carried_after(iteration(1), iteration(2), ending=RunFinished("completed"))
+    assert carried.breaker == Standing()
+
+
+def test_a_trip_is_handed_on_with_its_reason_run_and_time() -> None:
+    """Also over a run that does no iteration, such as `verify`, and a dry run counts for itself."""
+    ending = RunFinished("no_progress", tripped="after 3 iterations without progress", task="t+0")
+    carried = carried_after(*(iteration(number) for number in (1, 2, 3)), ending=ending)
+    trip = carried.breaker.trip
+    assert trip == Trip("no_progress", "after 3 iterations without progress", "000013-x", 11.0)
+    verified = handed_on(after([RunFinished("verification_failed")], first=started(carried)))
+    assert verified.breaker == carried.breaker
+    assert after(first=started(carried, dry_run=True)).streaks.unmoved == 0
+    assert trips.refusal("t", TRIP) == "t was stopped after 3 iterations without progress (run 12)."
+
+
+def test_a_reset_clears_everything() -> None:
+    """Counters, the trip, what was seen."""
+    carried = Carried(breaker=Standing(3, 2, 4, "a", "said a", 1, TRIP))
+    state = after([BreakerReset("run")], first=started(carried))
+    assert handed_on(state).breaker == Standing()
+    assert ends(after([BreakerReset("run")], iteration(1), first=started(carried)), no_progress=3) == ""
+
+
+def test_a_trial_iteration_closes_the_breaker_or_trips_it_again() -> None:
+    """After the cooldown. One that moves closes it, one that does not ends the run with the reason of then."""
+    before = started(Carried(breaker=Standing(trip=TRIP)))
+    assert ends(after(first=before)) == ""
+    assert ends(after(iteration(1), first=before)) == "no_progress"
+    moved = after(iteration(1, moved=True), first=before)
+    assert ends(moved) == ""
+    assert handed_on(moved).breaker.trip is None
+    pattern = started(Carried(breaker=Standing(trip=Trip("pattern", "because", "000001-x", 1.0))))
+    assert ends(after(iteration(1), first=pattern)) == "pattern"
+
+
+@pytest.mark.setting("stop.cooldown")
+def test_the_cooldown_is_counted_from_the_trip() -> None:
+    """Without the setting a reset is needed."""
+    assert trips.cooldown_left(TRIP, None, 5000.0) is None
+    assert trips.cooldown_left(TRIP, 60.0, 150.0) == 10.0
+    assert trips.cooldown_left(TRIP, 60.0, 161.0) == -1.0
+
+
+@pytest.mark.parametrize(("failures", "pause"), [(1, 5.0), (2, 10.0), (3, 20.0), (9, 300.0)])
+def test_failures_in_a_row_make_the_pause_grow(failures: int, pause: float) -> None:
+    """5 seconds, doubled, at most 5 minutes; with `delay = 0` and in a dry run none."""
+    state = after(*(iteration(number, Kind.CRASH) for number in range(1, failures + 1)))
+    settings: dict[str, Any] = {"failures": 0, "no_progress": 0}
+    found = decide(state, facts(1000, wall=1000.0, delay=2.0, **settings))
+    assert isinstance(found, WaitStarted)
+    assert (found.why, found.until) == (Why.FAILURES, 1000.0 + pause)
+    assert ends(state, delay=0.0, **settings) == ""
+    dry = after(iteration(1, Kind.CRASH), first=started(dry_run=True))
+    assert not isinstance(decide(dry, facts(1000, delay=2.0, **settings)), WaitStarted)
+
+
+def test_the_pace_counts_calls_of_earlier_runs() -> None:
+    """Those of the last hour, whatever ended the run."""
+    state = after()
+    state = state._replace(waiting=state.waiting._replace(calls=(1.0, 5000.0, 9000.0)), last_at=9100.0)
+    carried = handed_on(state)
+    assert carried.calls == (9000.0,)
+    waits = decide(after(first=started(carried)), facts(0, wall=9200.0, calls_per_hour=1))
+    assert isinstance(waits, WaitStarted)
+    assert waits.why == Why.PACE

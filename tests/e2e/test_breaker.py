@@ -1,0 +1,178 @@
+"""A run in which nothing moves ends, stays ended over any end, and goes on when the user says so."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import pytest
+
+from claude_iterate.selftest.harness.script_steps import GO, INIT, READY, RESULT, more, said
+from tests.e2e.conftest import Loop
+
+IDLE = [INIT, RESULT]
+REFUSED = "my-task was stopped after 3 iterations without progress (run 1)."
+
+
+def numbers(loop: Loop) -> list[int]:
+    return [event["number"] for event in loop.events("IterationFinished")]
+
+
+def settings(loop: Loop, **values: object) -> None:
+    for name, value in values.items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        loop.env[f"CLAUDE_ITERATE_STOP__{name.upper()}"] = text
+
+
+def reason(loop: Loop) -> str:
+    return str(loop.journal()[-1]["event"]["reason"])
+
+
+def runs(loop: Loop) -> int:
+    return len(loop.layout.run_ids())
+
+
+def test_an_agent_that_does_nothing_ends_after_three_iterations_and_stays_ended(loop: Loop) -> None:
+    """With the reason, the evidence and the next step. The next run is refused before anything is written; --reset and
+    other instructions begin again."""
+    loop.make()
+    settings(loop, no_progress=3)
+    loop.script(IDLE)
+    done = loop.run("-m", "50", "--detailed-exit-code")
+    assert (done.code, numbers(loop), reason(loop)) == (4, [1, 2, 3], "no_progress")
+    assert "✗ Nothing moves: 3 iterations in a row without progress" in done.err
+    assert "Next: claude-iterate run my-task --max-iterations 50 --reset" in done.err
+    assert "⚠ Iteration 1: Claude wrote no report" in done.err
+    assert "no progress 3/3" in loop.call("show", "my-task").out
+
+    before = {path: path.read_bytes() for path in loop.workspace.rglob("*") if path.is_file() and path.name != ".lock"}
+    refused = loop.run("--detailed-exit-code")
+    assert (refused.code, refused.out) == (4, "")
+    assert f"Error: {REFUSED}" in refused.err
+    assert "claude-iterate run my-task --reset" in refused.err
+    assert loop.run().code == 1
+    after = {path: path.read_bytes() for path in loop.workspace.rglob("*") if path.is_file() and path.name != ".lock"}
+    assert (after, runs(loop)) == (before, 1)
+    assert loop.run("--dry-run", "-m", "1").code == 0
+
+    again = loop.run("--reset", "-m", "1")
+    assert (again.code, runs(loop)) == (0, 3)
+    assert [event["by"] for event in loop.events("BreakerReset")] == ["run"]
+    assert "--reset" not in again.err.partition("Next:")[2]
+
+
+def test_other_instructions_and_reset_begin_again(loop: Loop) -> None:
+    """A user who wrote a new task starts afresh; so does one who says `reset`."""
+    loop.make()
+    settings(loop, no_progress=1)
+    loop.script(IDLE)
+    assert loop.run("-m", "9").code == 1
+    loop.layout.instructions.write_text("- something else\n")
+    assert loop.run("-m", "9").code == 1
+    assert [event["by"] for event in loop.events("BreakerReset")] == ["instructions"]
+    assert loop.call("reset", "my-task").code == 0
+    assert loop.run("-m", "9").code == 1
+    assert [event["by"] for event in loop.events("BreakerReset")] == ["instructions", "reset"]
+
+
+@pytest.mark.parametrize("end", ["normal", "interrupted", "killed"])
+def test_the_count_goes_on_after_any_end(loop: Loop, end: str) -> None:
+    """Two iterations without progress, the end of the run, one more: three."""
+    loop.make()
+    settings(loop, no_progress=3)
+    loop.script(IDLE, IDLE, [INIT, READY, GO, RESULT] if end != "normal" else IDLE, IDLE)
+    if end == "normal":
+        assert loop.run("-m", "2").code == 0
+    else:
+        process = loop.start_run("-m", "9")
+        loop.until((loop.workspace / "ready").exists, "the third iteration")
+        if end == "killed":
+            process.kill()
+        else:
+            process.send_signal(signal.SIGINT)
+            loop.until(lambda: loop.events("StopRequested"), "the record")
+            process.send_signal(signal.SIGINT)
+        loop.finish(process)
+    loop.env["CLAUDE_ITERATE_STOP__NO_PROGRESS"] = "3"
+    done = loop.run("-m", "9")
+    assert (done.code, reason(loop)) == (1, "no_progress"), done.err
+    last = [entry["event"]["event"] for entry in loop.journals()[-1]]
+    assert last.count("IterationFinished") == 1
+
+
+def test_progress_in_between_begins_again(loop: Loop) -> None:
+    """Over runs, too."""
+    loop.make()
+    settings(loop, no_progress=3)
+    work = [INIT, {"write": {"path": str(loop.root / "work"), "text": "done"}}, RESULT]
+    loop.script(IDLE, IDLE, work, IDLE, IDLE, IDLE)
+    assert loop.run("-m", "2").code == 0
+    assert loop.run("-m", "9").code == 1
+    assert numbers(loop) == [1, 2, 1, 2, 3, 4]
+
+
+def test_after_the_cooldown_one_trial_is_allowed(loop: Loop) -> None:
+    """One that moves nothing ends the run at once; one that moves closes the breaker."""
+    loop.make()
+    settings(loop, no_progress=3, cooldown="1h")
+    loop.script(IDLE, IDLE, IDLE, IDLE, [INIT, {"write": {"path": str(loop.root / "work"), "text": "x"}}, RESULT], IDLE)
+    assert loop.run("-m", "9").code == 1
+    refused = loop.run("-m", "9")
+    assert "One trial iteration is allowed in" in refused.err
+    settings(loop, cooldown="0s")
+    trial = loop.run("-m", "9", "--detailed-exit-code")
+    assert (trial.code, numbers(loop)) == (4, [1, 2, 3, 1])
+    assert "so one trial iteration is allowed" in trial.err
+    moved = loop.run("-m", "2")
+    assert (moved.code, reason(loop)) == (0, "max_iterations"), moved.err
+
+
+def test_failures_are_counted_over_runs_and_refuse_the_next(loop: Loop) -> None:
+    """Until --reset; the exit code is that of a failure."""
+    loop.make()
+    settings(loop, failures=2)
+    loop.script([INIT, {"exit": 3}])
+    assert loop.run("-m", "1").code == 0
+    assert loop.run("-m", "9", "--detailed-exit-code").code == 6
+    refused = loop.run("--detailed-exit-code")
+    assert (refused.code, runs(loop)) == (6, 2)
+    assert "my-task was stopped after 2 failed iterations (run 2)." in refused.err
+
+
+@pytest.mark.setting("stop.patterns")
+def test_a_pattern_that_explodes_is_told_and_the_run_goes_on(loop: Loop) -> None:
+    """Once; the other patterns are still looked for."""
+    loop.make()
+    settings(loop, patterns=["(a+)+$", "ENOUGH"])
+    explosive = said("a" * 5000 + "!")
+    loop.script(more(explosive), more(explosive, said("ENOUGH")))
+    done = loop.run("-m", "9")
+    assert (numbers(loop), reason(loop)) == ([1, 2], "pattern")
+    assert done.err.count("The stop pattern `(a+)+$` takes too long.") == 1
+
+
+@pytest.mark.setting("stop.scripts")
+def test_a_stop_script_that_cannot_run_is_told_once(loop: Loop) -> None:
+    """A folder and a missing file decide nothing; one that ends with 0 ends the run."""
+    loop.make()
+    folder = loop.root / "a-folder"
+    folder.mkdir()
+    settings(loop, scripts=[str(folder), "./missing.sh", 'test "$CLAUDE_ITERATE_ITERATION" = 3'])
+    loop.script(more())
+    done = loop.run("-m", "9")
+    assert (numbers(loop), reason(loop)) == ([1, 2, 3], "script")
+    assert done.err.count(f"The stop script `{folder}` decides nothing") == 1
+    assert done.err.count("The stop script `./missing.sh` decides nothing: it was not found") == 1
+
+
+def test_the_pace_counts_the_calls_of_the_run_before(loop: Loop) -> None:
+    """One call an hour is one call an hour, also when the run is started again."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_LIMITS__CALLS_PER_HOUR"] = "1"
+    loop.script(more())
+    assert loop.run("-m", "1").code == 0
+    process = loop.start_run("-m", "1")
+    loop.until(lambda: loop.events("WaitStarted"), "the wait")
+    assert loop.events("WaitStarted")[0]["why"] == "pace"
+    loop.request("stop")
+    loop.finish(process)
