@@ -33,7 +33,7 @@ def ending(finished: RunFinished, state: RunState, brief: bool = False) -> list[
 def totals(finished: RunFinished, state: RunState) -> list[str]:
     """The figures of the run and where its log is."""
     iterations = f"Iterations: {finished.iterations} · " if _purpose(state) == "run" else ""
-    figures = f"{iterations}Time: {duration(finished.duration)} · Cost: {cost(finished, state)}{_work(state)}"
+    figures = f"{iterations}Time: {duration(finished.duration)}{_work(state)} · Cost: {cost(finished, state)}"
     return [figures, *log_place(state)]
 
 

@@ -122,7 +122,7 @@ def test_a_killed_real_run_goes_on_after_a_dry_run(loop: Loop) -> None:
     row = json.loads(loop.call("list", "--json").out)["workspaces"][0]
     shown = loop.call("show", "my-task").out
     assert (row["status"], row["iterations"]) == ("interrupted", 2)
-    assert ("Now (dry run): iteration 1" in shown, "Status: interrupted" in shown) == (True, True)
+    assert ("Now (dry run): iteration 1" in shown, "Status: killed" in shown) == (True, True)
     tried.kill()
     tried.wait()
     loop.gone()

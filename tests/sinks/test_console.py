@@ -79,6 +79,17 @@ def play(entry: MakeEntry) -> Play:
     return run
 
 
+def test_the_closing_line_has_what_was_measured(play: Play, started: MakeStarted) -> None:
+    """Files of all iterations and commits; nothing where nothing was measured."""
+    measured = WorkMeasured(1, Changes(2, 3, commits=1, how="git"), progress=("files",))
+    done = IterationFinished(1, OK, Status(True))
+    ended = RunFinished("completed", iterations=1, cost_usd=0.12, duration=185)
+    out, _ = play(started(), IterationStarted(1), done, measured, ended)
+    assert "Iterations: 1 · Time: 3m 05s · Work: 5 files changed, 1 commit · Cost: $0.12" in out.splitlines()
+    out, _ = play(started(), IterationStarted(1), done, ended)
+    assert "Work" not in out
+
+
 def test_progress_lines_of_a_loop(play: Play, started: MakeStarted) -> None:
     """The seed's lines: progress on err, the result on out."""
     out, err = play(

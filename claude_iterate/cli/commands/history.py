@@ -30,7 +30,7 @@ _OUTCOMES = (history_view.FAILED, *(str(kind) for kind in Kind))
     help="A certain run, by its id or its number. Default: the last one.",
 )
 @options.flag("--all", "every", help="All runs.")
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N rows.")
+@click.option("--last", type=options.Whole(1), metavar="N", help="Only the last N rows.")
 @click.option(
     "--only",
     type=click.Choice(_OUTCOMES),
