@@ -112,22 +112,24 @@ def test_an_abort_ends_the_run(point: Point) -> None:
     assert "exit code 2" in verdict.detail
 
 
-def test_a_skip_uses_the_number_and_is_bounded() -> None:
-    """Claude is not called, `iteration_finished` neither; ten in a row end the run."""
+@pytest.mark.parametrize("bound", [0, 3])
+def test_a_skip_uses_the_number_and_is_bounded(bound: int) -> None:
+    """Claude is not called, `iteration_finished` neither; `stop.no_progress` in a row end the run, ten if that is 0."""
+    most, now = bound or MOST_SKIPS, facts(99.0, no_progress=bound)
     told: list[Event] = [started(*ALL[1:])]
-    for number in range(1, MOST_SKIPS + 1):
+    for number in range(1, most + 1):
         told.append(ended(Point.NEXT_ITERATION, number, Meaning.SKIP, 1))
-        skipped = decide(after(*told), facts(99.0))
+        skipped = decide(after(*told), now)
         assert isinstance(skipped, IterationFinished)
         assert (skipped.number, skipped.outcome.kind) == (number, Kind.SKIPPED)
         told.append(skipped)
-        if number < MOST_SKIPS:
-            assert decide(after(*told), facts(99.0)) == RunHook(Point.NEXT_ITERATION, number + 1)
-    last = decide(after(*told), facts(99.0))
+        if number < most:
+            assert decide(after(*told), now) == RunHook(Point.NEXT_ITERATION, number + 1)
+    last = decide(after(*told), now)
     assert isinstance(last, Finish)
     assert last.reason == "hook_abort"
-    assert "10 iterations in a row" in last.detail
-    again = after(*told, *worked(11))
+    assert f"{most} iterations in a row" in last.detail
+    again = after(*told, *worked(most + 1))
     assert again.hooks.hook_skips == 0
 
 

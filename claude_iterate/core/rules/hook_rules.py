@@ -12,7 +12,8 @@ from claude_iterate.core.settings.declared import HookSettings
 from claude_iterate.core.state.run_state import RunState
 
 MOST_SKIPS = 10
-"""Iterations in a row that hooks may skip. Without a bound, a hook that always skips would keep a run busy for good."""
+"""Iterations in a row that hooks may skip where `stop.no_progress` is 0. A hook that always skips must not keep a run
+busy for good."""
 
 
 def meaning(point: Point, code: int | None, cut: str, settings: HookSettings) -> Meaning:
@@ -44,8 +45,8 @@ def iteration_finished_is_due(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def hook_aborts(state: RunState, facts: Facts) -> Verdict | None:
-    """A hook ended with 2, or failed while `hooks.fail_on_error` is on: **hook_abort**. So does a hook that skipped ten
-    iterations in a row."""
+    """A hook ended with 2, or failed while `hooks.fail_on_error` is on: **hook_abort**. So do
+    `stop.no_progress` iterations in a row that a hook skipped (ten, if that is 0)."""
     hook = state.hooks.last_hook
     if hook is not None and hook.means == Meaning.ABORT:
         look = next_steps.about(state, facts.command_line, "logs")
@@ -53,7 +54,7 @@ def hook_aborts(state: RunState, facts: Facts) -> Verdict | None:
         said = hook.output.strip().rpartition("\n")[2]
         detail = f"{hook.path} {how(hook)}"
         return Finish("hook_abort", f"{detail}: {said}" if said else detail, advice)
-    if state.hooks.hook_skips >= MOST_SKIPS:
+    if state.hooks.hook_skips >= (facts.settings.stop.no_progress or MOST_SKIPS):
         skipped = f"next_iteration skipped {counted(state.hooks.hook_skips, 'iteration')} in a row"
         return Finish("hook_abort", skipped, "Exit code 1 of this hook skips an iteration; see whether it has to.")
     return None

@@ -29,8 +29,10 @@ _Held = events.IterationFinished | events.ReviewFinished | events.VerificationFi
 SIGNS = {"✓": GREEN, "✗": RED, "⚠": YELLOW}
 
 
-_LOOKS = frozenset({events.SnapshotTaken, events.WorkMeasured, events.StopScriptsRun})
-"""What is looked at after an iteration: what was held before it may still be the end of the run."""
+_LOOKS = frozenset(
+    {events.SnapshotTaken, events.WorkMeasured, events.StopScriptsRun, events.HookStarted, events.HookFinished}
+)
+"""What is looked at and called after an iteration: what was held before it may still be the end of the run."""
 
 
 class Console:
@@ -99,7 +101,7 @@ class Console:
         """Show what was held, and redraw the live line."""
         self._err.catch_up()
         self._out.catch_up()
-        if self._held is not None:
+        if self._held is not None and not self._is_followed_up(self._held):
             self._release()
             self._err.flush()
         if self._live is not None:
@@ -116,6 +118,12 @@ class Console:
         self._end_live_line()
         self._out.close()
         self._err.close()
+
+    def _is_followed_up(self, held: _Held) -> bool:
+        """The iteration is still being measured, or a hook hears of it: only then it is decided what is next."""
+        work = self._state.work
+        unmeasured = isinstance(held, events.IterationFinished) and work.measured < held.number
+        return (unmeasured and work.snapshot is not None) or bool(self._state.hooks.hook_running)
 
     @staticmethod
     def _holds(event: events.Event) -> TypeGuard[_Held]:
