@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import time
+from pathlib import Path
 from statistics import median
 
 import loop
@@ -26,9 +29,37 @@ def measure(bench: Bench) -> list[Row]:
             raise RuntimeError(f"{tool.command[0]}: a run did not end well")
     what = f"{runs} runs at once, {iterations} iterations of {pause:g} s: CPU of each"
     return [
+        *_from_one_command(bench, program, shell, runs, iterations),
         Row("g", f"{what}, in imports of click", *each, target=6),
         Row("g.click", "importing click, CPU", 1000 * click, unit="ms"),
     ]
+
+
+def _from_one_command(bench: Bench, program: Path, shell: str, runs: int, iterations: int) -> list[Row]:
+    """As many workspaces from one command, against as many shell loops: wall time."""
+    tool = bench.tools[0]
+    project = bench.project([program], tool)
+    own = project.workspace
+    for number in range(2, runs + 1):
+        shutil.copytree(own, own.with_name(f"{own.name}-{number}"))
+        about = own.with_name(f"{own.name}-{number}") / ".metadata.json"
+        about.write_text(about.read_text().replace(f'"{own.name}"', f'"{own.name}-{number}"'))
+    command = (*tool.command, "run", "--all", "--again", "--no-delay", "-m", str(iterations))
+    bare = _wall([(shell, str(iterations))] * runs, project)
+    ratio = _wall([command], project) / bare
+    return [Row("g.many", f"{runs} workspaces from one command, against {runs} shell loops: wall", ratio, target=1.15)]
+
+
+def _wall(commands: list[tuple[str, ...]], project: ScriptedProject) -> float:
+    devnull = subprocess.DEVNULL
+    began = time.monotonic()
+    started = [
+        subprocess.Popen(command, cwd=project.root, env=project.env, stdin=devnull, stdout=devnull, stderr=devnull)
+        for command in commands
+    ]
+    for process in started:
+        process.wait()
+    return time.monotonic() - began
 
 
 def _at_once(projects: list[ScriptedProject], command: tuple[str, ...]) -> float:

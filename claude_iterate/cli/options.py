@@ -24,7 +24,18 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _TYPED = "claude_iterate.typed"
 """Values of settings as they were typed, in the context of the command."""
 _SHOWING = frozenset(
-    {"as_json", "verbose", "quiet", "output", "detailed_exit_code", "show_report", "accept_changes", "reset"}
+    {
+        "as_json",
+        "verbose",
+        "quiet",
+        "output",
+        "detailed_exit_code",
+        "show_report",
+        "accept_changes",
+        "parallel",
+        "every",
+        "reset",
+    }
 )
 """Options that change what is printed and nothing else, and two that are not to be repeated without a thought."""
 
@@ -44,8 +55,10 @@ class Whole(click.IntRange):
         return ""
 
 
-def setting_option(key: str, *flags: str, metavar: str = "N", more: str = "") -> Callable[[Function], Function]:
-    """An option for one setting; its help is the setting's sentence."""
+def setting_option(
+    key: str, *flags: str, metavar: str = "N", more: str = "", otherwise: str | None = None
+) -> Callable[[Function], Function]:
+    """An option for one setting; its help is the setting's sentence. `otherwise` is its value when it has none."""
     setting = catalogue()[key]
 
     def value(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
@@ -58,7 +71,14 @@ def setting_option(key: str, *flags: str, metavar: str = "N", more: str = "") ->
     sentence = f"{setting.sentence} {more}".rstrip()
     offered = completion.of_kind(setting.kind)
     return click.option(
-        *flags, cls=SettingOption, setting=key, callback=value, metavar=metavar, help=sentence, shell_complete=offered
+        *flags,
+        cls=SettingOption,
+        setting=key,
+        callback=value,
+        metavar=metavar,
+        help=sentence,
+        shell_complete=offered,
+        **({} if otherwise is None else {"is_flag": False, "flag_value": otherwise}),
     )
 
 
@@ -123,6 +143,16 @@ def command(
         return found
 
     return made
+
+
+def _all_checked(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(names.checked, value))
+
+
+names_argument = click.argument(
+    "name", nargs=-1, metavar="NAME...", callback=_all_checked, shell_complete=completion.workspaces
+)
+"""One workspace or several."""
 
 
 def name_argument_of(what: str, required: bool = True) -> Callable[[Function], Function]:

@@ -267,8 +267,8 @@ class Engine:
         self._recorder.record(self._plan.beginning(self._hooks.points, self._measuring is not None))
         if self._plan.reset_by:
             self._recorder.record(events.BreakerReset(self._plan.reset_by))
-        for warning in (*self._warnings, *self._hooks.warnings):
-            self._recorder.record(warning)
+        for event in (*self._plan.opening, *self._warnings, *self._hooks.warnings):
+            self._recorder.record(event)
 
     def _watch_status(self) -> None:
         """Begin to watch the report once a call has lasted as long as the quiet that a change is reported after: after
@@ -291,6 +291,8 @@ class Engine:
         facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
         there = self._definition is not None and not self._place.look()
         changes = self._definition.changes() if self._definition is not None and there else self._state.changes
+        for event in self._plan.closing():
+            self._recorder.record(event)
         facts = self._task.compared(facts._replace(unread_notes=waiting))
         ending = endings.told(verdict, self._state, facts, changes)
         self._recorder.record(self._conditions.with_task(ending))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claude_iterate import __version__
-from claude_iterate.core.events import Carried, ProofDefined, Requested, Resumed, RunStarted
+from claude_iterate.core.events import Carried, Event, ProofDefined, Requested, Resumed, RunStarted
 from claude_iterate.core.events.vocabulary import Point, Purpose, Verb
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.facts import Facts
@@ -78,6 +78,10 @@ class Plan(Record):
     """A `verify` without a review."""
     reset_by: str = ""
     """The breaker's counters begin again, and by whom or what."""
+    opening: tuple[Event, ...] = ()
+    """What is recorded after the beginning of the run."""
+    closing: Callable[[], tuple[Event, ...]] = lambda: ()
+    """What is recorded before its end."""
 
     @property
     def closed_in(self) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from claude_iterate.core.events import Requested, Warned
+from claude_iterate.core.events import HeldBack, Requested, Warned
 from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.rules.signals_and_requests import effect_of, signal_came
 from claude_iterate.core.state.requests import answer
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.workspace.running.control import Request, RequestFolder
+from claude_iterate.workspace.running.control import HOLD, Request, RequestFolder
 
 
 class Steering:
@@ -27,7 +27,9 @@ class Steering:
         for request in self._plan.listen(self._recorder.state):
             self.steer(request)
         for found in self._requests.take(self._reply):
-            if isinstance(found, Request):
+            if isinstance(found, Request) and found.verb == HOLD:
+                self._recorder.record(HeldBack(found.by, found.until, found.detail))
+            elif isinstance(found, Request):
                 self.steer(Requested(Verb(found.verb), "command", found.now))
             else:
                 self._recorder.record(Warned(found))
@@ -47,4 +49,6 @@ class Steering:
 
     def _reply(self, request: Request) -> str:
         """What the request means now: only the runner has the state at hand, however long its journal is."""
+        if request.verb == HOLD:
+            return ""
         return answer(Verb(request.verb), self._recorder.state, request.now, self._plan.settings.attended)

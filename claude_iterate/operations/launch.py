@@ -25,6 +25,7 @@ from claude_iterate.operations import permissions, run_checks, run_folders
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import plan_run
+from claude_iterate.operations.run_processes import worktree_of_run
 from claude_iterate.operations.sinks_for_run import sinks_for_run
 from claude_iterate.operations.user import User
 from claude_iterate.workspace.journal.writer import JournalWriter
@@ -105,6 +106,7 @@ def _launch(
     version: str,
     chosen: Permissions | None,
 ) -> Performed:
+    tree = worktree_of_run.found(project, layout, settings, options)
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         before = run_checks.may_go_on(layout, settings, options, inherit(layout, options.purpose, options.dry_run))
         if chosen is not None:
@@ -118,16 +120,19 @@ def _launch(
                 from claude_iterate.agent.processes.containers import end_containers
 
                 end_containers(sandbox.program, before.killed)
-        used = dry_run_files.layout_for(layout, run) if options.dry_run else layout
+        used = dry_run_files.layout_for(layout, run) if options.dry_run else worktree_of_run.layout_in(layout, tree)
         plan = plan_run(project, used, settings, options, run, version, before)
+        plan = worktree_of_run.plan_in(plan, tree, options.held)
         if sandbox is not None:
             # The folder of all runs is made by now, and Claude has no business in it.
             kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
             plan = plan.changed(sandbox=sandbox.changed(run=run, kept=kept))
         warnings = run_checks.warnings(project, layout, settings, options, user)
         warnings += run_checks.trial_warning(layout, options, before)
+        warnings += worktree_of_run.warnings(project, layout, tree, options)
         with user.steers(plan) as steered:
             state = _run(steered, options, warnings, user, RunPlace(layout, run, held))
+        worktree_of_run.put_away(tree, user)
     assert state.finished is not None
     detailed = options.detailed or settings.exit_codes == "detailed"
     return Performed(run, state, exit_code(state.finished.reason, detailed), used.agent_folder, plan.report)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
+from claude_iterate.core.events import HeldBack
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
@@ -36,6 +37,8 @@ class Options(Record):
     reset: bool = False
     """What the breaker counted is forgotten."""
     command_line: CommandLine = CommandLine()
+    held: HeldBack | None = None
+    """Another run met a usage limit before this one began."""
     prompt_values: Mapping[str, str] = {}
     """Variables in the prompt of a one-off call."""
 

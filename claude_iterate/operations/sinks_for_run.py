@@ -34,7 +34,7 @@ def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned], place: R
         from claude_iterate.sinks.notifications.notification_sink import Notifier
 
         hint = f"Try it: claude-iterate notify test --workspace {plan.layout.name}"
-        project = plan.layout.root.name
+        project = plan.layout.project.name
         sinks.append(Notifier(plan.settings, plan.environ, lambda text: troubles.append(Warned(text, hint)), project))
 
     def broken(sink: str, error: Exception) -> None:

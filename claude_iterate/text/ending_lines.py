@@ -7,7 +7,7 @@ from claude_iterate.core.events import RunFinished
 from claude_iterate.core.formats import counted, duration, one_line
 from claude_iterate.core.rules.endings import SIGNS, in_words
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.text import claim_lines
+from claude_iterate.text import claim_lines, work_lines
 from claude_iterate.text.line_blocks import indented
 
 _REPORTED = frozenset({"completed", "stagnation", "max_iterations", "stopped"})
@@ -27,6 +27,7 @@ def ending(finished: RunFinished, state: RunState, brief: bool = False) -> list[
         block += _report(finished, state)
     block += [f"  ⚠ {remark}" for remark in claim_lines.remarks(finished, state)]
     block += [f"  {one_line(line)}" for line in finished.advice.splitlines()]
+    block += work_lines.worktree_left(state)
     return [*block, f"  Next: {finished.next}"] if finished.next else block
 
 

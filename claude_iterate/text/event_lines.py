@@ -15,6 +15,7 @@ from claude_iterate.text import run_lines, verification_lines, wait_lines, work_
 
 _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.Warned: run_lines.warned,
+    events.WorktreeMade: work_lines.worktree_made,
     events.ClaimDropped: run_lines.claim_dropped,
     events.StatusChanged: run_lines.status_changed,
     events.Rebooted: run_lines.rebooted,

@@ -1,12 +1,22 @@
-"""What an iteration did, as a line: `files +2 ~5 -1`, commits, tests; and what the breaker says of it. Pure."""
+"""What an iteration did, as a line: `files +2 ~5 -1`, commits, tests; what the breaker says of it; the worktree."""
 
 from __future__ import annotations
 
-from claude_iterate.core.events import BreakerReset, Changes, PatternSeen, StopScriptsRun, TestCounts, WorkMeasured
+import shlex
+
+from claude_iterate.core.events import (
+    BreakerReset,
+    Changes,
+    PatternSeen,
+    StopScriptsRun,
+    TestCounts,
+    WorkMeasured,
+    WorktreeMade,
+)
 from claude_iterate.core.formats import counted, one_line
 from claude_iterate.core.rules.trips import counters
 from claude_iterate.core.settings.declared import StopSettings
-from claude_iterate.core.state.run_state import Streaks
+from claude_iterate.core.state.run_state import RunState, Streaks
 
 
 def measured(event: WorkMeasured) -> list[str]:
@@ -58,3 +68,26 @@ def breaker_reset(event: BreakerReset) -> list[str]:
 def close(streaks: Streaks, stop: StopSettings) -> str:
     """The counters that are half way or further, for the live line."""
     return " · ".join(f"{name} {now}/{most}" for name, now, most in counters(streaks, stop) if now and 2 * now >= most)
+
+
+def worktree_made(event: WorktreeMade) -> list[str]:
+    """Where the run works."""
+    begins = "goes on at" if event.again else "begins at"
+    return [f"Working in the worktree {event.path}", f"  Branch {event.branch}, which {begins} {event.base[:10]}"]
+
+
+def worktree_left(state: RunState) -> list[str]:
+    """What the run leaves in its worktree, each with the command that leads on."""
+    tree, left = state.worktree.made, state.worktree.left
+    if tree is None or left is None:
+        return []
+    if left.trouble:
+        return [f"  What is in the worktree {tree.path} is not known: {left.trouble}"]
+    block = []
+    if left.commits:
+        merge = shlex.join(["git", "-C", tree.main, "merge", tree.branch])
+        block.append(f"  Branch {tree.branch}: {counted(left.commits, 'commit')} to merge: {merge}")
+    if not left.clean:
+        look = shlex.join(["git", "-C", tree.path, "status"])
+        block.append(f"  The worktree stays: it has work that is not committed. Look: {look}")
+    return block or [f"  Branch {tree.branch} has nothing to merge."]

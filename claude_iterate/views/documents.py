@@ -47,6 +47,28 @@ class EndedVerification(EvidenceView, frozen=True, kw_only=True, rename="camel")
     """The text of the review's report."""
 
 
+class OneOfManyRuns(EndedRun, frozen=True, kw_only=True, rename="camel"):
+    """A run that is over, as `run` prints it."""
+
+
+class RefusedRun(msgspec.Struct, frozen=True, rename="camel"):
+    """A workspace that could not be run, or whose run broke off."""
+
+    workspace: str
+    message: str
+    hint: str
+    exit_code: int
+
+
+class EndedRuns(msgspec.Struct, frozen=True, rename="camel"):
+    """What several runs of one command came to. A task that was completed before is in none of the two lists."""
+
+    runs: tuple[OneOfManyRuns, ...]
+    refused: tuple[RefusedRun, ...]
+    exit_code: int
+    """0 only if all are good."""
+
+
 FORMS: dict[str, type[msgspec.Struct]] = {
     "list": ListingView,
     "show": WorkspaceView,
@@ -55,6 +77,7 @@ FORMS: dict[str, type[msgspec.Struct]] = {
     "logs --list": RunsView,
     "logs": JournalView,
     "run": EndedRun,
+    "run A B": EndedRuns,
     "verify": EndedVerification,
     "config": SettingsView,
     "config KEY": SettingReadView,
@@ -75,6 +98,17 @@ def ended_run(layout: Layout, run: str, exit_code: int, state: RunState | None =
     state = state or (found.story.state if found is not None else RunState())
     about = {"workspace": layout.name, "exit_code": exit_code, "totals": totals}
     return document(summarise(EndedRun, run, state, running=False, **about))
+
+
+def ended_runs(ended: list[tuple[str, str, RunState, int, tuple[str, str] | None]], exit_code: int) -> dict[str, Any]:
+    """What `run A B --json` prints; each with its workspace, run, state, exit code and why it was refused."""
+    runs = tuple(
+        summarise(OneOfManyRuns, run, state, running=False, workspace=name, exit_code=code)
+        for name, run, state, code, _ in ended
+        if state.started is not None
+    )
+    refused = tuple(RefusedRun(name, *why, code) for name, _, _, code, why in ended if why is not None)
+    return document(EndedRuns(runs, refused, exit_code))
 
 
 def ended_verification(

@@ -54,6 +54,8 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     last_run: str | None = None
     cost_is_lower_bound: bool = False
     """Of some calls of the last run only a part of the cost is known."""
+    branch: str | None = None
+    """The branch of the worktree that the last run worked in."""
 
 
 class ListingView(msgspec.Struct, frozen=True, rename="camel"):
@@ -172,7 +174,13 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _text(document.get("created")),
         _text(document.get("lastRun")),
         run.get("costIsLowerBound") is True,
+        _branch(run),
     )
+
+
+def _branch(run: dict[str, Any]) -> str | None:
+    tree = run.get("worktree")
+    return _text(tree.get("branch")) if isinstance(tree, dict) else None
 
 
 def _reported(folder: str) -> Progress | None:

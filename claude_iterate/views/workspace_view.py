@@ -111,6 +111,8 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     settings: tuple[SettingView, ...]
     files: dict[str, bool]
     log: str | None
+    merge: str | None = None
+    """The command that merges the branch of its worktree; null when there is nothing to merge."""
 
 
 def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView:
@@ -151,6 +153,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
             for path in (layout.instructions, layout.todo, layout.status, layout.metadata, layout.working)
         },
         log=_log(layout, last),
+        merge=_merge(project, last),
     )
 
 
@@ -166,6 +169,14 @@ def _breaker(last: RunView, settings: Settings) -> tuple[CounterView, ...]:
     if settings.limits.calls_per_hour:
         counted.append(CounterView("pace", now.calls_in_last_hour, settings.limits.calls_per_hour))
     return tuple(counted)
+
+
+def _merge(project: Project, last: RunView | None) -> str | None:
+    if last is None or last.worktree is None:
+        return None
+    from claude_iterate.progress.worktrees import merge_command
+
+    return merge_command(project.root, last.worktree.branch, project.environ) or None
 
 
 def _text(value: Any) -> str | None:

@@ -57,11 +57,13 @@ class _Place:
 
 
 class Layout(Record):
-    """One workspace's paths. All are absolute. `dry_run_folder`: where a dry run has its copy of the agent's files."""
+    """One workspace's paths. All are absolute. `root` is where Claude works: the project, or its worktree; then `main`
+    is the project. `dry_run_folder`: where a dry run has its copy of the agent's files."""
 
     root: Path
     folder: Path
     dry_run_folder: Path | None = None
+    main: Path | None = None
 
     instructions = _Place("INSTRUCTIONS.md")
     todo = _Place("TODO.md", agent=True)
@@ -84,6 +86,11 @@ class Layout(Record):
         return self.dry_run_folder or self.folder
 
     @property
+    def project(self) -> Path:
+        """The project itself, wherever Claude works: its settings and prompts are there."""
+        return self.main or self.root
+
+    @property
     def name(self) -> str:
         """The workspace's name is its folder's name."""
         return self.folder.name
@@ -91,7 +98,7 @@ class Layout(Record):
     def own_folders(self) -> list[Path]:
         """What claude-iterate writes in the project at any time: the folders of all workspaces, and archives."""
         usual = self.root / "claude-iterate"
-        found = [usual / "workspaces", usual / "archive", self.folder]
+        found = [usual / "workspaces", usual / "archive", usual / "worktrees", self.folder]
         if self.folder.parent != found[0]:  # such a folder may hold anything else as well
             with contextlib.suppress(OSError), os.scandir(self.folder.parent) as entries:
                 found += [Path(entry.path) for entry in entries if Path(entry.path, ".metadata.json").exists()]

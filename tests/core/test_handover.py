@@ -81,6 +81,8 @@ NOT_HANDED_ON = {
     "hooks.hooks_begun": "each run calls `started`",
     "hooks.last_hook": "a user who says `run` wants another try",
     "hooks.hook_signals": "they were for the other run",
+    "worktree": "the next run finds it and records it",
+    "waiting.held": "a command that starts runs tells each one that it starts",
 }
 """What a killed run does not hand on, and why."""
 

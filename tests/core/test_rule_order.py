@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from claude_iterate.core.events import (
+    HeldBack,
     HookFinished,
     LimitReported,
     Outcome,
@@ -133,8 +134,12 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(iterations=3, waiting=Waiting(WAIT, ends=1000.0)),
         facts(0, max_iterations=3),
     ),
-    (waits.wait_is_on, waits.limit_is_reached): (
-        RunState(last_outcome=LIMIT, waiting=Waiting(WAIT, ends=1000.0)),
+    (waits.wait_is_on, waits.another_run_met_the_limit): (
+        RunState(waiting=Waiting(WAIT, ends=1000.0, held=HeldBack("other", 5000.0))),
+        facts(0),
+    ),
+    (waits.another_run_met_the_limit, waits.limit_is_reached): (
+        RunState(last_outcome=LIMIT, waiting=Waiting(held=HeldBack("other", 5000.0))),
         facts(0),
     ),
     (absence.claude_is_away, waits.reserve_is_reached): (

@@ -10,6 +10,7 @@ from claude_iterate.core.events import (
     ChecksPassed,
     Entry,
     Event,
+    HeldBack,
     IterationFinished,
     IterationStarted,
     LimitReported,
@@ -245,3 +246,17 @@ def test_a_clock_that_is_set_back_does_not_slow_the_pace() -> None:
     """Calls of the future are an hour away at most."""
     state = fold([Entry(1, 9e9, 0.0, AgentStarted(1))])
     assert decide(state, facts(9, wall=1000, calls_per_hour=1)) == WaitStarted(Why.PACE, 4600, "1 call within an hour")
+
+
+def test_a_limit_of_another_run_is_waited_for_once() -> None:
+    """Until its moment and no longer, with its words; with `on_usage_limit = stop` the run ends; any end of the wait is
+    the end of it."""
+    state = after(HeldBack("other", 900.0, "limit"))
+    wait = WaitStarted(Why.USAGE_LIMIT, 900.0, "other met the usage limit: limit")
+    assert decide(state, facts(5, wall=600)) == wait
+    assert decide(state, facts(5, wall=900)) == Begin(1)
+    stops = decide(state, facts(5, wall=600, on_usage_limit="stop"))
+    assert isinstance(stops, Finish)
+    assert stops.reason == "usage_limit"
+    over = after(HeldBack("other", 900.0), wait, WaitEnded(Why.USAGE_LIMIT, "retry"))
+    assert decide(over, facts(5, wall=600)) == Begin(1)

@@ -31,6 +31,9 @@ def command(invocation: Invocation, status: str | None, as_json: bool) -> None:
         output.table(
             [_line(row, now) for row in chosen], ("NAME", "STATUS", "MODE", "ITERATIONS", "PROGRESS", "LAST RUN")
         )
+        for row in chosen:
+            if row.branch:
+                output.result(f"{row.name} works on the branch {output.foreign(row.branch)}, in a worktree.")
         if any(row.status == "damaged" for row in chosen):
             output.warn("Repair what is damaged: claude-iterate doctor --fix")
     elif view.workspaces:

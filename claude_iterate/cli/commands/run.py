@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from claude_iterate.workspace.layout import Layout
 
 
-@options.command("run", json="Print one JSON document about the run on standard output.")
+@options.command("run", workspace=False, json="Print one JSON document about the run on standard output.")
+@options.names_argument
+@options.flag("--all", "every", help="Run all workspaces of the project, each in a process of its own.")
+@click.option("--parallel", type=options.Whole(0), default=0, metavar="N", help="Of several at most so many at a time.")
 @options.setting_option("max_iterations", "-m", "--max-iterations")
 @options.setting_option("delay", "-d", "--delay", metavar="TIME")
 @options.flag("--no-delay", help="No pause between iterations.")
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 @options.setting_option("sandbox.kind", "--sandbox", metavar="KIND", more="none, bwrap, docker or podman.")
 @options.switch("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop.")
 @options.switch("--verify", help="Let Claude review a completion claim before it counts.")
+@options.setting_option("worktree", "--worktree", metavar="[BRANCH]", otherwise="auto")
 @options.accept_option
 @options.flag("--reset", help="Go on after the breaker stopped the task; its counters begin again.")
 @options.dry_run_option
@@ -43,9 +47,17 @@ if TYPE_CHECKING:
 @options.flag("--unless-completed", help="Do nothing (exit code 0) if the task is completed.")
 @options.flag("--detailed-exit-code", help="A different exit code for every reason to end.")
 def command(
-    invocation: Invocation, /, name: str, allow: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any
+    invocation: Invocation,
+    /,
+    name: tuple[str, ...],
+    every: bool,
+    parallel: int,
+    allow: tuple[str, ...],
+    dry_run: bool,
+    as_json: bool,
+    **given: Any,
 ) -> int:
-    """Call Claude again and again until the task NAME is done.
+    """Call Claude again and again until the task NAME is done; of several, each in a process of its own.
 
     The first Ctrl-C lets the iteration finish, the second ends it now.
 
@@ -55,14 +67,40 @@ def command(
       claude-iterate run my-task --output verbose    watch every tool
       claude-iterate run my-task -m 5 --max-cost 3   a careful start
       claude-iterate run my-task --dry-run           try it without Claude
+      claude-iterate run one two --parallel 2        several at once; --all for every workspace
     """
+    asked = _options(invocation, allow, dry_run, as_json, given)
+    if every or len(name) > 1:
+        return _many(invocation, name, every, asked, parallel)
+    if not name:
+        context = click.get_current_context()
+        raise click.MissingParameter(ctx=context, param=context.command.params[0])
+    return _one(invocation, name[0], asked)
+
+
+def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: Options, parallel: int) -> int:
+    from claude_iterate.cli.many import run_many
+
+    project = invocation.project
+    if every and names:
+        raise UsageProblem("Choose one of NAME and --all.", "They exclude each other.")
+    found = project.workspaces() if every else names
+    if not found:
+        output.note(f"No workspaces in {project.root}. Make one: claude-iterate setup NAME")
+        return 0
+    values = asked.flags.values if asked.flags is not None else {}
+    if values.get("attended"):
+        raise UsageProblem("Attended mode is for one run.", f"Run one: claude-iterate run {found[0]} --attended")
+    return run_many(project, found, asked, parallel, quiet=values.get("output") == "quiet")
+
+
+def _one(invocation: Invocation, name: str, asked: Options) -> int:
     # Imported here: they bring the engine, which `--help` does without.
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations.completed_task import may_run_again
     from claude_iterate.operations.launch import launch
 
-    asked = _options(invocation, allow, dry_run, as_json, given)
-    project, user = invocation.project, TerminalUser()
+    project, user, as_json = invocation.project, TerminalUser(), asked.as_json
     layout = project.layout(name)
     if not may_run_again(layout, asked, user):
         return _left_as_it_is(layout, as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 
@@ -42,6 +43,7 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
         output.result(f"Now{dry_run}: {foreign(_now(view.running_run, now))}")
     _print_progress(view)
     _print_run(view, now)
+    _print_worktree(view)
     _print_dry_run(view.last_dry_run, now)
     _print_proof(view.proof, view.running_run, _before(view))
     counters = view.counters
@@ -181,6 +183,17 @@ def _print_run(view: WorkspaceView, now: float) -> None:
     for line in (run.about_claim, tampering, *run.advice.splitlines(), error, f"Next: {run.next}" if run.next else ""):
         if line:
             output.result(f"  {foreign(line)}")
+
+
+def _print_worktree(view: WorkspaceView) -> None:
+    """Its branch, and how to merge it when there is something to merge."""
+    tree = view.last_run.worktree if view.last_run is not None else None
+    if tree is None:
+        return
+    there = os.path.isdir(tree.path)  # noqa: PTH112 - Path.is_dir may raise
+    output.result(f"Worktree: branch {foreign(tree.branch)}{f', in {foreign(tree.path)}' if there else ''}")
+    if view.merge:
+        output.result(f"  Merge it: {foreign(view.merge)}")
 
 
 def _print_dry_run(run: RunView | None, now: float) -> None:

@@ -43,6 +43,7 @@ from claude_iterate.core.events.check_events import (
     VerificationFinished,
     VerificationStarted,
 )
+from claude_iterate.core.events.hold_events import HeldBack
 from claude_iterate.core.events.hook_events import HookFinished, HookStarted
 from claude_iterate.core.events.run_events import (
     Carried,
@@ -77,6 +78,7 @@ from claude_iterate.core.events.stream_events import (
     UsageReported,
 )
 from claude_iterate.core.events.work_events import Changes, SnapshotTaken, TestCounts, WorkMeasured
+from claude_iterate.core.events.worktree_events import WorktreeLeft, WorktreeMade
 
 Event = (
     RunStarted
@@ -99,6 +101,9 @@ Event = (
     | PatternSeen
     | StopScriptsRun
     | BreakerReset
+    | HeldBack
+    | WorktreeMade
+    | WorktreeLeft
     | ProofDefined
     | ProofTestsCounted
     | VerificationStarted

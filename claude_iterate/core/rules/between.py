@@ -135,6 +135,7 @@ BETWEEN_RULES: tuple[Between, ...] = (
     breaker.money_is_spent,
     breaker.iterations_are_used_up,
     waits.wait_is_on,
+    waits.another_run_met_the_limit,
     waits.limit_is_reached,
     waits.api_is_in_trouble,
     absence.claude_is_away,

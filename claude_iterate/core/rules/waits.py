@@ -43,6 +43,18 @@ def _hours_open(wait: WaitStarted, state: RunState, facts: Facts) -> Verdict:
     return Wait(facts.now + left) if closed else WaitEnded(wait.why)
 
 
+def another_run_met_the_limit(state: RunState, facts: Facts) -> Verdict | None:
+    """A run that was started by the same command met a usage limit: wait as long as it does, instead of running into it
+    as well; with `limits.on_usage_limit = stop`: **usage_limit**."""
+    held = state.waiting.held
+    if held is None or held.until <= facts.wall:
+        return None
+    said = f"{held.by} met the usage limit" + (f": {held.detail}" if held.detail else "")
+    if facts.limits.on_usage_limit != "wait":
+        return _limit_stops(said, held.until)
+    return at_most(state, facts, WaitStarted(Why.USAGE_LIMIT, held.until, said))
+
+
 def limit_is_reached(state: RunState, facts: Facts) -> Verdict | None:
     """The provider's usage limit: wait until its reset plus `limits.reset_margin` (without a known reset: look again
     after growing pauses), at most `limits.max_wait` in all; with `limits.on_usage_limit = stop`: **usage_limit**."""

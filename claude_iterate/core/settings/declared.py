@@ -272,6 +272,9 @@ class Settings(Group):
         DURATION, 86400.0, "With `session = resume`: a session not used for longer is not resumed; 0 = never expires."
     )
     attended: bool = _set(FLAG, False, "Ask before every iteration.")
+    worktree: str | None = _set(
+        TEXT, None, "Work in a git worktree, on this branch; `auto`: on `claude-iterate/NAME`. Unset: in the project."
+    )
     keep_awake: bool = _set(FLAG, True, "Keep the computer awake during a run.")
     keep_raw_runs: int = _set(whole(1), 5, "How many runs keep Claude's raw output.")
     claude: ClaudeSettings = ClaudeSettings()

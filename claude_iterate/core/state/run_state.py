@@ -54,6 +54,8 @@ class Waiting(NamedTuple):
     windows: Mapping[str, events.LimitReported] = _NO_WINDOWS
     calls: tuple[float, ...] = ()
     hours_waived: float = 0.0
+    held: events.HeldBack | None = None
+    """Another run met a limit, and this one has not waited for it yet."""
 
 
 class Claim(NamedTuple):
@@ -130,6 +132,13 @@ class Breaker(NamedTuple):
     scripts: events.StopScriptsRun | None = None
 
 
+class WorktreeState(NamedTuple):
+    """The worktree that the run works in, and what it left there."""
+
+    made: events.WorktreeMade | None = None
+    left: events.WorktreeLeft | None = None
+
+
 class RunState(NamedTuple):
     """Everything that rules and views want to know of a run."""
 
@@ -169,6 +178,7 @@ class RunState(NamedTuple):
     """How many iterations began with a fresh session where one could have gone on."""
     breaker: Breaker = Breaker()
     hints: events.Hints = events.Hints()
+    worktree: WorktreeState = WorktreeState()
 
     def with_call(self, call: Call) -> RunState:
         """As `_replace(call=call)`, in less time: this is done for every tool that Claude uses."""

@@ -77,13 +77,20 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
             return _call_finished(state, event)._replace(one_off=event)
         case events.HookStarted() | events.HookFinished():
             return hook_steps.hooked(state, event)
-        case events.WaitStarted() | events.WaitEnded():
+        case events.WaitStarted() | events.WaitEnded() | events.HeldBack():
             return wait_steps.waited(state, event, entry)
         case events.Requested() | events.StopRequested():
             return requests.asked(state, event)
-        case events.RunFinished():
-            return claims.run_finished(state, event)
+        case events.RunFinished() | events.WorktreeMade() | events.WorktreeLeft():
+            return _around(state, event)
     return None
+
+
+def _around(state: RunState, event: events.RunFinished | events.WorktreeMade | events.WorktreeLeft) -> RunState:
+    if isinstance(event, events.RunFinished):
+        return claims.run_finished(state, event)
+    known = {"made": event} if isinstance(event, events.WorktreeMade) else {"left": event}
+    return state._replace(worktree=state.worktree._replace(**known))
 
 
 def _run_started(state: RunState, event: events.RunStarted, entry: events.Entry) -> RunState:

@@ -22,8 +22,13 @@ def agent_called(state: RunState, at: float) -> RunState:
     return state._replace(waiting=state.waiting._replace(calls=recent))
 
 
-def waited(state: RunState, event: events.WaitStarted | events.WaitEnded, entry: events.Entry) -> RunState:
-    """A wait begins or ends."""
+Waits = events.WaitStarted | events.WaitEnded | events.HeldBack
+
+
+def waited(state: RunState, event: Waits, entry: events.Entry) -> RunState:
+    """A wait begins or ends; or another run met a limit."""
+    if isinstance(event, events.HeldBack):
+        return state._replace(waiting=state.waiting._replace(held=event))
     return _started(state, event, entry) if isinstance(event, events.WaitStarted) else _ended(state, event)
 
 
@@ -38,7 +43,7 @@ def _started(state: RunState, event: events.WaitStarted, entry: events.Entry) ->
 
 def _ended(state: RunState, event: events.WaitEnded) -> RunState:
     """The run goes on; what it waited for is forgotten."""
-    waiting = state.waiting._replace(wait=None)
+    waiting = state.waiting._replace(wait=None, held=None)
     if event.by != "time":
         # What is known of a window would only begin the wait again, and a user who ends a wait wants to try. That
         # begins a new count, too: what was planned was not waited.

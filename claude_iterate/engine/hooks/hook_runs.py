@@ -36,7 +36,7 @@ class Hooks:
         self.points = tuple(dict.fromkeys(file.point for file in self._files))
 
     def _look(self) -> None:
-        found = hook_files.find(self._plan.layout.root, self._plan.layout.folder)
+        found = hook_files.find(self._plan.layout.project, self._plan.layout.folder)
         if self._plan.dry_run:
             if found:
                 trial = f"Try one: claude-iterate hook test {found[0].point} -w {self._plan.layout.name}"

@@ -116,7 +116,7 @@ def _watched(plan: Plan) -> Watched:
         files={
             "instructions": [layout.instructions],
             "settings": [
-                *(root / name for name in PROJECT_FILES),
+                *(layout.project / name for name in PROJECT_FILES),
                 *(user / name for name in settings_reader.USER_FILES),
                 layout.metadata,
             ],
@@ -144,7 +144,7 @@ def _memory(plan: Plan) -> list[Path]:
         *(folder / "SKILL.md" for folder in _folders_in(root / ".claude" / "skills")),
         *(root / ".claude" / name for name in ("settings.json", "settings.local.json")),
         Path(home) / "CLAUDE.md",
-        *([root / agents] if agents else []),
+        *([plan.layout.project / agents] if agents else []),
     ]
 
 

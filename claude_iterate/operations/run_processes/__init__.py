@@ -1,1 +1,1 @@
-"""Runs as processes of their own: start them, hear of them, ask them for something."""
+"""Runs apart from each other, in processes and worktrees of their own: start them, hear of them, ask them."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from claude_iterate.core.events import HeldBack
 from claude_iterate.core.formats import plain
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.layers import Layer, layer_from_document
@@ -37,6 +38,7 @@ class RunOrder(msgspec.Struct, frozen=True, omit_defaults=True):
     program: tuple[str, ...] = CommandLine().program
     options: tuple[tuple[str, ...], ...] = ()
     outlives: bool = False
+    held: HeldBack | None = None
 
     def project(self, environ: Mapping[str, str]) -> Project:
         """The project as the program sees it."""
@@ -54,6 +56,7 @@ class RunOrder(msgspec.Struct, frozen=True, omit_defaults=True):
             if_completed=self.if_completed,
             accept_changes=self.accept_changes,
             command_line=CommandLine(self.program, self.options),
+            held=self.held,
         )
 
 
@@ -73,6 +76,7 @@ def order(project: Project, workspace: str, options: Options, outlives: bool = F
         program=options.command_line.program,
         options=options.command_line.options,
         outlives=outlives,
+        held=options.held,
     )
 
 

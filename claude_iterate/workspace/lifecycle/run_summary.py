@@ -69,6 +69,18 @@ class BreakerCounts(msgspec.Struct, frozen=True, rename="camel"):
     calls_in_last_hour: int
 
 
+class WorktreeSummary(msgspec.Struct, frozen=True, rename="camel"):
+    """The git worktree that the run worked in, and what it left there; null while it runs."""
+
+    path: str
+    branch: str
+    base: str
+    commits: int | None = None
+    """Commits of the branch that the project did not have when the run ended."""
+    clean: bool | None = None
+    """Nothing in it was uncommitted, so it was removed."""
+
+
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What a run is and what came of it. Moments are ISO 8601 in UTC, durations are seconds."""
 
@@ -130,6 +142,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     goes_on_with: str | None
     """The killed run that this one goes on with."""
     log: str
+    worktree: WorktreeSummary | None = None
 
 
 Kind = TypeVar("Kind", bound=RunSummary)
@@ -171,6 +184,7 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         breaker=_breaker(state),
         goes_on_with=started.resumed.run if started.resumed else None,
         log=started.log,
+        worktree=_worktree(state),
         **more,
     )
 
@@ -191,6 +205,14 @@ def _breaker(state: RunState) -> BreakerCounts:
     tripped = standing.trip.why if standing.trip is not None else None
     counted = (standing.unmoved, standing.failures, standing.errors, standing.red)
     return BreakerCounts(*counted, tripped=tripped, calls_in_last_hour=calls)
+
+
+def _worktree(state: RunState) -> WorktreeSummary | None:
+    made, left = state.worktree
+    if made is None:
+        return None
+    known = (left.commits, left.clean) if left is not None and not left.trouble else (None, None)
+    return WorktreeSummary(made.path, made.branch, made.base, *known)
 
 
 def _of_claim(state: RunState, real: bool) -> dict[str, Any]:

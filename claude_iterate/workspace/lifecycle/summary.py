@@ -30,11 +30,11 @@ _STATUS = {
 _SETUPS = frozenset({"setup", "edit"})
 _ENDING = ("reason", "cause", "detail", "next", "knownBy")
 _MONEY = ("costUsd", "costIsLowerBound")
-_KEPT = ("id", "state", "started", "finished", *_ENDING, "iterations", *_MONEY, "dryRun", "log", "progress")
+_KEPT = ("id", "state", "started", "finished", *_ENDING, "iterations", *_MONEY, "dryRun", "log", "progress", "worktree")
 """Keys of a summary that are kept in the file."""
 _MOST_NEWER = 50
 """Runs of which the summary has not heard that are looked at."""
-_OPTIONAL = frozenset({"progress", "knownBy"})
+_OPTIONAL = frozenset({"progress", "knownBy", "worktree"})
 
 
 def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None:

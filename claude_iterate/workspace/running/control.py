@@ -24,7 +24,9 @@ from claude_iterate.workspace.files import atomic, folders, foreign
 from claude_iterate.workspace.layout import Layout
 
 VERBS = ("pause", "resume", "stop", "skip", "reboot", "retry")
-_NAME = rf"[0-9]{{20}}-(?:{'|'.join(VERBS)})-[0-9a-f]{{6}}\.json"
+HOLD = "hold"
+"""What a program asks of a run when another run met a usage limit. No command of the user."""
+_NAME = rf"[0-9]{{20}}-(?:{'|'.join((*VERBS, HOLD))})-[0-9a-f]{{6}}\.json"
 _REQUEST = expression(_NAME)
 _ANSWER = expression(rf"\.{_NAME}\.answer")
 _LARGEST = 64 * 1024
@@ -36,14 +38,17 @@ class Request(Record):
 
     verb: str
     now: bool = False
+    by: str = ""
+    until: float = 0.0
+    detail: str = ""
 
 
-def post(layout: Layout, run: str, verb: str, now: bool = False) -> str:
-    """Write a request; returns its name."""
+def post(layout: Layout, run: str, verb: str, now: bool = False, **more: str | float) -> str:
+    """Write a request; returns its name. `more`: what a `hold` says."""
     identity = f"{time.time_ns():020d}-{verb}-{os.urandom(3).hex()}.json"
     with folders.explained(WorkspaceProblem, "The request cannot be written", layout.control):
         foreign.make_folder(layout.control)
-        atomic.write_json(layout.control / identity, {"run": run, "verb": verb, "now": now, "pid": os.getpid()})
+        atomic.write_json(layout.control / identity, {"run": run, "verb": verb, "now": now, "pid": os.getpid(), **more})
     return identity
 
 
@@ -146,11 +151,20 @@ class RequestFolder:
             document = json.loads(found.data)
         if not isinstance(document, dict):
             return "it is not a request"
+        if document.get("verb") == HOLD and document.get("run") == self._run:
+            return _hold(document)
         if document.get("verb") not in VERBS:
             return "it asks for something unknown"
         if document.get("run") != self._run:
             return "it was meant for another run"
         return Request(document["verb"], document.get("now") is True)
+
+
+def _hold(document: dict[str, Any]) -> Request | str:
+    until, by, detail = document.get("until"), document.get("by"), document.get("detail", "")
+    if not isinstance(until, int | float) or not isinstance(by, str) or not isinstance(detail, str):
+        return "it is not a request"
+    return Request(HOLD, by=by, until=float(until), detail=detail)
 
 
 def _answer_name(identity: str) -> str:

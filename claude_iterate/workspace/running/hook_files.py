@@ -36,7 +36,7 @@ def folders(root: Path, workspace: Path | None) -> list[tuple[str, Path]]:
 
 def present(layout: Layout) -> bool:
     """There may be hooks. A cheap look."""
-    return any(os.path.isdir(folder) for _, folder in folders(layout.root, layout.folder))  # noqa: PTH112
+    return any(os.path.isdir(folder) for _, folder in folders(layout.project, layout.folder))  # noqa: PTH112
 
 
 def find(root: Path, workspace: Path | None) -> list[HookFile]:

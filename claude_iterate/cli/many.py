@@ -1,0 +1,167 @@
+"""`run` for several workspaces: their lines while they run, the table at the end, one exit code."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+from claude_iterate.cli import output
+from claude_iterate.core import formats
+from claude_iterate.core.state.condition import condition
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.errors import UsageProblem
+from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_processes.many_runs import ManyRuns, OneRun
+from claude_iterate.operations.run_processes.run_order import Noted, Refused
+from claude_iterate.system import terminals
+from claude_iterate.text import local_times
+from claude_iterate.workspace.lifecycle.project import Project
+
+_SIGNALLED = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 143}
+_BETWEEN = 0.5
+"""Seconds between two refreshed pictures."""
+
+
+def run_many(project: Project, names: Sequence[str], options: Options, parallel: int, quiet: bool) -> int:
+    """All of them; 0 only if every run ended well."""
+    if len(set(names)) != len(names):
+        raise UsageProblem("A workspace is named twice.", "Name each one once.")
+    layouts = [project.layout(name) for name in names]  # a wrong name is told before anything is started
+    left = options.if_completed or "leave"
+    screen = _Screen([layout.name for layout in layouts], quiet)
+    many = ManyRuns(project, layouts, options.changed(if_completed=left, silent=True), parallel, screen.show)
+    screen.runs = many.runs
+    many.run()
+    screen.clear()
+    code = _SIGNALLED.get(many.stopped_by) or (0 if all(_is_good(run) for run in many.runs) else 1)
+    if options.as_json:
+        from claude_iterate.views.documents import ended_runs
+
+        output.document(
+            ended_runs([(one.name, one.run, one.state, _code(one), _refusal(one)) for one in many.runs], code)
+        )
+    else:
+        _print_table(many.runs)
+    return code
+
+
+def _is_good(run: OneRun) -> bool:
+    return run.ended is not None and run.ended.exit_code == 0
+
+
+def _code(run: OneRun) -> int:
+    return run.ended.exit_code if run.ended is not None else 1
+
+
+def _refusal(run: OneRun) -> tuple[str, str] | None:
+    """Why there was no run, or why it broke off."""
+    if isinstance(run.ended, Refused):
+        return run.ended.message, run.ended.hint
+    return ("It was not started.", f"claude-iterate run {run.name}") if run.ended is None else None
+
+
+def _print_table(runs: Sequence[OneRun]) -> None:
+    output.table([_row(run) for run in runs], ("NAME", "ENDED", "ITERATIONS", "TIME", "COST", "NEXT"))
+    for run in runs:
+        refused = _refusal(run)
+        if refused is not None:
+            output.warn(f"{run.name}: {refused[0]}" + (f"\n  {refused[1]}" if refused[1] else ""))
+        for said in run.process.answers if run.process is not None else ():
+            if isinstance(said, Noted) and said.warning:
+                output.warn(f"{run.name}: {said.text}")
+
+
+def _row(run: OneRun) -> tuple[str, ...]:
+    finished, state = run.state.finished, run.state
+    if finished is None:
+        word = (
+            "not started"
+            if run.ended is None
+            else "failed"
+            if isinstance(run.ended, Refused)
+            else "was completed before"
+        )
+        return run.name, word, "", "", "", ""
+    cost = formats.cost(finished.cost_usd, finished.cost_is_lower_bound) if finished.cost_usd else ""
+    took = formats.duration(finished.duration)
+    return run.name, finished.reason.replace("_", " "), str(state.iterations), took, cost, finished.next
+
+
+def _phrase(state: RunState, at: float) -> str:
+    """What the run does, in a few words: `iteration 3 of 50`, `waiting until 19:42 (usage limit)`."""
+    if state.started is None:
+        return "starting"
+    word = condition(state)
+    most = f" of {state.started.max_iterations}" if state.started.max_iterations else ""
+    if state.wait is not None:
+        until = local_times.day_and_time(formats.moment(state.wait.until), at)
+        return f"waiting until {until} ({state.wait.why.replace('_', ' ')})"
+    if state.iteration:
+        return f"iteration {state.iteration}{most}" + ("" if word == "running" else f", {word}")
+    return word.replace("_", " ")
+
+
+def _line(name: str, doing_now: str, state: RunState, at: float, width: int) -> str:
+    """The line of one run on the terminal."""
+    spent = formats.cost(state.cost_usd + state.spending.cost_usd, state.cost_is_lower_bound)
+    took = formats.duration(max(0.0, at - state.started_at)) if state.started_at else ""
+    parts = [doing_now, took, spent if state.cost_usd else ""]
+    return f"{name.ljust(width)}  {' · '.join(part for part in parts if part)}"
+
+
+class _Screen:
+    """A line for each run, drawn again and again on a terminal; elsewhere a line for each change."""
+
+    def __init__(self, names: list[str], quiet: bool) -> None:
+        self.runs: Sequence[OneRun] = ()
+        self._width = max(map(len, names))
+        self._quiet = quiet
+        self._live = output.is_terminal(sys.stderr)
+        self._said: dict[str, str] = {}
+        self._drawn = 0
+        self._next = 0.0
+
+    def show(self, news: list[OneRun]) -> None:
+        """Called after each look."""
+        if self._quiet:
+            return
+        if self._live:
+            self._draw()
+            return
+        for run in news:
+            now = self._doing(run)
+            if self._said.get(run.name) != now:
+                self._said[run.name] = now
+                output.note(f"{run.name}: {now}")
+
+    def clear(self) -> None:
+        """Before the table."""
+        if self._drawn and terminals.takes(sys.stderr.fileno()):
+            sys.stderr.write(f"\x1b[{self._drawn}F\x1b[J")
+            sys.stderr.flush()
+        self._drawn = 0
+
+    def _doing(self, run: OneRun) -> str:
+        if run.process is None:
+            return "waits for its turn"
+        if isinstance(run.ended, Refused):
+            return f"failed: {run.ended.message}"
+        return "was completed before" if run.ended is not None and not run.run else _phrase(run.state, time.time())
+
+    def _draw(self) -> None:
+        now = time.monotonic()
+        if now < self._next or not terminals.takes(sys.stderr.fileno()):
+            return
+        self._next = now + _BETWEEN
+        import shutil
+
+        size = shutil.get_terminal_size()
+        shown = self.runs[: max(1, size.lines - 2)]
+        lines = [_line(run.name, self._doing(run), run.state, time.time(), self._width) for run in shown]
+        if len(shown) < len(self.runs):
+            lines[-1] = f"... and {len(self.runs) - len(shown) + 1} more"
+        text = "".join(f"{formats.clip(output.foreign(one), size.columns - 1)}\x1b[K\n" for one in lines)
+        sys.stderr.write((f"\x1b[{self._drawn}F" if self._drawn else "") + text)
+        sys.stderr.flush()
+        self._drawn = len(lines)

@@ -1,0 +1,107 @@
+"""The worktree that a run works in, if the setting `worktree` asks for one; and which runs share a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_iterate.core.events import HeldBack, Warned, WorktreeMade
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.engine.plan import Plan
+from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.user import User
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.layout import Layout, named_folders
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
+
+if TYPE_CHECKING:
+    from claude_iterate.progress.worktrees import Worktree
+
+_USERS = frozenset({"run", "verify"})
+_MOST = 500
+"""Other workspaces that are looked at."""
+
+
+def found(project: Project, layout: Layout, settings: Settings, options: Options) -> Worktree | None:
+    """Where the run is to work; None: in the project. A WorkspaceProblem when it cannot; nothing is written yet."""
+    if not settings.worktree or options.dry_run or options.purpose not in _USERS:
+        return None
+    from claude_iterate.progress.worktrees import find  # most runs have none
+
+    return find(project.root, layout.name, settings.worktree, project.environ)
+
+
+def layout_in(layout: Layout, tree: Worktree | None) -> Layout:
+    """The workspace as the run uses it: Claude works in the worktree, all else stays where it is."""
+    return layout if tree is None else layout.changed(root=tree.place, main=tree.main)
+
+
+def plan_in(plan: Plan, tree: Worktree | None, held: HeldBack | None) -> Plan:
+    """The plan with what it records at its beginning: that another run holds it back, and its worktree, which is made
+    now."""
+    if held is not None:
+        plan = plan.changed(opening=(held,))
+    if tree is None:
+        return plan
+    made = tree.make()
+    return plan.changed(opening=(*plan.opening, made), closing=lambda: (tree.left(),))
+
+
+def put_away(tree: Worktree | None, user: User) -> None:
+    """After the run: a clean worktree is removed."""
+    if tree is not None and (why := tree.remove()):
+        user.warn(why)
+
+
+def warnings(project: Project, layout: Layout, tree: Worktree | None, options: Options) -> list[Warned]:
+    """What is not in the worktree; without one, which other run works in the same folder."""
+    if options.purpose != "run" or options.dry_run:
+        return []
+    if tree is None:
+        return [_shared(layout.name, other) for other in _others(project, layout)]
+    warned = []
+    if not tree.found and tree.main_is_changed():
+        text = "The project has changes that are not committed. They are not in the worktree."
+        warned.append(
+            Warned(text, f"If the task needs them: claude-iterate stop {layout.name}, commit, and run again.")
+        )
+    own = tree.main / ".claude" / "settings.local.json"
+    if own.is_file() and not (tree.place / ".claude" / "settings.local.json").exists():
+        text = f"{own} is not in the worktree, so what it allows is not allowed there."
+        warned.append(
+            Warned(text, f"Allow it by settings: claude-iterate config -w {layout.name} claude.allowed_tools ...")
+        )
+    return warned
+
+
+def _shared(name: str, other: str) -> Warned:
+    text = f"{other} runs in the same folder: what the two change can get mixed up."
+    return Warned(text, f"Give one a checkout of its own: claude-iterate run {name} --worktree")
+
+
+def _others(project: Project, layout: Layout) -> list[str]:
+    """Workspaces that run in the project itself at this moment."""
+    running = []
+    for name in named_folders(project.workspaces_folder)[:_MOST]:
+        other = Layout(project.root, project.workspaces_folder / name)
+        if name != layout.name and _may_run(other) and (holder := run_lock.holder(other.lock)):
+            run = str(holder.get("run", ""))
+            if run in other.run_ids() and _works_in_project(other, run):
+                running.append(name)
+    return running
+
+
+def _may_run(layout: Layout) -> bool:
+    """Cheap: a lock file names its holder, and is empty when there is none."""
+    try:
+        return layout.lock.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _works_in_project(layout: Layout, run: str) -> bool:
+    started = reader.beginning(layout.journal(run))
+    if started is None or started.dry_run or started.purpose != "run":
+        return False
+    first = (entry.event for _, entry in zip(range(5), reader.milestones(layout.journal(run)), strict=False))
+    return not any(isinstance(event, WorktreeMade) for event in first)

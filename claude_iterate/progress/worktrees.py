@@ -1,0 +1,201 @@
+"""The git worktree of a run: a checkout of its own, on a branch of its own, inside the project.
+
+Git starts no hook and no filter of the repository for us. A worktree is removed only when it has nothing that is not
+committed; its branch is never removed.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from claude_iterate.core.events import WorktreeLeft, WorktreeMade
+from claude_iterate.core.records import Record
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.progress.git_commands import Git, GitProblem
+
+FOLDER = "worktrees"
+_IGNORE = b"# Written by claude-iterate: worktrees of runs, which the project's own git leaves alone.\n*\n"
+_CHECKOUT = 600.0
+"""Seconds for a checkout of a large repository."""
+
+
+class Worktree(Record):
+    """Where a run is to work. `top` is the worktree, `place` the project in it, `main` the project itself; `base` is
+    the commit that its branch begins at, `found` whether the branch is there, `registered` whether git knows `top`."""
+
+    main: Path
+    top: Path
+    place: Path
+    branch: str
+    base: str
+    found: bool
+    registered: bool
+    environ: Mapping[str, str]
+
+    def make(self) -> WorktreeMade:
+        """Check the branch out, unless it is. A WorkspaceProblem when git cannot."""
+        if not (self.registered and self.top.is_dir()):
+            _make_folder(self.top.parent)
+            git = _git(self.main, self.environ)
+            git.allow(_CHECKOUT)
+            what = [str(self.top), self.branch] if self.found else ["-b", self.branch, str(self.top), self.base]
+            force = ["--force"] if self.registered else []  # its folder was deleted by hand
+            try:
+                git.ask(*_without_filters(git), "worktree", "add", *force, *what)
+            except GitProblem as problem:
+                raise _problem(f"The worktree {self.top} cannot be made: {problem}.", "git worktree list") from None
+        self.place.mkdir(parents=True, exist_ok=True)
+        return WorktreeMade(str(self.top), self.branch, self.base, str(self.main), again=self.found)
+
+    def left(self) -> WorktreeLeft:
+        """What is in it now."""
+        try:
+            git = _git(self.top, self.environ)
+            # The commits that the main checkout does not have, wherever its own HEAD is by now.
+            head = _git(self.main, self.environ).line("rev-parse", "HEAD")
+            commits = int(git.line("rev-list", "--count", f"{head}..refs/heads/{self.branch}"))
+            return WorktreeLeft(commits, self._is_clean(git))
+        except (GitProblem, OSError, ValueError) as problem:
+            return WorktreeLeft(trouble=str(problem))
+
+    def remove(self) -> str:
+        """Remove it if it is clean. Why it stays, if that is not because it is not clean; else nothing."""
+        try:
+            if self._is_clean(_git(self.top, self.environ)):
+                _git(self.main, self.environ).ask("worktree", "remove", str(self.top))
+        except (GitProblem, OSError) as problem:
+            return f"The worktree {self.top} stays: {problem}"
+        return ""
+
+    def main_is_changed(self) -> bool:
+        """Files of the project that git knows have changes that are not committed."""
+        try:
+            git = _git(self.main, self.environ)
+            return bool(git.ask(*_without_filters(git), "status", "--porcelain", "--untracked-files=no"))
+        except GitProblem:
+            return False
+
+    def _is_clean(self, git: Git) -> bool:
+        """Its branch is checked out, and nothing is changed, untracked or half-done."""
+        words = _without_filters(git)
+        changed = git.ask(*words, "status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none")
+        if changed or git.line("rev-parse", "--symbolic-full-name", "HEAD") != f"refs/heads/{self.branch}":
+            return False
+        own = Path(git.line("rev-parse", "--absolute-git-dir"))
+        return not any(
+            (own / name).exists() for name in ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD")
+        )
+
+
+def find(root: Path, workspace: str, wanted: str, environ: Mapping[str, str]) -> Worktree:
+    """The worktree of this workspace, with `wanted` as its branch or `auto`. Nothing is written; a WorkspaceProblem
+    says why there can be none."""
+    git = _git(root, environ)
+    branch = f"claude-iterate/{workspace}" if wanted == "auto" else wanted
+    top = root / "claude-iterate" / FOLDER / workspace
+    try:
+        prefix = git.line("rev-parse", "--show-prefix")
+    except GitProblem as problem:
+        raise _problem(f"A worktree needs a git repository, and {root} is none: {problem}.", "git init") from None
+    base = _commit(git, "HEAD")
+    if not base:
+        first = "git commit --allow-empty -m 'Begin'"
+        raise _problem("A worktree needs a commit to begin at, and the repository has none.", first)
+    try:
+        git.line("check-ref-format", f"refs/heads/{branch}")
+    except GitProblem:
+        hint = f"claude-iterate run {workspace} --worktree=NAME"
+        raise _problem(f"{branch!r} cannot be the name of a branch.", hint) from None
+    known = _checkouts(git)
+    _refuse_obstacles(top, branch, known)
+    tip = _commit(git, f"refs/heads/{branch}")
+    place = top / prefix if prefix else top
+    return Worktree(root, top, place, branch, tip or base, bool(tip), os.path.realpath(top) in known, environ)
+
+
+def merge_command(root: Path, branch: str, environ: Mapping[str, str]) -> str:
+    """The command that brings the branch into the main checkout; empty when there is nothing to merge, or no branch."""
+    try:
+        git = _git(root, environ)
+        if not int(git.line("rev-list", "--count", f"HEAD..refs/heads/{branch}")):
+            return ""
+    except (GitProblem, OSError, ValueError):
+        return ""
+    return shlex.join(["git", "-C", str(root), "merge", branch])
+
+
+def _refuse_obstacles(top: Path, branch: str, known: Mapping[str, str]) -> None:
+    for path in (top.parent, top):
+        if path.is_symlink() or (path.exists() and not path.is_dir()):
+            what = "a link" if path.is_symlink() else "no folder"
+            raise _problem(
+                f"{path} is {what}; a worktree goes into a folder of the project.", f"rm {shlex.quote(str(path))}"
+            )
+    here = os.path.realpath(top)
+    elsewhere = [path for path, out in known.items() if out == f"refs/heads/{branch}" and path != here]
+    if elsewhere:
+        hint = "claude-iterate run NAME --worktree=ANOTHER-BRANCH"
+        raise _problem(
+            f"The branch {branch} is checked out in {elsewhere[0]}.", f"Switch there, or take another: {hint}"
+        )
+    if here in known and top.is_dir() and known[here] != f"refs/heads/{branch}":
+        found = known[here].removeprefix("refs/heads/") or "no branch"
+        back = shlex.join(["git", "-C", str(top), "switch", branch])
+        raise _problem(f"The worktree {top} is on {found}, not on {branch}.", back)
+    if here not in known and top.is_dir() and any(top.iterdir()):
+        raise _problem(f"{top} is in the way: it is not a worktree of this repository.", f"Move it away: mv {top} ...")
+
+
+def _checkouts(git: Git) -> dict[str, str]:
+    """Each worktree that git knows, and the branch in it; empty for none."""
+    found: dict[str, str] = {}
+    path = ""
+    for line in os.fsdecode(git.ask("worktree", "list", "--porcelain", "-z")).split("\0"):
+        word, _, value = line.partition(" ")
+        if word == "worktree":
+            path = os.path.realpath(value)
+            found[path] = ""
+        elif word == "branch":
+            found[path] = value
+    return found
+
+
+def _commit(git: Git, name: str) -> str:
+    try:
+        return git.line("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    except GitProblem:
+        return ""
+
+
+def _without_filters(git: Git) -> list[str]:
+    """Options that switch off every filter that the settings of git name: they are programs of the user's."""
+    try:
+        printed = git.ask(
+            "config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$"
+        )
+    except GitProblem:
+        return []
+    keys = dict.fromkeys(key for key in os.fsdecode(printed).split("\0") if key)
+    return [word for key in keys for word in ("-c", f"{key}={'false' if key.endswith('.required') else ''}")]
+
+
+def _make_folder(folder: Path) -> None:
+    """The folder of all worktrees, which git leaves alone: it ignores itself, so no file of the user's is changed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        ignore = folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_bytes(_IGNORE)
+    except OSError as error:
+        raise _problem(f"{folder} cannot be made: {error.strerror}.", f"ls -ld {folder.parent}") from None
+
+
+def _git(folder: Path, environ: Mapping[str, str]) -> Git:
+    return Git(str(folder), environ)
+
+
+def _problem(message: str, step: str) -> WorkspaceProblem:
+    return WorkspaceProblem(message, step)

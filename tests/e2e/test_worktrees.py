@@ -1,0 +1,150 @@
+"""A run in a git worktree leaves the project's checkout alone, keeps its branch, and never loses work."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.progress import worktrees
+from tests.e2e.conftest import Loop, until
+
+DONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
+HANGING: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
+WORK = "echo work >> work.txt; git add work.txt; git commit -qm work"
+BRANCH = "claude-iterate/my-task"
+
+
+def git(loop: Loop, *words: str, folder: Path | None = None) -> str:
+    """What git prints, in the project or in another folder."""
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    done = subprocess.run(
+        ["git", *who, *words], cwd=folder or loop.root, env=loop.env, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+@pytest.fixture
+def repository(loop: Loop) -> Loop:
+    """A project with one commit, a hook and a filter that would leave a trace."""
+    loop.make()
+    git(loop, "init", "-q", "-b", "main")
+    trace = shlex.quote(str(loop.folder / "trace"))
+    for key, value in {
+        "user.name": "A",
+        "user.email": "a@example.org",
+        "commit.gpgsign": "false",
+        "filter.odd.smudge": f"sh -c 'touch {trace}; cat'",
+        "filter.odd.clean": "cat",
+        "filter.odd.required": "true",
+    }.items():
+        git(loop, "config", key, value)
+    (loop.root / ".gitattributes").write_text("*.odd filter=odd\n")
+    (loop.root / "file.odd").write_text("odd\n")
+    (loop.root / ".gitignore").write_text("claude-iterate/workspaces/\n")
+    git(loop, "add", ".gitattributes", "file.odd", ".gitignore")
+    git(loop, "commit", "-qm", "first")
+    hook = loop.root / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {trace}\n")
+    hook.chmod(0o755)
+    return loop
+
+
+def top(loop: Loop) -> Path:
+    return loop.root / "claude-iterate" / "worktrees" / "my-task"
+
+
+@pytest.mark.setting("worktree")
+def test_the_checkout_is_untouched_and_the_branch_is_kept(repository: Loop) -> None:
+    """Claude and the checks work in the worktree. `git status` of the project is the same byte for byte, no hook and no
+    filter ran; a clean worktree is removed, its branch stays, a second run goes on with it, and the merge is named as
+    long as there is something to merge."""
+    loop = repository
+    before = git(loop, "status"), git(loop, "rev-parse", "HEAD")
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = '["test -f work.txt"]'
+    loop.script([{"init": {}}, {"shell": WORK}, *DONE[1:]])
+    done = loop.run("--worktree")
+    assert done.code == 0, done
+    assert loop.record(1)["cwd"] == str(top(loop))
+    merge = f"git -C {loop.root} merge {BRANCH}"
+    assert f"  Branch {BRANCH}: 1 commit to merge: {merge}" in done.out
+    assert (git(loop, "status"), git(loop, "rev-parse", "HEAD")) == before
+    assert not (loop.folder / "trace").exists()
+    assert not top(loop).exists()
+    assert git(loop, "log", "--format=%s", BRANCH).split() == ["work", "first"]
+    assert f"Merge it: {merge}" in loop.call("show", "my-task").out
+    assert f"my-task works on the branch {BRANCH}" in loop.call("list").out
+    assert loop.run("--worktree", "--again", "--accept-changes").code == 0
+    assert [event["again"] for event in loop.events("WorktreeMade") if "again" in event] == [True]
+    assert git(loop, "log", "--format=%s", BRANCH).split() == ["work", "work", "first"]
+    git(loop, "merge", "-q", BRANCH)
+    assert "Merge it" not in loop.call("show", "my-task").out
+
+
+def test_a_worktree_with_work_survives(repository: Loop) -> None:
+    """An untracked file keeps it; the closing lines say so, and the next run works in it again."""
+    loop = repository
+    loop.script([{"init": {}}, {"shell": "echo left > left.txt"}, *DONE[1:]])
+    done = loop.run("--worktree", "topic")
+    assert f"Look: git -C {top(loop)} status" in done.out
+    assert (top(loop) / "left.txt").exists()
+    assert git(loop, "status", "--porcelain") == ""
+    loop.script(DONE)
+    assert loop.run("--worktree", "topic", "--again").code == 0
+    assert (top(loop) / "left.txt").exists()
+
+
+def test_what_cannot_be_is_said_before_anything_is_written(repository: Loop) -> None:
+    """A branch that is checked out elsewhere, a bad name, a link or a folder in the way: words, and nothing changes."""
+    loop = repository
+    root, env = loop.root, loop.env
+    found = worktrees.find(root, "my-task", "auto", env)
+    assert (found.top, found.branch, found.found) == (top(loop), BRANCH, False)
+    with pytest.raises(WorkspaceProblem, match="main is checked out in"):
+        worktrees.find(root, "my-task", "main", env)
+    with pytest.raises(WorkspaceProblem, match="cannot be the name"):
+        worktrees.find(root, "my-task", "a..b", env)
+    top(loop).mkdir(parents=True)
+    (top(loop) / "mine").touch()
+    with pytest.raises(WorkspaceProblem, match="in the way"):
+        worktrees.find(root, "my-task", "auto", env)
+    top(loop).parent.rename(root / "elsewhere")
+    top(loop).parent.symlink_to(root / "elsewhere")
+    with pytest.raises(WorkspaceProblem, match="is a link"):
+        worktrees.find(root, "my-task", "auto", env)
+    done = loop.run("--worktree=main")
+    assert (done.code, loop.layout.run_ids()) == (1, [])
+    assert git(loop, "branch", "--format=%(refname:short)").split() == ["main"]
+
+
+def test_a_worktree_needs_a_commit_and_a_repository(loop: Loop) -> None:
+    """Without either the run is refused with the command that helps."""
+    loop.make()
+    refused = loop.run("--worktree")
+    assert (refused.code, "needs a git repository" in refused.err, "git init" in refused.err) == (1, True, True)
+    git(loop, "init", "-q")
+    refused = loop.run("--worktree")
+    assert (refused.code, "git commit --allow-empty" in refused.err) == (1, True)
+    assert loop.layout.run_ids() == []
+
+
+def test_a_run_beside_another_one_names_it(loop: Loop) -> None:
+    """Two workspaces that run in one folder: the second run warns and names the first."""
+    loop.make()
+    loop.script(HANGING)
+    first = loop.start("run", "my-task")
+    until((loop.workspace / "ready").exists)
+    assert loop.call("init", "other").code == 0
+    other = loop.workspace.parent / "other"
+    (other / "INSTRUCTIONS.md").write_text("- one\n")
+    loop.script(DONE)
+    said = loop.call("run", "other")
+    assert "my-task runs in the same folder" in said.err
+    first.terminate()
+    loop.finish(first)
+    assert "same folder" not in loop.call("run", "other", "--again").err
