@@ -95,7 +95,7 @@ class Plan(Record):
     def facts(self, now: float, wall: float) -> Facts:
         """What the rules know of this run beyond its state."""
         known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose
-        line, refuses = self.command_line, self.carried.refuses
+        line, refuses = self.command_line, self.carried.refuses or (self.defined is not None and self.defined.refuses)
         return Facts(*known, command_line=line, refuses=refuses, zone=_HERE, checks_only=self.checks_only)
 
     def beginning(self, hooks: tuple[Point, ...] = (), measures: bool = False) -> RunStarted:

@@ -174,6 +174,30 @@ def test_a_refusal_holds_over_a_kill(project: Loop) -> None:
     assert "check.sh (changed; a check uses it), tests/test_a.py (deleted; a test)" in done.err
 
 
+@pytest.mark.parametrize("on_tamper", ["warn", "refuse"])
+def test_checks_that_were_removed_before_a_kill_are_missed(project: Loop, on_tamper: str) -> None:
+    """No run looked at what the killed one left. The next one has no checks and no `refuse`; it says so when it begins
+    and at its end, or refuses. A check's script that is still there is not called deleted."""
+    checks(project, "sh check.sh", on_tamper=on_tamper, max_attempts=1)
+    gone = 'printf \'{"verification": {"max_attempts": 1}}\' > .claude-iterate.json'
+    project.script([{"init": {}}, {"shell": gone}, {"touch": "ready"}, {"hang": True}])
+    process = project.start("run", "my-task")
+    until((project.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    project.gone()
+    project.script([{"init": {}}, *CLAIM])
+    done = project.run("--detailed-exit-code")
+    told = ".claude-iterate.json (changed: verification.checks"
+    assert f"Changed since the killed run began, and part of the proof: {told}" in done.err
+    assert "deleted" not in done.err + done.out
+    if on_tamper == "refuse":
+        assert done.code == 5
+        assert f"Not done: this defines the proof and was changed: {told}" in done.err
+    else:
+        assert (done.code, TOLD + told in done.out) == (0, True)
+
+
 def test_checks_that_the_agent_removed_are_missed(project: Loop) -> None:
     """A run keeps the settings it began with. The next one has none of the checks, and says why at once."""
     project.script(does("echo '{}' > .claude-iterate.json; exit 0"))

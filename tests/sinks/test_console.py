@@ -21,6 +21,7 @@ from claude_iterate.core.events import (
     IterationStarted,
     LeftoversEnded,
     Outcome,
+    ProofChange,
     ReviewFinished,
     RunFinished,
     Said,
@@ -38,6 +39,7 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.core.rules.proving import tampering
 from claude_iterate.sinks.console.clock import Clock
 from claude_iterate.sinks.console.console import Console
 from tests.sinks.conftest import BEGAN, Fed, MakeEntry, MakeStarted, MakeTerminal
@@ -321,6 +323,28 @@ def test_quiet_is_silent_when_all_is_well(play: Play, started: MakeStarted) -> N
         RunFinished("completed", iterations=1),
         level="quiet",
     ) == ("", "")
+
+
+def test_quiet_tells_what_is_doubtful_in_a_completed_run(play: Play, started: MakeStarted) -> None:
+    """Nothing is not "all is well": part of the proof was changed, or the claim does not fit the report."""
+    changes = (ProofChange("check", "check.sh", "changed"),)
+    for ending in (
+        RunFinished("completed", iterations=1, known_by="checks", changes=changes),
+        RunFinished("completed", iterations=1, known_by="checks", about_claim="3 of 10 items done; check.sh"),
+    ):
+        out, err = play(started(), ending, level="quiet")
+        assert out == ""
+        assert err.splitlines()[0] == "✓ Task completed successfully after 1 iteration: proven by checks"
+        assert "  ⚠ " in err
+        assert "check.sh" in err
+
+
+def test_a_proof_that_no_check_and_no_review_refuted_says_why(play: Play, started: MakeStarted) -> None:
+    """No line before it names the cause."""
+    findings = tampering((ProofChange("check", "check.sh", "changed"),))
+    _, err = play(started(), VerificationFinished(1, False, findings), IterationStarted(2))
+    why = "this defines the proof and was changed: check.sh (changed; a check uses it)."
+    assert err.splitlines()[-2] == f"✗ Verification failed: {why}"
 
 
 def test_quiet_tells_errors(play: Play, started: MakeStarted) -> None:

@@ -152,7 +152,7 @@ def tampering(changes: Sequence[ProofChange]) -> str:
     from claude_iterate.core.tampering.comparison import all_described  # rarely needed
 
     return (
-        f"This defines the proof and was changed during the run: {all_described(changes)}.\n"
+        f"This defines the proof and was changed: {all_described(changes)}.\n"
         "If you changed it, put it back as it was, then report completion again; but leave INSTRUCTIONS.md alone, which"
         " the user may have edited. If the task cannot be done without such a change, say so in `blocked`."
     )

@@ -51,16 +51,27 @@ class Definition:
         named, refuses = digest(plan.settings.verification.checks), plan.facts(0.0, 0.0).refuses_tampering
         self._recorder.record(ProofDefined(named, dict(self._before), self._open, refuses))
         if self._open:
-            text = f"Changed during an earlier run, and part of the proof: {comparison.all_described(self._open)}"
-            hint = f"Undo it, or accept it as it is: claude-iterate run {plan.layout.name} --accept-changes"
-            self._recorder.record(Warned(text, hint))
+            self._warn("Changed during an earlier run", self._open)
+        elif plan.defined is not None:
+            before = {kind: paths for kind, paths in self._before.items() if kind != "test"}
+            self._warn("Changed since the killed run began", comparison.compare(before, now))
+
+    def _warn(self, when: str, changes: tuple[ProofChange, ...]) -> None:
+        if changes:
+            hint = f"Undo it, or accept it as it is: claude-iterate run {self._plan.layout.name} --accept-changes"
+            described = comparison.all_described(changes)
+            self._recorder.record(Warned(f"{when}, and part of the proof: {described}", hint))
 
     def _taken_over(self, defined: ProofDefined, now: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
         """What a killed run began with. What other checks name is taken as it is now."""
         before = {kind: dict(paths) for kind, paths in defined.files.items()}
         if defined.digest != digest(self._plan.settings.verification.checks):
             for kind in _NAMED_BY_CHECKS:
-                before[kind] = {**now.get(kind, {}), **before.get(kind, {})}
+                found, root = now.get(kind, {}), self._plan.layout.root
+                # A file that is there, and that no check names any more, is not gone.
+                was = before.get(kind, {})
+                kept = {path: was[path] for path in was if path in found or not (root / path).exists()}
+                before[kind] = {**found, **kept}
         return before
 
     def count_some(self) -> None:

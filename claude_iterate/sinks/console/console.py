@@ -20,6 +20,7 @@ from claude_iterate.sinks.console.clock import Clock
 from claude_iterate.sinks.console.live_line import LiveLine
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
 from claude_iterate.text import event_lines, run_lines, verification_lines
+from claude_iterate.text.claim_lines import remarks
 from claude_iterate.text.ending_lines import ending, log_place, totals
 from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.transcript import Transcript
@@ -206,7 +207,7 @@ class Console:
     def _finish(self, event: events.RunFinished) -> None:
         good, quiet = ENDINGS[event.reason].good, self._level == "quiet"
         self._end_live_line()
-        if quiet and event.reason == "completed":
+        if quiet and event.reason == "completed" and not remarks(event, self._state):
             return
         figures = totals(event, self._state) if not quiet else [] if good else log_place(self._state)
         if self._state.started is not None and not self._is_there(self._state.started.log):
