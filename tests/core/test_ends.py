@@ -183,21 +183,3 @@ def test_an_iteration_ends_waits_and_keeps_the_last_report() -> None:
     assert (after.waiting.waits, after.waiting.waited, after.status) == (0, 0.0, MORE)
     fine = reduce(waited, Entry(1, 5.0, 5.0, IterationFinished(1, Outcome(Kind.OK, "words"), MORE)))
     assert fine.findings == ""
-
-
-@pytest.mark.parametrize(
-    ("message", "advice", "step"),
-    [
-        (
-            "Instructions not found. Run setup first: claude-iterate setup my-task",
-            "Expected: /t",
-            "claude-iterate setup my-task",
-        ),
-        ("INSTRUCTIONS.md is empty.", "Write it: claude-iterate setup my-task", "claude-iterate setup my-task"),
-        ("INSTRUCTIONS.md is not valid UTF-8 (byte 0).", "Save it in UTF-8 and try again.", ""),
-    ],
-)
-def test_without_instructions_the_next_step_writes_them(message: str, advice: str, step: str) -> None:
-    """The same command again would fail in the same way."""
-    lost = Outcome(Kind.CONFIG, message, advice, called=False)
-    assert finish(RunState(started=STARTED, last_outcome=lost), facts(1.0)).next == step

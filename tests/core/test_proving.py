@@ -59,6 +59,7 @@ NOT_CHECKED = "Claude reported completion; it was not checked: claude-iterate ve
 NOT_REVIEWED = (
     "Claude reported completion, and the checks are green; the review was not held: claude-iterate verify my-task"
 )
+RED_TESTS = DONE._replace(last_status=Status(True, tests="failing"))
 SOME = DONE._replace(last_status=Status(True, 3, 10))
 BLOCKED = DONE._replace(last_status=Status(True, blocked="a key\nis missing"))
 FAILED = BLOCKED._replace(claim=Claim(1, VerificationFinished(1, False, "red")))
@@ -78,6 +79,8 @@ FAILED = BLOCKED._replace(claim=Claim(1, VerificationFinished(1, False, "red")))
         (DONE, facts(0), "completed", ""),
         (DONE._replace(last_status=Status(True, 10, 10)), facts(0), "completed", ""),
         (SOME, facts(0), "completed", "Claude reported `complete: true` together with 3 of 10 items done."),
+        (RED_TESTS, facts(0), "completed", "Claude reported `complete: true` together with failing tests."),
+        (DONE, facts(0), "hook_abort", NOT_CHECKED),
         (BLOCKED, CHECKS, "completed", "Claude reported `complete: true` together with blocked: a key is missing."),
         (BLOCKED, facts(0), "blocked", "Claude reported `complete: true` as well."),
         (FAILED, CHECKS, "blocked", "Claude reported `complete: true` as well; the proof failed."),

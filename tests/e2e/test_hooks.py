@@ -111,6 +111,7 @@ def test_any_other_exit_code_warns_or_ends_the_run(loop: Loop, ends: bool) -> No
     ended = loop.run()
     assert (ended.code, reason(loop)) == ((1, "hook_abort") if ends else (0, "completed"))
     assert "exit code 7" in ended.err
+    assert ended.err.count("hooks.fail_on_error true") == (not ends)  # no setting changes what `finished` means
 
 
 def test_a_skip_uses_the_number(loop: Loop) -> None:

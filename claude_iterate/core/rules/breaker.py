@@ -45,8 +45,6 @@ def failed(outcome: Outcome, detail: str, state: RunState, facts: Facts) -> Fini
         step = next_steps.command(line, "doctor")
     elif outcome.kind == Kind.CONFIG and outcome.called:
         step = next_steps.command(line, "config", "--list", "--workspace", next_steps.name(state))
-    elif not outcome.called and f" setup {next_steps.name(state)}" in f"{outcome.message} {outcome.advice}":
-        step = next_steps.about(state, line, "setup")  # there are no instructions to run with
     return Finish("agent_failed", detail, outcome.advice, cause, step)
 
 

@@ -171,7 +171,7 @@ def about_the_claim(state: RunState, facts: Facts, reason: Reason) -> str:
         return " ".join(filter(None, (_doubts(state), _REPLACED if replaced else "")))
     if reason == "blocked":
         return f"Claude reported `complete: true` as well{'; the proof failed' if state.proof is not None else ''}."
-    if reason == "verification_failed" or not facts.proof_wanted:
+    if reason == "verification_failed" or not (facts.proof_wanted or reason == "hook_abort"):
         return ""
     if state.proof is not None:
         return f"The last claim of completion does not hold: {first_finding(state.proof.findings)}."
@@ -186,5 +186,6 @@ def _doubts(state: RunState) -> str:
     if status is None:
         return ""
     doubts = [f"{status.completed} of {status.total} items done"] if status.remaining else []
+    doubts += ["failing tests"] if status.tests == "failing" else []
     doubts += [f"blocked: {' '.join(status.blocked.split())}"] if status.blocked else []
     return f"Claude reported `complete: true` together with {' and '.join(doubts)}." if doubts else ""

@@ -106,10 +106,10 @@ class Hooks:
     def _warn(self, hook: HookFinished) -> None:
         """The same trouble is told once."""
         said = f"The hook {hook.path} {hook_rules.how(hook)}; the run goes on."
-        if hook.point == Point.FINISHED:
-            said = f"The hook {hook.path} {hook_rules.how(hook)}."
+        ends = "To end the run instead: claude-iterate config hooks.fail_on_error true"
+        if hook.point == Point.FINISHED:  # the run is over
+            said, ends = f"The hook {hook.path} {hook_rules.how(hook)}.", ""
         if said not in self._told:
             self._told.add(said)
             started = "To use it as it is now, start the run again."
-            ends = "To end the run instead: claude-iterate config hooks.fail_on_error true"
             self._recorder.record(Warned(said, started if hook.problem in {_GONE, _CHANGED} else ends))
