@@ -55,11 +55,12 @@ class Prompts:
         from claude_iterate.shipped_prompts import SHIPPED
 
         path = self._locate(name)
-        if path is not None and path.parent != self._shipped:
+        if path is not None and path.parent not in (self._shipped, self._shipped / self._mode):
             return None
         found = self._kept.get(name)
-        if found is None and path is not None and path.name in SHIPPED:
-            checksum, pieces = SHIPPED[path.name]
+        shipped = path.relative_to(self._shipped).as_posix() if found is None and path is not None else ""
+        if path is not None and shipped in SHIPPED:
+            checksum, pieces = SHIPPED[shipped]
             text = _text_with(checksum, path)
             # Kept for the whole run: an upgrade of the package in between must not mix two versions.
             found = self._kept[name] = text, pieces

@@ -12,237 +12,238 @@ Pieces = Iterator[str]
 Values = Mapping[str, Any]
 
 
+def _build_iteration_system(text: str, values: Values) -> Pieces:
+    yield f"{text[0:167]}{values['project_root']}{text[185:229]}{values['spec_dir']}{text[243:244]}"
+    if values["src_dir"]:
+        yield f"{text[260:276]}{values['src_dir']}{text[289:290]}"
+    yield f"{text[302:329]}{values['workspace_path']}{text[349:373]}{values['workspace_path']}"
+    yield f"{text[393:418]}{values['plan_file']}{text[433:461]}{values['impl_folder']}{text[478:521]}"
+    yield f"{values['status_file']}{text[538:2028]}"
+    if list(filter(None, values["commands"].values())):
+        yield f"{text[2071:2099]}"
+        for name, command in values["commands"].items():
+            if command:
+                yield f"{text[2154:2156]}{name}{text[2166:2169]}{command}{text[2182:2184]}"
+    if values["agents_text"]:
+        yield f"{text[2196:2197]}{values['agents_text']}{text[2208:2209]}"
+
+
+def _build_iteration(text: str, values: Values) -> Pieces:
+    yield f"{text[0:6]}{values['workspace_name']}{text[26:39]}{values['iteration']}"
+    if values["max_iterations"]:
+        yield f"{text[77:89]}{values['max_iterations']}"
+    yield f"{text[120:122]}{values['now']}{text[131:195]}{values['instructions']}{text[213:230]}"
+    if values["previous_status"]:
+        yield f"{text[255:285]}{values['previous_status']}{text[306:327]}"
+    if values["failures"]:
+        yield f"{text[357:462]}{values['failures']}{text[476:489]}"
+    if values["notes"]:
+        yield f"{text[516:610]}"
+        if isinstance(values["notes"], str):
+            yield f"{values['notes']}{text[634:635]}"
+        else:
+            for note in values["notes"]:
+                yield f"{note}{text[646:647]}"
+        yield f"{text[718:727]}"
+    yield f"{text[738:739]}{values['status_instructions']}"
+
+
+def _build_status_instructions(text: str, values: Values) -> Pieces:
+    yield f"{text[0:46]}{values['status_file']}{text[63:328]}{values['report_id']}{text[343:989]}"
+
+
 def _edit(text: str, values: Values) -> Pieces:
-    yield text[0:33]
-    yield str(values["workspace_name"])
-    yield text[53:76]
-    yield str(values["workspace_path"])
-    yield text[96:114]
+    yield f"{text[0:33]}{values['workspace_name']}{text[53:76]}{values['workspace_path']}"
+    yield f"{text[96:114]}"
     if values["goal"]:
-        yield text[128:219]
-        yield str(values["goal"])
-        yield text[229:500]
+        yield f"{text[128:219]}{values['goal']}{text[229:500]}"
     else:
-        yield text[511:829]
-    yield text[841:1047]
+        yield f"{text[511:829]}"
+    yield f"{text[841:1047]}"
     if values["mode"] == "iterative":
-        yield text[1076:1164]
+        yield f"{text[1076:1164]}"
     else:
-        yield text[1175:1266]
-    yield text[1278:1294]
-    yield str(values["validation_criteria"])
-    yield text[1319:1405]
+        yield f"{text[1175:1266]}"
+    yield f"{text[1278:1294]}{values['validation_criteria']}{text[1319:1405]}"
 
 
 def _iteration_system(text: str, values: Values) -> Pieces:
-    yield text[0:171]
-    yield str(values["project_root"])
-    yield text[189:240]
-    yield str(values["workspace_path"])
-    yield text[260:284]
-    yield str(values["workspace_path"])
-    yield text[304:357]
-    yield str(values["todo_file"])
-    yield text[372:390]
-    yield str(values["status_file"])
-    yield text[407:424]
+    yield f"{text[0:171]}{values['project_root']}{text[189:240]}{values['workspace_path']}"
+    yield f"{text[260:284]}{values['workspace_path']}{text[304:357]}{values['todo_file']}"
+    yield f"{text[372:390]}{values['status_file']}{text[407:424]}"
     if values["mode"] == "iterative":
-        yield text[453:992]
+        yield f"{text[453:992]}"
     else:
-        yield text[1003:1533]
-    yield text[1545:2360]
+        yield f"{text[1003:1533]}"
+    yield f"{text[1545:2360]}"
     if list(filter(None, values["commands"].values())):
-        yield text[2403:2431]
+        yield f"{text[2403:2431]}"
         for name, command in values["commands"].items():
             if command:
-                yield text[2486:2488]
-                yield str(name)
-                yield text[2498:2501]
-                yield str(command)
-                yield text[2514:2516]
+                yield f"{text[2486:2488]}{name}{text[2498:2501]}{command}{text[2514:2516]}"
     if values["agents_text"]:
-        yield text[2528:2529]
-        yield str(values["agents_text"])
-        yield text[2540:2541]
+        yield f"{text[2528:2529]}{values['agents_text']}{text[2540:2541]}"
 
 
 def _iteration(text: str, values: Values) -> Pieces:
-    yield text[0:6]
-    yield str(values["workspace_name"])
-    yield text[26:39]
-    yield str(values["iteration"])
+    yield f"{text[0:6]}{values['workspace_name']}{text[26:39]}{values['iteration']}"
     if values["max_iterations"]:
-        yield text[77:89]
-        yield str(values["max_iterations"])
-    yield text[120:122]
-    yield str(values["now"])
-    yield text[131:142]
-    yield str("as many items as you can" if values["mode"] == "iterative" else "ONE item")
-    yield text[213:246]
-    yield str(values["instructions"])
-    yield text[264:281]
+        yield f"{text[77:89]}{values['max_iterations']}"
+    yield f"{text[120:122]}{values['now']}{text[131:142]}"
+    yield f"{'as many items as you can' if values['mode'] == 'iterative' else 'ONE item'}"
+    yield f"{text[213:246]}{values['instructions']}{text[264:281]}"
     if values["previous_status"]:
-        yield text[306:336]
-        yield str(values["previous_status"])
-        yield text[357:378]
+        yield f"{text[306:336]}{values['previous_status']}{text[357:378]}"
     if values["failures"]:
-        yield text[408:513]
-        yield str(values["failures"])
-        yield text[527:540]
+        yield f"{text[408:513]}{values['failures']}{text[527:540]}"
     if values["notes"]:
-        yield text[567:661]
+        yield f"{text[567:661]}"
         if isinstance(values["notes"], str):
-            yield str(values["notes"])
-            yield text[685:686]
+            yield f"{values['notes']}{text[685:686]}"
         else:
             for note in values["notes"]:
-                yield str(note)
-                yield text[697:698]
-        yield text[769:778]
-    yield text[789:790]
-    yield str(values["status_instructions"])
+                yield f"{note}{text[697:698]}"
+        yield f"{text[769:778]}"
+    yield f"{text[789:790]}{values['status_instructions']}"
+
+
+def _plan_iteration_system(text: str, values: Values) -> Pieces:
+    yield f"{text[0:224]}{values['project_root']}{text[242:263]}{values['spec_dir']}{text[277:278]}"
+    if values["src_dir"]:
+        yield f"{text[294:310]}{values['src_dir']}{text[323:324]}"
+    yield f"{text[336:363]}{values['workspace_path']}{text[383:407]}{values['workspace_path']}"
+    yield f"{text[427:452]}{values['plan_file']}{text[467:485]}{values['status_file']}{text[502:1446]}"
+    yield f"{values['impl_folder']}{text[1463:1990]}"
+    if list(filter(None, values["commands"].values())):
+        yield f"{text[2033:2061]}"
+        for name, command in values["commands"].items():
+            if command:
+                yield f"{text[2116:2118]}{name}{text[2128:2131]}{command}{text[2144:2146]}"
+    if values["agents_text"]:
+        yield f"{text[2158:2159]}{values['agents_text']}{text[2170:2171]}"
+
+
+def _plan_iteration(text: str, values: Values) -> Pieces:
+    yield f"{text[0:6]}{values['workspace_name']}{text[26:39]}{values['iteration']}"
+    if values["max_iterations"]:
+        yield f"{text[77:89]}{values['max_iterations']}"
+    yield f"{text[120:122]}{values['now']}{text[131:193]}{values['instructions']}{text[211:228]}"
+    if values["previous_status"]:
+        yield f"{text[253:283]}{values['previous_status']}{text[304:325]}"
+    if values["failures"]:
+        yield f"{text[355:460]}{values['failures']}{text[474:487]}"
+    if values["notes"]:
+        yield f"{text[514:608]}"
+        if isinstance(values["notes"], str):
+            yield f"{values['notes']}{text[632:633]}"
+        else:
+            for note in values["notes"]:
+                yield f"{note}{text[644:645]}"
+        yield f"{text[716:725]}"
+    yield f"{text[736:737]}{values['status_instructions']}"
+
+
+def _plan_status_instructions(text: str, values: Values) -> Pieces:
+    yield f"{text[0:46]}{values['status_file']}{text[63:328]}{values['report_id']}{text[343:990]}"
 
 
 def _setup(text: str, values: Values) -> Pieces:
-    yield text[0:19]
-    yield str(values["workspace_name"])
-    yield text[39:62]
-    yield str(values["workspace_path"])
-    yield text[82:207]
+    yield f"{text[0:19]}{values['workspace_name']}{text[39:62]}{values['workspace_path']}"
+    yield f"{text[82:207]}"
     if values["goal"]:
-        yield text[221:261]
-        yield str(values["goal"])
-        yield text[271:452]
+        yield f"{text[221:261]}{values['goal']}{text[271:452]}"
     else:
-        yield text[463:798]
-    yield text[810:898]
+        yield f"{text[463:798]}"
+    yield f"{text[810:898]}"
     if values["mode"] == "iterative":
-        yield text[927:1093]
+        yield f"{text[927:1093]}"
     else:
-        yield text[1104:1327]
-    yield text[1339:2020]
-    yield str(values["validation_criteria"])
-    yield text[2045:2152]
+        yield f"{text[1104:1327]}"
+    yield f"{text[1339:2020]}{values['validation_criteria']}{text[2045:2152]}"
 
 
 def _status_instructions(text: str, values: Values) -> Pieces:
-    yield text[0:46]
-    yield str(values["status_file"])
-    yield text[63:215]
+    yield f"{text[0:46]}{values['status_file']}{text[63:215]}"
     if values["mode"] == "iterative":
-        yield text[244:262]
+        yield f"{text[244:262]}"
     else:
-        yield text[273:318]
-    yield text[330:398]
-    yield str(values["report_id"])
-    yield text[413:463]
+        yield f"{text[273:318]}"
+    yield f"{text[330:398]}{values['report_id']}{text[413:463]}"
     if values["mode"] == "iterative":
-        yield text[492:681]
+        yield f"{text[492:681]}"
     else:
-        yield text[692:818]
-    yield text[830:1293]
+        yield f"{text[692:818]}"
+    yield f"{text[830:1293]}"
 
 
 def _validate_answer(text: str, values: Values) -> Pieces:
     if values["by_schema"]:
-        yield text[19:522]
+        yield f"{text[19:522]}"
     else:
-        yield text[533:561]
-    yield text[573:590]
-    yield str(values["workspace_name"])
-    yield text[610:1606]
+        yield f"{text[533:561]}"
+    yield f"{text[573:590]}{values['workspace_name']}{text[610:1606]}"
 
 
 def _validate(text: str, values: Values) -> Pieces:
-    yield text[0:35]
-    yield str(values["workspace_name"])
-    yield text[55:78]
-    yield str(values["workspace_path"])
-    yield text[98:128]
-    yield str(values["report_path"])
-    yield text[145:370]
-    yield str(values["validation_criteria"])
-    yield text[395:583]
-    yield str(values["answer_form"])
-    yield text[600:601]
+    yield f"{text[0:35]}{values['workspace_name']}{text[55:78]}{values['workspace_path']}"
+    yield f"{text[98:128]}{values['report_path']}{text[145:370]}{values['validation_criteria']}"
+    yield f"{text[395:583]}{values['answer_form']}{text[600:601]}"
 
 
 def _validation_criteria(text: str, values: Values) -> Pieces:
-    yield text[0:174]
+    yield f"{text[0:174]}"
     if values["mode"] == "iterative":
-        yield text[203:335]
+        yield f"{text[203:335]}"
     else:
-        yield text[346:501]
-    yield text[513:1295]
+        yield f"{text[346:501]}"
+    yield f"{text[513:1295]}"
     if values["mode"] == "iterative":
-        yield text[1324:1422]
+        yield f"{text[1324:1422]}"
     else:
-        yield text[1433:1543]
-    yield text[1555:1772]
+        yield f"{text[1433:1543]}"
+    yield f"{text[1555:1772]}"
 
 
 def _verify_answer(text: str, values: Values) -> Pieces:
-    yield text[0:170]
-    yield str(values["requirements"])
-    yield text[188:190]
+    yield f"{text[0:170]}{values['requirements']}{text[188:190]}"
     if values["by_schema"]:
-        yield text[209:1058]
+        yield f"{text[209:1058]}"
     else:
-        yield text[1069:1097]
-    yield text[1109:1128]
-    yield str(values["workspace_name"])
-    yield text[1148:1581]
-    yield str(values["nonce"])
-    yield text[1592:1856]
+        yield f"{text[1069:1097]}"
+    yield f"{text[1109:1128]}{values['workspace_name']}{text[1148:1581]}{values['nonce']}"
+    yield f"{text[1592:1856]}"
 
 
 def _verify_completion(text: str, values: Values) -> Pieces:
-    yield text[0:38]
-    yield str(values["workspace_name"])
-    yield text[58:81]
-    yield str(values["workspace_path"])
-    yield text[101:131]
-    yield str(values["report_path"])
-    yield text[148:156]
-    yield str(values["depth"])
-    yield text[167:372]
-    yield str(values["project_root"])
-    yield text[390:476]
-    yield str(values["workspace_path"])
-    yield text[496:516]
-    yield str(values["workspace_path"])
-    yield text[536:688]
+    yield f"{text[0:38]}{values['workspace_name']}{text[58:81]}{values['workspace_path']}"
+    yield f"{text[101:131]}{values['report_path']}{text[148:156]}{values['depth']}{text[167:372]}"
+    yield f"{values['project_root']}{text[390:476]}{values['workspace_path']}{text[496:516]}"
+    yield f"{values['workspace_path']}{text[536:688]}"
     if values["mode"] == "iterative":
-        yield text[717:848]
+        yield f"{text[717:848]}"
     else:
-        yield text[859:941]
-    yield text[953:1233]
-    yield str(values["depth_note"])
-    yield text[1249:1251]
-    yield str(values["answer_form"])
-    yield text[1268:1269]
+        yield f"{text[859:941]}"
+    yield f"{text[953:1233]}{values['depth_note']}{text[1249:1251]}{values['answer_form']}"
+    yield f"{text[1268:1269]}"
 
 
 def _workspace_system(text: str, values: Values) -> Pieces:
-    yield text[0:28]
-    yield str(values["project_root"])
-    yield text[46:120]
-    yield str(values["workspace_path"])
-    yield text[140:221]
-    yield str(values["workspace_path"])
-    yield text[241:282]
-    yield str(values["workspace_path"])
-    yield text[302:332]
-    yield str(values["workspace_path"])
-    yield text[352:393]
-    yield str(values["workspace_path"])
-    yield text[413:538]
+    yield f"{text[0:28]}{values['project_root']}{text[46:120]}{values['workspace_path']}"
+    yield f"{text[140:221]}{values['workspace_path']}{text[241:282]}{values['workspace_path']}"
+    yield f"{text[302:332]}{values['workspace_path']}{text[352:393]}{values['workspace_path']}"
+    yield f"{text[413:538]}"
 
 
 SHIPPED: dict[str, tuple[int, Callable[[str, Values], Pieces]]] = {
+    "build/iteration-system.md": (0x65BB5F32, _build_iteration_system),
+    "build/iteration.md": (0x830EDEDF, _build_iteration),
+    "build/status-instructions.md": (0x9B8D0FEF, _build_status_instructions),
     "edit.md": (0x75462BEF, _edit),
     "iteration-system.md": (0x81EBB3FC, _iteration_system),
     "iteration.md": (0xBA4463FC, _iteration),
+    "plan/iteration-system.md": (0x1F8193EB, _plan_iteration_system),
+    "plan/iteration.md": (0x33C6F733, _plan_iteration),
+    "plan/status-instructions.md": (0x05E6CC96, _plan_status_instructions),
     "setup.md": (0xB5EAFC30, _setup),
     "status-instructions.md": (0xE1138ECC, _status_instructions),
     "validate-answer.md": (0x06C5E5FD, _validate_answer),
@@ -252,4 +253,5 @@ SHIPPED: dict[str, tuple[int, Callable[[str, Values], Pieces]]] = {
     "verify-completion.md": (0x383536DA, _verify_completion),
     "workspace-system.md": (0xF9B83D35, _workspace_system),
 }
-"""By file name: the checksum of the template that the function was made from, and the function."""
+"""By file name, with its folder if it is for one mode: the checksum of the template that the function was made from,
+and the function."""

@@ -7,7 +7,7 @@ Run it after a change of a shipped prompt. Until then the changed prompt goes th
 from __future__ import annotations
 
 import binascii
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from jinja2 import nodes
@@ -33,8 +33,13 @@ TAIL = '''
 SHIPPED: dict[str, tuple[int, Callable[[str, Values], Pieces]]] = {{
 {rows}
 }}
-"""By file name: the checksum of the template that the function was made from, and the function."""
+"""By file name, with its folder if it is for one mode: the checksum of the template that the function was made from,
+and the function."""
 '''
+
+
+_ROOM = 90
+"""Characters of the pieces in one line."""
 
 
 class Template:
@@ -42,7 +47,8 @@ class Template:
 
     def __init__(self, path: Path) -> None:
         self.source = path.read_text("utf-8")
-        self.function = "_" + path.stem.replace("-", "_")
+        self.name = path.relative_to(shipped_folder()).as_posix()
+        self.function = "_" + self.name.removesuffix(".md").replace("-", "_").replace("/", "_")
         self.checksum = binascii.crc32(path.read_bytes())
         self._cursor = 0
         self._local: set[str] = set()
@@ -56,8 +62,8 @@ class Template:
         for statement in statements:
             match statement:
                 case nodes.Output():
-                    for node in statement.nodes:
-                        yield f"    yield {self._piece(node)}"
+                    for line in self._packed(statement.nodes):
+                        yield f'    yield f"{line}"'
                 case nodes.If(test=test, body=body, elif_=[], else_=otherwise):
                     yield f"    if {self._value(test)}:"
                     yield from self._indented(body)
@@ -86,12 +92,20 @@ class Template:
     def _indented(self, statements: list[Node]) -> Iterator[str]:
         return (f"    {line}" for line in self._body(statements))
 
+    def _packed(self, pieces: Sequence[Node]) -> list[str]:
+        """The pieces as the insides of f-strings, as many in each as a line has room for."""
+        lines = [""]
+        for node in pieces:
+            piece = self._piece(node)
+            lines = [*lines, piece] if len(lines[-1]) + len(piece) > _ROOM else [*lines[:-1], lines[-1] + piece]
+        return [line for line in lines if line]
+
     def _piece(self, node: Node) -> str:
         if not isinstance(node, nodes.TemplateData):
-            return f"str({self._value(node)})"
+            return "{" + self._value(node).replace('"', "'") + "}"
         start = self.source.index(node.data, self._cursor)
         self._cursor = start + len(node.data)
-        return f"text[{start}:{self._cursor}]"
+        return f"{{text[{start}:{self._cursor}]}}"
 
     def _value(self, node: Node) -> str:
         value = self._value
@@ -117,9 +131,9 @@ class Template:
 
 def compiled() -> str:
     """The text of the module."""
-    templates = {path.name: Template(path) for path in sorted(shipped_folder().glob("*.md"))}
-    functions = ["\n".join(["", "", *template.lines(), ""]) for template in templates.values()]
-    rows = [f'    "{name}": (0x{it.checksum:08X}, {it.function}),' for name, it in templates.items()]
+    templates = [Template(path) for path in sorted(shipped_folder().rglob("*.md"))]
+    functions = ["\n".join(["", "", *template.lines(), ""]) for template in templates]
+    rows = [f'    "{it.name}": (0x{it.checksum:08X}, {it.function}),' for it in templates]
     return HEAD + "".join(functions) + "\n" + TAIL.format(rows="\n".join(rows))
 
 

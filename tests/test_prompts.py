@@ -17,7 +17,7 @@ from claude_iterate.errors import ExpectedError
 from claude_iterate.prompts import Prompts, shipped_folder
 from tests.package_path import PACKAGES
 
-MODES = ["loop", "iterative"]
+MODES = ["loop", "iterative", "plan", "build"]
 ABSENT = ["previous_status", "failures", "notes", "agents_text"]
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "change-the-prompts.md"
 
@@ -98,7 +98,7 @@ def test_the_iteration_says_what_the_agent_must_know(mode: str) -> None:
     prompts = Prompts([], mode).iteration_prompts(values())
     both = prompts.system + prompts.user
     for needed in [
-        "/w/TODO.md",
+        "/w/TODO.md" if mode in {"loop", "iterative"} else "<plan_file>",
         "/w/.status.json",
         "<project_root>",
         "<instructions>",
@@ -107,7 +107,9 @@ def test_the_iteration_says_what_the_agent_must_know(mode: str) -> None:
     ]:
         assert needed in both
     assert ("ONE item" in prompts.user) == (mode == "loop")
-    assert ('"progress": {"completed": ' in prompts.user) == (mode == "loop")
+    assert ("ONE task of the plan" in prompts.user) == (mode == "build")
+    assert ("implement nothing" in prompts.user) == (mode == "plan")
+    assert ('"progress": {"completed": ' in prompts.user) == (mode != "iterative")
     assert ('"worked": true' in prompts.user) == (mode == "iterative")
     assert prompts.user.endswith(prompts.status_instructions)
     assert "test: `make check`" in prompts.system
@@ -141,8 +143,9 @@ def test_nothing_of_the_last_report_is_said_twice(mode: str) -> None:
 
 
 def test_the_modes_differ_only_where_they_must(tmp_path: Path) -> None:
-    """One shipped file serves both modes, and a file of a mode still wins over it."""
-    assert [path.name for path in shipped_folder().iterdir() if path.is_dir()] == []
+    """One shipped file serves loop and iterative, plan and build have their own for an iteration, and a file of a mode
+    still wins over it."""
+    assert sorted(path.name for path in shipped_folder().iterdir() if path.is_dir()) == ["build", "plan"]
     own = write(tmp_path, "iterative/status-instructions.md", "Mine")
     assert Prompts([tmp_path], "iterative").find("status-instructions") == own
     assert Prompts([tmp_path], "loop").find("status-instructions") == shipped_folder() / "status-instructions.md"

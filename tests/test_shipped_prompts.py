@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 TEXTS = ["workspace_name", "workspace_path", "project_root", "todo_file", "status_file", "report_path", "now"]
 TEXTS += ["instructions", "previous_status", "failures", "agents_text", "status_instructions", "goal"]
 TEXTS += ["validation_criteria", "depth", "depth_note", "nonce", "report_id", "answer_form", "requirements"]
+TEXTS += ["plan_file", "impl_folder", "spec_dir", "src_dir"]
 VALUES = st.fixed_dictionaries(
     {name: st.text(max_size=20) for name in TEXTS}
     | {
@@ -29,7 +30,7 @@ VALUES = st.fixed_dictionaries(
         "max_iterations": st.integers(0, 2),
         "notes": st.text(max_size=5) | st.lists(st.text(max_size=5), max_size=3),
         "commands": st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=3),
-        "mode": st.sampled_from(["loop", "iterative"]),
+        "mode": st.sampled_from(["loop", "iterative", "plan", "build"]),
         "by_schema": st.booleans(),
     }
 )
@@ -52,7 +53,9 @@ def test_the_module_is_up_to_date(script: ModuleType) -> None:
     assert script.TARGET.read_text("utf-8") == script.compiled(), "run: python scripts/compile_prompts.py"
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in shipped_folder().glob("*.md")))
+@pytest.mark.parametrize(
+    "name", sorted(path.relative_to(shipped_folder()).as_posix() for path in shipped_folder().rglob("*.md"))
+)
 @given(VALUES)
 def test_the_same_bytes_as_jinja2(name: str, values: dict[str, object]) -> None:
     """For any values and every shipped prompt."""

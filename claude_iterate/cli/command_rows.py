@@ -20,6 +20,8 @@ COMMANDS = (
     Row("Task", "edit", "edit", "Improve the instructions with Claude."),
     Row("Task", "validate", "validate", "Let Claude grade the instructions."),
     Row("Run", "run", "run", "Call Claude again and again until the task is done."),
+    Row("Run", "plan", "make_plan", "Make or update the plan: tasks for `build`."),
+    Row("Run", "build", "build", "Work off the plan, one task per iteration."),
     Row("Run", "verify", "verify", "Prove that it is done: checks, an independent review."),
     Row("Look", "list", "list", "List the workspaces."),
     Row("Look", "show", "show", "Show one workspace: progress, last run, proof."),

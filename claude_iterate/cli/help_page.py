@@ -13,6 +13,11 @@ from claude_iterate.cli.command_rows import COMMANDS, Row
 _OPTIONS = "-C DIR, --no-color, -V, -h; all of them: claude-iterate help options"
 _HELP = "claude-iterate help COMMAND. New here? Try: claude-iterate demo"
 _TOGETHER = {
+    "edit": ("validate", "Improve the instructions; let Claude grade them."),
+    "plan": ("build", "Make a plan; work it off, one task per iteration."),
+    "reset": ("clean", "Counters to 0; archive a workspace, then delete it."),
+    "notify": ("hook", "Try out notifications; list and try your hooks."),
+    "selftest": ("demo", "Play every fault; see a whole run, without Claude."),
     "pause": ("resume", "Hold after the running iteration; go on after that."),
     "skip": ("reboot", "End the iteration: begin the next, or do it again."),
 }

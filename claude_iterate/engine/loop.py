@@ -17,13 +17,13 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.dispatch import Audience, Dispatcher
 from claude_iterate.engine.hooks.hook_points import HookPoints
-from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched
+from claude_iterate.engine.inbox import Inbox, Signalled
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
 from claude_iterate.engine.one_off import make_one_off_call
 from claude_iterate.engine.plan import Plan, chance
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.status_reports import StatusReports
+from claude_iterate.engine.status_reports import ReportWatcher, StatusReports
 from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.stop_conditions.looked_for import StopConditions
 from claude_iterate.engine.supervision import Orphans, Supervisor
@@ -33,7 +33,6 @@ from claude_iterate.system import processes, signals
 from claude_iterate.workspace import task_file
 from claude_iterate.workspace.running import notes, run_place
 from claude_iterate.workspace.running.run_place import RunPlace
-from claude_iterate.workspace.running.status_file import StatusWatch
 
 if TYPE_CHECKING:
     from claude_iterate.engine.proof.definition import Definition
@@ -60,15 +59,16 @@ class Engine:
         self._recorder = recorder
         self._audience = audience
         self._warnings = warnings
-        self._status_watch: StatusWatch | None = None
         self._definition: Definition | None = None
         self._measuring: Measuring | None = None
         self._hooks = HookPoints(plan, recorder, audience.flush)
         self._task = task_file.StartingTask(plan.layout.instructions)
         self._place = place
-        self._reports = StatusReports(plan.layout, plan.settings.notification.status_watch, recorder)
+        watch = plan.settings.notification.status_watch
+        self._reports = StatusReports(plan.layout, watch, recorder)
         self._conditions = StopConditions(plan, recorder)
         self._inbox = Inbox()
+        self._watcher = ReportWatcher(plan.layout, watch, recorder, self._reports, self._inbox.post)
         self._steering = Steering(plan, recorder, audience.flush)
         self._summarise: Callable[[RunState, bool], None] = lambda _state, _running: None
 
@@ -85,7 +85,7 @@ class Engine:
         with contextlib.ExitStack() as afterwards:
             afterwards.callback(signals.on_stop_signals(lambda name: self._inbox.post(Signalled(name))))
             afterwards.callback(self._summarise_end, summarise)
-            afterwards.callback(self._stop_watching)
+            afterwards.callback(self._watcher.close)
             dispatcher, supervisor = self._prepare(afterwards)
             self._measuring = begun(self._plan, self._recorder, supervisor)
             self._record_start()
@@ -133,7 +133,7 @@ class Engine:
         chores = (
             lambda: self._settle_in(awake, orphans),
             orphans.remember,
-            self._watch_status,
+            self._watcher.begin_if_due,
             look,
             self._count_tests,
         )
@@ -160,10 +160,6 @@ class Engine:
         if ended and not self._state.finished:
             self._recorder.record(events.LeftoversEnded(ended))
 
-    def _stop_watching(self) -> None:
-        if self._status_watch is not None:
-            self._status_watch.close()
-
     def _summarise_beginning(self) -> None:
         self._summarise(self._state, True)
         self._place.summary_is_written()
@@ -186,13 +182,16 @@ class Engine:
         why = "" if became else self._recorder.secure()
         unrecorded = f"{why} ({self._plan.layout.runs})" if why else ""
         facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
+        plan = self._plan.look_at_plan()
+        ticked = plan is not None and plan.tasks > 0 and not plan.left
         return facts._replace(
             chance=chance(),
             workspace_gone=folder if became == run_place.GONE else "",
             workspace_replaced=folder if became == run_place.REPLACED else "",
             unrecorded=unrecorded,
             measures=self._measuring is not None,
-            task=task_file.current(self._plan.layout.instructions) if self._state.claim.task else "",
+            task=task_file.current(self._plan.layout.instructions) if self._state.claim.task or ticked else "",
+            plan=plan,
         )
 
     def _keep_record(self) -> None:
@@ -218,6 +217,8 @@ class Engine:
             verdict = decide_start(self._state, facts) or verdict
         if not isinstance(verdict, verdicts.Wait | verdicts.Ask):
             self._keep_record()
+        if isinstance(verdict, verdicts.Recorded):
+            return self._note(verdict)
         match verdict:
             case verdicts.Begin(number):
                 self._begin(number, supervisor)
@@ -234,9 +235,6 @@ class Engine:
                 dispatcher.receive(until)
             case verdicts.RunHook(point, number):
                 self._hooks.run(supervisor, point, number)
-            case events.WaitStarted() | events.WaitEnded() | events.ClaimDropped() | events.IterationFinished():
-                self._recorder.record(verdict)
-                self._audience.flush()
             case verdicts.Ask(number):
                 self._ask(dispatcher, number)
             case verdicts.Finish():
@@ -245,6 +243,11 @@ class Engine:
                 return False
             case _:
                 assert_never(verdict)
+        return True
+
+    def _note(self, verdict: verdicts.Recorded) -> bool:
+        self._recorder.record(verdict)
+        self._audience.flush()
         return True
 
     def _begin(self, number: int, supervisor: Supervisor) -> None:
@@ -270,22 +273,6 @@ class Engine:
             self._recorder.record(events.BreakerReset(self._plan.reset_by))
         for event in (*self._plan.opening, *self._warnings, *self._hooks.warnings):
             self._recorder.record(event)
-
-    def _watch_status(self) -> None:
-        """Begin to watch the report once a call has lasted as long as the quiet that a change is reported after: after
-        a shorter one it is read anyway, and a watcher costs more than many such calls. What changed before the watcher
-        was there counts from its change, so it does not come late."""
-        call, watch = self._state.call, self._plan.settings.notification.status_watch
-        if self._status_watch is not None or not watch.enabled:
-            return
-        if call is not None and self._recorder.elapsed() - call.started > watch.debounce_ms / 1000:
-            self._reports.touched(self._recorder.elapsed())
-            post, cannot = self._inbox.post, "Status changes cannot be watched"
-            self._status_watch = StatusWatch(
-                self._plan.layout.status,
-                lambda: post(StatusTouched()),
-                lambda why: post(events.Warned(f"{cannot}: {why}", "They are read after each iteration.")),
-            )
 
     def _finish(self, verdict: verdicts.Finish) -> None:
         waiting = len(notes.names(self._plan.layout)) if self._plan.purpose == Purpose.RUN else 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claude_iterate import __version__
-from claude_iterate.core.events import Carried, Event, ProofDefined, Requested, Resumed, RunStarted
+from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, Requested, Resumed, RunStarted
 from claude_iterate.core.events.vocabulary import Point, Purpose, Verb
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.facts import Facts
@@ -82,6 +82,8 @@ class Plan(Record):
     """What is recorded after the beginning of the run."""
     closing: Callable[[], tuple[Event, ...]] = lambda: ()
     """What is recorded before its end."""
+    look_at_plan: Callable[[], PlanRead | None] = lambda: None
+    """The plan as it is now, in the modes that read it."""
 
     @property
     def closed_in(self) -> bool:
@@ -96,7 +98,8 @@ class Plan(Record):
         """What the rules know of this run beyond its state."""
         known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose
         line, refuses = self.command_line, self.carried.refuses or (self.defined is not None and self.defined.refuses)
-        return Facts(*known, command_line=line, refuses=refuses, zone=_HERE, checks_only=self.checks_only)
+        more = Facts(*known, command_line=line, refuses=refuses, zone=_HERE, mode=self.mode)
+        return more._replace(checks_only=self.checks_only)
 
     def beginning(self, hooks: tuple[Point, ...] = (), measures: bool = False) -> RunStarted:
         """The first event of the run, in this process. `measures`: what its iterations do is measured."""

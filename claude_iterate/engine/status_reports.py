@@ -4,19 +4,21 @@ it is a report of this iteration."""
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import StatusChanged
+from claude_iterate.core.events import StatusChanged, Warned
 from claude_iterate.core.reports import authorship, fallbacks
 from claude_iterate.core.reports.status import Change, Reading, Status, compare
 from claude_iterate.core.settings.declared import StatusWatchSettings
+from claude_iterate.engine.inbox import AnyMessage, StatusTouched
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.workspace.files import foreign
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import status_file
-from claude_iterate.workspace.running.status_file import Seen
+from claude_iterate.workspace.running.status_file import Seen, StatusWatch
 
 _PATIENCE = 5
 """A report that changes all the time is read after this many times the quiet that is wanted."""
@@ -131,6 +133,45 @@ class StatusReports:
             change = Change()
         if change is not None:
             self._recorder.record(StatusChanged(now, change))
+
+
+class ReportWatcher:
+    """Watches the report once a call has lasted as long as the quiet that a change is reported after: after a shorter
+    one it is read anyway, and a watcher costs more than many such calls."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        settings: StatusWatchSettings,
+        recorder: Recorder,
+        reports: StatusReports,
+        post: Callable[[AnyMessage], None],
+    ) -> None:
+        self._path = layout.status
+        self._settings = settings
+        self._recorder = recorder
+        self._reports = reports
+        self._post = post
+        self._watch: StatusWatch | None = None
+
+    def begin_if_due(self) -> None:
+        """What changed before the watcher was there counts from its change, so it does not come late."""
+        call = self._recorder.state.call
+        if self._watch is not None or not self._settings.enabled or call is None:
+            return
+        if self._recorder.elapsed() - call.started > self._settings.debounce_ms / 1000:
+            self._reports.touched(self._recorder.elapsed())
+            post, cannot = self._post, "Status changes cannot be watched"
+            self._watch = StatusWatch(
+                self._path,
+                lambda: post(StatusTouched()),
+                lambda why: post(Warned(f"{cannot}: {why}", "They are read after each iteration.")),
+            )
+
+    def close(self) -> None:
+        """Watch no more."""
+        if self._watch is not None:
+            self._watch.close()
 
 
 def _mark(file: foreign.Fingerprint) -> tuple[int, int]:

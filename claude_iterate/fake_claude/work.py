@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from claude_iterate.fake_claude import tools
+from claude_iterate.fake_claude import plan_work, tools
 from claude_iterate.fake_claude.printer import Stream, timestamp
 from claude_iterate.fake_claude.replies import other_purpose
 from claude_iterate.fake_claude.todo_list import Todo, items_in
@@ -41,7 +41,11 @@ def _iterate(stream: Stream, workspace: Path, prompt: str) -> None:
     reported = tools.load(workspace / ".status.json")
     if reported is not None:
         tools.read(stream, workspace / ".status.json")
-    one_by_one = "ONE item" in (prompt.replace(instructions, "") if instructions else prompt)
+    asked = prompt.replace(instructions, "") if instructions else prompt
+    if plan_work.PLANS in asked or plan_work.BUILDS in asked:
+        _plan_or_build(stream, workspace, instructions, prompt, plan_work.PLANS in asked)
+        return
+    one_by_one = "ONE item" in asked
     todo = _steps(stream, workspace, instructions, _says_complete(reported))
     doing = todo.open[: 1 if one_by_one else BATCH]
     for item in doing:
@@ -55,6 +59,19 @@ def _iterate(stream: Stream, workspace: Path, prompt: str) -> None:
     status = {"complete": left == 0, **kind, "summary": summary, **asked_for(prompt), "lastUpdated": timestamp()}
     tools.write(stream, workspace / ".status.json", json.dumps(status, indent=2, ensure_ascii=False) + "\n")
     stream.say(f"{summary}. {left} left." if left else f"{summary}. Everything is done.")
+
+
+def _plan_or_build(stream: Stream, workspace: Path, instructions: str, prompt: str, plans: bool) -> None:
+    """The modes plan and build: the plan takes the place of TODO.md."""
+    done, total, said = (
+        plan_work.make_plan(stream, workspace, instructions) if plans else plan_work.build(stream, workspace)
+    )
+    tools.echo(stream, f"{done} of {total}")
+    counted = {"completed": done, "total": total}
+    status = {"complete": plans or done == total, "progress": counted, "summary": said, **asked_for(prompt)}
+    status["lastUpdated"] = timestamp()
+    tools.write(stream, workspace / ".status.json", json.dumps(status, indent=2, ensure_ascii=False) + "\n")
+    stream.say(f"{said}. {done} of {total} tasks are done.")
 
 
 def asked_for(prompt: str) -> dict[str, str]:

@@ -28,10 +28,11 @@ from claude_iterate.operations.run_plan import plan_run
 from claude_iterate.operations.run_processes import worktree_of_run
 from claude_iterate.operations.sinks_for_run import sinks_for_run
 from claude_iterate.operations.user import User
+from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import dry_run_files, summary
-from claude_iterate.workspace.lifecycle.inheritance import inherit
+from claude_iterate.workspace.lifecycle.inheritance import Inheritance, inherit
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock, run_place
 from claude_iterate.workspace.running.run_place import RunPlace
@@ -108,7 +109,7 @@ def _launch(
 ) -> Performed:
     tree = worktree_of_run.found(project, layout, settings, options)
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
-        before = run_checks.may_go_on(layout, settings, options, inherit(layout, options.purpose, options.dry_run))
+        before = run_checks.may_go_on(layout, settings, options, _inherited(layout, options))
         if chosen is not None:
             settings = _with_answer(project, layout, options, user, chosen)
         run_folders.tidy_up(layout, options.dry_run)
@@ -136,6 +137,11 @@ def _launch(
     assert state.finished is not None
     detailed = options.detailed or settings.exit_codes == "detailed"
     return Performed(run, state, exit_code(state.finished.reason, detailed), used.agent_folder, plan.report)
+
+
+def _inherited(layout: Layout, options: Options) -> Inheritance:
+    mode = options.mode or metadata.read(layout.metadata).mode
+    return inherit(layout, options.purpose, options.dry_run, mode)
 
 
 def _with_answer(project: Project, layout: Layout, options: Options, user: User, chosen: Permissions) -> Settings:

@@ -56,6 +56,7 @@ class TextSource:
         self.max_iterations = max_iterations
         agents = settings.claude.agents_file
         self._agents_file = layout.root / agents if agents else None
+        self._paths = settings.paths
         self._commands = {name: getattr(settings.commands, name) or "" for name in ("test", "build", "lint")}
         self.folders = folders
         self._prompts = Prompts(folders, mode.name)
@@ -154,6 +155,10 @@ class TextSource:
             "now": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z"),
             "status_file": str(layout.status),
             "todo_file": str(layout.todo),
+            "plan_file": str(layout.plan),
+            "impl_folder": str(layout.impl),
+            "spec_dir": self._paths.spec_dir,
+            "src_dir": self._paths.src_dir or "",
             "agents_text": _agents_text(self._agents_file),
         }
 

@@ -11,12 +11,14 @@ from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import ONE_OFF
 from claude_iterate.core.rules import next_steps, trips
 from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.modes import MODES, Mode
 from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
 from claude_iterate.operations import completed_task, permissions
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.user import User
+from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.inheritance import Inheritance
 from claude_iterate.workspace.lifecycle.project import Project
@@ -31,6 +33,8 @@ def settings_checked(project: Project, layout: Layout, options: Options, user: U
     if options.purpose != "setup":
         read_instructions(layout)
     settings = options.settings_for(project, layout)
+    if options.purpose == "run":
+        _refuse_bad_plan(layout, MODES[options.mode or metadata.read(layout.metadata).mode])
     _refuse_path_not_utf8(project)
     if options.checks_only and not settings.verification.checks:
         raise UsageProblem(
@@ -127,6 +131,13 @@ def warnings(project: Project, layout: Layout, settings: Settings, options: Opti
     if problem := notes.trouble(layout):
         found.append(Warned(f"Notes do not reach Claude: {problem}.", f"Fix that in {layout.folder}"))
     return found
+
+
+def _refuse_bad_plan(layout: Layout, mode: Mode) -> None:
+    if mode.reads_plan:
+        from claude_iterate.workspace.plan_file import refuse_bad_plan  # not for the other modes
+
+        refuse_bad_plan(layout, mode)
 
 
 def _refuse_path_not_utf8(project: Project) -> None:

@@ -29,6 +29,8 @@ class Options(Record):
     if_completed: str = ""
     """What to do about a task that is completed: `run` it again, `leave` it, or ask and warn."""
     purpose: str = "run"
+    mode: str = ""
+    """The mode of this run, where it is not the workspace's own."""
     report: str = ""
     accept_changes: bool = False
     """What defines the proof is taken as it is, whatever earlier runs changed."""

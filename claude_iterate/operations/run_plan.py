@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from claude_iterate.core.events import PlanRead
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.settings.modes import MODES
-from claude_iterate.engine.plan import Plan
+from claude_iterate.core.settings.modes import MODES, Mode
+from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.operations import late_imports, run_folders
 from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_options import Options
@@ -32,7 +34,7 @@ def plan_run(
     before: Inheritance,
 ) -> Plan:
     """The plan of the run with the id `run`, which goes on where `before` ended."""
-    texts = text_source(project, layout, settings)
+    texts = text_source(project, layout, settings, options.mode)
     before = _accepted(before) if options.accept_changes else before
     report = _report(layout, options.report or settings.verification.report_filename)
     one_off_values = {"report_path": str(report), **options.prompt_values}
@@ -43,9 +45,7 @@ def plan_run(
         settings=settings,
         max_iterations=texts.max_iterations,
         environ=dict(project.environ),
-        texts=texts
-        if options.purpose not in ONE_OFF
-        else lambda _number, _failure, _identity: texts.one_off(options.purpose, one_off_values),
+        texts=_texts(texts, options.purpose, one_off_values),
         review_texts=functools.partial(texts.review, report),
         grading_texts=functools.partial(texts.grading, one_off_values),
         report=report,
@@ -59,6 +59,7 @@ def plan_run(
         command_line=options.command_line,
         load=late_imports.loader(),
         checks_only=options.checks_only,
+        look_at_plan=_plan_reader(layout, texts.mode, options.purpose),
     )
 
 
@@ -70,6 +71,21 @@ def _taken_over(before: Inheritance, settings: Settings) -> dict[str, Any]:
         "defined": before.resumed.defined if before.resumed is not None else before.defined,
         "reset_by": before.reset_by,
     }
+
+
+def _texts(source: TextSource, purpose: str, values: Mapping[str, str]) -> Callable[[int, str, str], Texts]:
+    """The prompts of an iteration, or of a one-off call."""
+    if purpose in ONE_OFF:
+        return lambda _number, _failure, _identity: source.one_off(purpose, values)
+    return source
+
+
+def _plan_reader(layout: Layout, mode: Mode, purpose: str) -> Callable[[], PlanRead | None]:
+    if not mode.reads_plan or purpose != Purpose.RUN:
+        return lambda: None
+    from claude_iterate.workspace.plan_file import PlanFile  # not for the other modes
+
+    return PlanFile(layout).look
 
 
 def _accepted(before: Inheritance) -> Inheritance:
@@ -84,9 +100,9 @@ def _report(layout: Layout, name: str) -> Path:
     return layout.agent_folder / (Path(name).name if layout.dry_run_folder is not None else name)
 
 
-def text_source(project: Project, layout: Layout, settings: Settings) -> TextSource:
+def text_source(project: Project, layout: Layout, settings: Settings, mode_of_run: str = "") -> TextSource:
     """Renders the prompts of this workspace: its own come first, then the project's, then the user's."""
-    mode = MODES[metadata.read(layout.metadata).mode]
+    mode = MODES[mode_of_run or metadata.read(layout.metadata).mode]
     most = mode.max_iterations if settings.max_iterations is None else settings.max_iterations
     folders = [
         layout.prompts,

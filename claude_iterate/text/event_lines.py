@@ -19,6 +19,8 @@ _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.ClaimDropped: run_lines.claim_dropped,
     events.StatusChanged: run_lines.status_changed,
     events.Rebooted: run_lines.rebooted,
+    events.PlanRead: run_lines.plan_read,
+    events.PlanFinished: run_lines.plan_finished,
     events.CutStarted: run_lines.cut_started,
     events.LeftoversEnded: run_lines.leftovers_ended,
     events.WorkMeasured: work_lines.measured,

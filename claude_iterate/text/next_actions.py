@@ -18,6 +18,12 @@ _ACTIONS = {
     "stopping": (("stop {name} --now", "end it at once"), *_RUNNING[:1]),
     "paused": (("resume {name}", "go on"), ("stop {name}", "end the run"), *_RUNNING),
     "waiting": (("retry {name}", "try now"), ("stop {name}", "end the run"), *_RUNNING),
+    "planned": (
+        ("build {name}", "work off the plan"),
+        ("plan {name} --show", "see the tasks"),
+        ("plan {name}", "plan again"),
+        *_AFTER,
+    ),
     "completed": (*_AFTER, ("verify {name}", "prove it"), ("archive save {name}", "put it away")),
 }
 _GO_ON = (("run {name}", "go on"), *_AFTER, ("edit {name}", "improve the instructions"))

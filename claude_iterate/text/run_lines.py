@@ -129,8 +129,28 @@ def status_changed(event: events.StatusChanged) -> list[str]:
 
 def claim_dropped(event: events.ClaimDropped) -> list[str]:
     """Why a claim of completion does not count, though Claude made it."""
-    more = "" if event.cut else " Claude's report is about the text that it was given."
-    return [f"⚠ The claim does not count: {event.why}.{more}"]
+    about = "" if event.cut or event.findings else " Claude's report is about the text that it was given."
+    return [f"⚠ The claim does not count: {event.why}.{about}"]
+
+
+def plan_read(event: events.PlanRead) -> list[str]:
+    """How the plan stands."""
+    if event.problem:
+        return [f"⚠ The plan cannot be used: {event.problem}"]
+    if not event.tasks:
+        return ["Plan: no tasks yet"]
+    doing = f", {event.doing} under way" if event.doing else ""
+    bare = f", {event.without_refs} without refs" if event.without_refs else ""
+    return [f"Plan: {counted(event.tasks, 'task')}, {event.done} done{doing}, {event.open} open{bare}"]
+
+
+def plan_finished(event: events.PlanFinished) -> list[str]:
+    """That the plan is done, which is a claim and no proof."""
+    return [
+        f"All {counted(event.tasks, 'task')} of the plan are ticked."
+        if event.tasks > 1
+        else "The one task of the plan is ticked."
+    ]
 
 
 def warned(event: events.Warned) -> list[str]:

@@ -14,6 +14,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.listing_view import ListingView
+from claude_iterate.views.plan_view import PlanView
 from claude_iterate.views.report.night_report import NightReport
 from claude_iterate.views.run_view import JournalView, RunsView, RunView
 from claude_iterate.views.settings_view import KeysView, SettingReadView, SettingsView
@@ -78,6 +79,7 @@ FORMS: dict[str, type[msgspec.Struct]] = {
     "logs": JournalView,
     "run": EndedRun,
     "run A B": EndedRuns,
+    "plan --show": PlanView,
     "verify": EndedVerification,
     "config": SettingsView,
     "config KEY": SettingReadView,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from claude_iterate.workspace import task_file
-from claude_iterate.workspace.lifecycle.run_summary import Progress, RunSummary, Waiting
+from claude_iterate.workspace.lifecycle.run_summary import PlanCounts, Progress, RunSummary, Waiting
 from claude_iterate.workspace.metadata import COMPLETED_TASK, VERIFIED_BY, Metadata, is_behind
 from claude_iterate.workspace.running import run_lock
 
@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 
 STATUSES = ("in_progress", "completed", "error", "running", "interrupted", "damaged")
 """The original's three words, and what they cannot say: running now, cut off by a crash, unreadable."""
-STATES = ("new", "new_task", "starting", "verifying", "waiting", "paused", "stopping", "killed", "unfinished")
+STATES = (
+    "new",
+    "new_task",
+    "starting",
+    "verifying",
+    "waiting",
+    "paused",
+    "stopping",
+    "killed",
+    "unfinished",
+    "planned",
+)
 """What `state` can say beside the words of `status` and the reasons."""
 _DONE = frozenset({"completed", "stagnation"})
 """Reasons after which the original says `completed`."""
@@ -56,6 +67,10 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     """Of some calls of the last run only a part of the cost is known."""
     branch: str | None = None
     """The branch of the worktree that the last run worked in."""
+    run_mode: str | None = None
+    """The mode of the last run; `plan` and `build` have theirs, whatever the workspace's own is."""
+    plan: PlanCounts | None = None
+    """The tasks of the plan, as the last run read it."""
 
 
 class ListingView(msgspec.Struct, frozen=True, rename="camel"):
@@ -123,6 +138,8 @@ def _doing(run: RunSummary | None) -> str:
 def _left(status: str, about: Metadata) -> str:
     """How the last run left it. A `verify` since then may have judged otherwise."""
     reason = _text(about.last_run.get("reason"))
+    if status == "in_progress" and reason == "completed" and about.last_run.get("mode") == "plan":
+        return "planned"
     if reason and (status == "completed") == (reason in _DONE):
         return reason
     if status != "in_progress":
@@ -175,12 +192,22 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _text(document.get("lastRun")),
         run.get("costIsLowerBound") is True,
         _branch(run),
+        _text(run.get("mode")),
+        _plan(run.get("plan")),
     )
 
 
 def _branch(run: dict[str, Any]) -> str | None:
     tree = run.get("worktree")
     return _text(tree.get("branch")) if isinstance(tree, dict) else None
+
+
+def _plan(counts: object) -> PlanCounts | None:
+    """As the metadata has it; it may have been changed by hand."""
+    if not isinstance(counts, dict):
+        return None
+    known = [number for name in PlanCounts.__struct_fields__ if type(number := counts.get(name)) is int]
+    return PlanCounts(*known) if len(known) == len(PlanCounts.__struct_fields__) else None
 
 
 def _reported(folder: str) -> Progress | None:

@@ -67,6 +67,9 @@ class Layout(Record):
 
     instructions = _Place("INSTRUCTIONS.md")
     todo = _Place("TODO.md", agent=True)
+    plan = _Place("IMPLEMENTATION_PLAN.md", agent=True)
+    impl = _Place("impl", agent=True)
+    """More files of the plan, if there is a README.md among them."""
     status = _Place(".status.json", agent=True)
     metadata = _Place(".metadata.json")
     status_instructions = _Place(".status-instructions.md")

@@ -74,7 +74,7 @@ def pressed(folder: Path, line: str, code: str = "from claude_iterate.cli import
         ("run alpha --permission-mode b", ["bypassPermissions"]),
         ("run alpha --output ", ["quiet", "progress", "verbose"]),
         ("verify alpha --depth ", ["quick", "standard", "deep"]),
-        ("setup new --mode ", ["loop", "iterative"]),
+        ("setup new --mode ", ["loop", "iterative", "plan", "build"]),
         ("history alpha --run ", ["000002-20260131-180500-abcdef", "000001-20260131-170500-abcdef"]),
         ("template use ", ["mine"]),
         ("tpl show m", ["mine"]),

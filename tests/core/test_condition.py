@@ -160,6 +160,8 @@ def beginning(state: RunState, chance: random.Random) -> Event:
             events.VerificationFinished(1, False),
         ]
         return chance.choice([*found, events.ClaimDropped("other")]) if claim_is_open(state) else chance.choice(found)
+    if chance.random() < 0.1:
+        return events.PlanFinished(3)
     if state.paused:
         return events.Requested(Verb.RESUME)
     return events.IterationStarted(state.iterations + 1)

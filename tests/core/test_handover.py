@@ -51,6 +51,7 @@ from claude_iterate.core.state.run_state import (
     Breaker,
     Claim,
     Hooked,
+    Plans,
     Requests,
     RunState,
     Session,
@@ -83,6 +84,8 @@ NOT_HANDED_ON = {
     "hooks.hook_signals": "they were for the other run",
     "worktree": "the next run finds it and records it",
     "waiting.held": "a command that starts runs tells each one that it starts",
+    "plans.now": "read from the file again",
+    "plans.before": "the iteration begins again",
 }
 """What a killed run does not hand on, and why."""
 
@@ -94,7 +97,7 @@ def fields(state: RunState) -> dict[str, Any]:
     """Every field by name, those of the groups as `group.field`."""
     found: dict[str, object] = {}
     for name, value in state._asdict().items():
-        if isinstance(value, Streaks | Waiting | Claim | Session | Requests | Work | Hooked | Breaker):
+        if isinstance(value, Streaks | Waiting | Claim | Session | Requests | Work | Hooked | Breaker | Plans):
             found |= {f"{name}.{inner}": held for inner, held in value._asdict().items()}
         else:
             found[name] = value

@@ -14,6 +14,7 @@ from claude_iterate.core.events import (
     LimitReported,
     Outcome,
     PatternSeen,
+    PlanRead,
     RunStarted,
     ScriptResult,
     StopRequested,
@@ -27,8 +28,10 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import absence, between, breaker, hook_rules, proving, schedule, trips, waits
 from claude_iterate.core.rules.between import BETWEEN_RULES, Between, decide
 from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.plans import plan_rules
 from claude_iterate.core.settings.catalogue import build
-from claude_iterate.core.state.run_state import Breaker, Claim, Hooked, Requests, RunState, Streaks, Waiting
+from claude_iterate.core.settings.modes import MODES
+from claude_iterate.core.state.run_state import Breaker, Claim, Hooked, Plans, Requests, RunState, Streaks, Waiting
 from tests.core.building import facts
 
 DONE = Status(True)
@@ -49,9 +52,13 @@ SKIP = HookFinished(Point.NEXT_ITERATION, "hooks/next_iteration", "project", 1, 
 
 BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
     (between.workspace_is_gone, between.one_off_call): (RunState(), facts(0, workspace_gone="/w", purpose="setup")),
-    (between.one_off_call, between.work_is_unmeasured): (
+    (between.one_off_call, plan_rules.plan_is_unread): (
+        RunState(),
+        facts(0, purpose="setup")._replace(plan=PlanRead()),
+    ),
+    (plan_rules.plan_is_unread, between.work_is_unmeasured): (
         RunState(iterations=1),
-        facts(0, purpose="setup")._replace(measures=True),
+        facts(0)._replace(plan=PlanRead(), measures=True),
     ),
     (between.work_is_unmeasured, hook_rules.iteration_finished_is_due): (
         RunState(started=HOOKED, iterations=1, hooks=Hooked(hook_owed=1)),
@@ -69,7 +76,10 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(last_status=DONE, claim=Claim(task="a+0", sound=False)),
         facts(0)._replace(task="b+0"),
     ),
-    (proving.claim_was_cut_off, between.completed): (RunState(last_status=DONE, claim=Claim(sound=False)), facts(0)),
+    (proving.claim_was_cut_off, plan_rules.claim_is_without_plan): (
+        RunState(last_status=DONE, claim=Claim(sound=False), plans=Plans(PlanRead())),
+        facts(0)._replace(mode=MODES["plan"]),
+    ),
     (between.completed, between.stop_was_asked): (RunState(last_status=DONE, requests=STOP), facts(0)),
     (between.stop_was_asked, breaker.time_is_up): (RunState(requests=STOP), facts(9, max_duration=5)),
     (breaker.time_is_up, hook_rules.started_is_due): (RunState(started=HOOKED), facts(9, max_duration=5)),
@@ -85,9 +95,13 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(last_status=Status(False, blocked="help"), claim=Claim(1, VerificationFinished(1, False))),
         facts(0, max_attempts=1),
     ),
-    (breaker.agent_is_blocked, breaker.failure_ends_the_run): (
-        RunState(last_status=Status(False, blocked="help"), last_outcome=AUTH),
-        facts(0),
+    (breaker.agent_is_blocked, plan_rules.plan_is_lost): (
+        RunState(last_status=Status(False, blocked="help"), plans=Plans(PlanRead())),
+        facts(0)._replace(mode=MODES["build"]),
+    ),
+    (plan_rules.plan_is_lost, breaker.failure_ends_the_run): (
+        RunState(last_outcome=AUTH, plans=Plans(PlanRead())),
+        facts(0)._replace(mode=MODES["build"]),
     ),
     (breaker.failure_ends_the_run, breaker.denied_again): (RunState(last_outcome=AUTH, streaks=DENIED), facts(0)),
     (breaker.denied_again, breaker.too_many_failures): (
@@ -172,6 +186,8 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
 }
 
 NEVER_BOTH = {
+    (plan_rules.plan_is_done, between.completed): "one needs a claim, the other that there is none",
+    (plan_rules.claim_is_without_plan, plan_rules.plan_is_done): "one needs a claim, the other that there is none",
     (proving.claim_must_be_proven, proving.proof_failed): "one needs a claim without a proof, the other the proof",
     (trips.scripts_are_asked, trips.script_says_stop): "one needs scripts that have not run, the other their results",
     (waits.limit_is_reached, waits.api_is_in_trouble): "the last outcome is one or the other",

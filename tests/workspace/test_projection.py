@@ -115,6 +115,7 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
         "dryRun": False,
         "log": "x.log",
         "progress": {"completed": 2, "total": 5},
+        "mode": "loop",
     }
 
 

@@ -87,6 +87,10 @@ def _print(view: HistoryView, whole: bool, wide: bool, totals: bool) -> None:
             output.result(line)
     else:
         print_table(cells(view, whole, None if wide else time.time()), wide)
+    for told in view.runs:
+        if told.plan is not None:
+            left = told.plan.open + told.plan.doing
+            output.result(f"Run {short_id(told.id)} in {told.mode} mode: plan {told.plan.done} done, {left} left")
     others = any(told.other_cost_is_lower_bound for told in view.runs)
     if total.other_cost_usd or others:
         in_all = cost(total.cost_usd, total.cost_is_lower_bound)

@@ -48,11 +48,25 @@ def _line(row: WorkspaceRow, now: float) -> tuple[str, ...]:
     return (
         row.name,
         _state(row, now),
-        row.mode or "",
+        _mode(row),
         str(row.iterations),
-        f"{row.progress.completed}/{row.progress.total}" if row.progress else "",
+        _progress(row),
         local_times.when(row.last_run, now) if row.last_run and row.state != "new" else "never",
     )
+
+
+def _mode(row: WorkspaceRow) -> str:
+    """The workspace's own, and that of the last run where it had another one."""
+    own = row.mode or ""
+    return f"{own} ({row.run_mode})" if row.run_mode and row.run_mode != own else own
+
+
+def _progress(row: WorkspaceRow) -> str:
+    """Tasks of the plan where there is one, else items of the report."""
+    plan = row.plan
+    if plan is not None and (total := plan.open + plan.doing + plan.done):
+        return f"{plan.done}/{total}"
+    return f"{row.progress.completed}/{row.progress.total}" if row.progress else ""
 
 
 def _state(row: WorkspaceRow, now: float) -> str:
@@ -62,4 +76,4 @@ def _state(row: WorkspaceRow, now: float) -> str:
         if row.waiting is not None
         else row.state.replace("_", " ")
     )
-    return f"{state} (not proven)" if row.known_by == "report" else state
+    return f"{state} (not proven)" if row.known_by in {"report", "plan"} else state

@@ -15,48 +15,51 @@ if TYPE_CHECKING:
     from claude_iterate.workspace.layout import Layout
 
 
-@options.command("run", workspace=False, json="Print one JSON document about the run on standard output.")
+JSON = "Print one JSON document about the run on standard output."
+_OPTIONS = (
+    options.setting_option("max_iterations", "-m", "--max-iterations"),
+    options.setting_option("delay", "-d", "--delay", metavar="TIME"),
+    options.flag("--no-delay", help="No pause between iterations."),
+    options.setting_option("stagnation_threshold", "--stagnation-threshold"),
+    options.verbose_option,
+    options.flag("-q", "--quiet", help="Show errors only."),
+    options.setting_option("output", "--output", metavar="LEVEL", more="quiet, progress or verbose."),
+    options.setting_option("claude.model", "--model", metavar="NAME"),
+    options.setting_option("claude.max_turns", "--max-turns"),
+    options.setting_option("limits.max_cost_usd", "--max-cost", metavar="USD"),
+    options.setting_option("limits.max_duration", "--max-duration", metavar="TIME"),
+    options.setting_option("session", "--session", metavar="MODE", more="fresh or resume."),
+    options.setting_option("claude.permission_mode", "--permission-mode", metavar="MODE"),
+    click.option(
+        "--allow", multiple=True, metavar="TOOL", help="Allow a tool, for example 'Bash(npm test:*)'. Repeatable."
+    ),
+    options.dangerous_option,
+    options.setting_option("sandbox.kind", "--sandbox", metavar="KIND", more="none, bwrap, docker or podman."),
+    options.switch("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop."),
+    options.switch("--verify", help="Let Claude review a completion claim before it counts."),
+    options.setting_option("worktree", "--worktree", metavar="[BRANCH]", otherwise="auto"),
+    options.accept_option,
+    options.flag("--reset", help="Go on after the breaker stopped the task; its counters begin again."),
+    options.dry_run_option,
+    options.flag("--again", help="Run a completed task again without asking."),
+    options.flag("--unless-completed", help="Do nothing (exit code 0) if the task is completed."),
+    options.flag("--detailed-exit-code", help="A different exit code for every reason to end."),
+)
+
+
+def options_of_a_run(function: options.Function) -> options.Function:
+    """The options that `run`, `plan` and `build` share, in the order of the help page."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+@options.command("run", workspace=False, json=JSON)
 @options.names_argument
 @options.flag("--all", "every", help="Run all workspaces of the project, each in a process of its own.")
 @click.option("--parallel", type=options.Whole(0), default=0, metavar="N", help="Of several at most so many at a time.")
-@options.setting_option("max_iterations", "-m", "--max-iterations")
-@options.setting_option("delay", "-d", "--delay", metavar="TIME")
-@options.flag("--no-delay", help="No pause between iterations.")
-@options.setting_option("stagnation_threshold", "--stagnation-threshold")
-@options.verbose_option
-@options.flag("-q", "--quiet", help="Show errors only.")
-@options.setting_option("output", "--output", metavar="LEVEL", more="quiet, progress or verbose.")
-@options.setting_option("claude.model", "--model", metavar="NAME")
-@options.setting_option("claude.max_turns", "--max-turns")
-@options.setting_option("limits.max_cost_usd", "--max-cost", metavar="USD")
-@options.setting_option("limits.max_duration", "--max-duration", metavar="TIME")
-@options.setting_option("session", "--session", metavar="MODE", more="fresh or resume.")
-@options.setting_option("claude.permission_mode", "--permission-mode", metavar="MODE")
-@click.option(
-    "--allow", multiple=True, metavar="TOOL", help="Allow a tool, for example 'Bash(npm test:*)'. Repeatable."
-)
-@options.dangerous_option
-@options.setting_option("sandbox.kind", "--sandbox", metavar="KIND", more="none, bwrap, docker or podman.")
-@options.switch("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop.")
-@options.switch("--verify", help="Let Claude review a completion claim before it counts.")
-@options.setting_option("worktree", "--worktree", metavar="[BRANCH]", otherwise="auto")
-@options.accept_option
-@options.flag("--reset", help="Go on after the breaker stopped the task; its counters begin again.")
-@options.dry_run_option
-@options.flag("--again", help="Run a completed task again without asking.")
-@options.flag("--unless-completed", help="Do nothing (exit code 0) if the task is completed.")
-@options.flag("--detailed-exit-code", help="A different exit code for every reason to end.")
-def command(
-    invocation: Invocation,
-    /,
-    name: tuple[str, ...],
-    every: bool,
-    parallel: int,
-    allow: tuple[str, ...],
-    dry_run: bool,
-    as_json: bool,
-    **given: Any,
-) -> int:
+@options_of_a_run
+def command(invocation: Invocation, /, name: tuple[str, ...], every: bool, parallel: int, **given: Any) -> int:
     """Call Claude again and again until the task NAME is done; of several, each in a process of its own.
 
     The first Ctrl-C lets the iteration finish, the second ends it now.
@@ -69,7 +72,7 @@ def command(
       claude-iterate run my-task --dry-run           try it without Claude
       claude-iterate run one two --parallel 2        several at once; --all for every workspace
     """
-    asked = _options(invocation, allow, dry_run, as_json, given)
+    asked = _options(invocation, **given)
     if every or len(name) > 1:
         return _many(invocation, name, every, asked, parallel)
     if not name:
@@ -94,6 +97,12 @@ def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: Op
     return run_many(project, found, asked, parallel, quiet=values.get("output") == "quiet")
 
 
+def run_in_mode(invocation: Invocation, name: str, mode: str, given: dict[str, Any]) -> int:
+    """One run in a mode that is not the workspace's own."""
+    asked = _options(invocation, **given)
+    return _one(invocation, name, asked.changed(mode=mode, command_line=asked.command_line._replace(verb=mode)))
+
+
 def _one(invocation: Invocation, name: str, asked: Options) -> int:
     # Imported here: they bring the engine, which `--help` does without.
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
@@ -112,9 +121,7 @@ def _one(invocation: Invocation, name: str, asked: Options) -> int:
     return done.exit_code
 
 
-def _options(
-    invocation: Invocation, allow: tuple[str, ...], dry_run: bool, as_json: bool, given: dict[str, Any]
-) -> Options:
+def _options(invocation: Invocation, allow: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any) -> Options:
     from claude_iterate.operations.run_options import Options
 
     return Options(

@@ -160,7 +160,12 @@ def _print_run(view: WorkspaceView, now: float) -> None:
         )
         return
     title = "This run" if run.now is not None else "Last run"
-    output.result(f"{title}: {run.id}, began {local_times.when(run.started or '', now)}")
+    mode = f" ({run.mode} mode)" if run.mode != view.mode else ""
+    output.result(f"{title}{mode}: {run.id}, began {local_times.when(run.started or '', now)}")
+    if run.plan is not None:
+        counts = run.plan
+        doing = f", {counts.doing} under way" if counts.doing else ""
+        output.result(f"  Plan: {counts.done} done{doing}, {counts.open} open")
     paid = formats.cost(run.cost_usd, run.cost_is_lower_bound)
     cost = f", {paid}" if run.cost_usd else ", cost not known" if run.cost_is_lower_bound else ""
     most = f" of at most {run.max_iterations}" if run.max_iterations else ""

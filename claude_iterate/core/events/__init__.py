@@ -45,6 +45,7 @@ from claude_iterate.core.events.check_events import (
 )
 from claude_iterate.core.events.hold_events import HeldBack
 from claude_iterate.core.events.hook_events import HookFinished, HookStarted
+from claude_iterate.core.events.plan_events import PlanFinished, PlanRead
 from claude_iterate.core.events.run_events import (
     Carried,
     Requested,
@@ -104,6 +105,8 @@ Event = (
     | HeldBack
     | WorktreeMade
     | WorktreeLeft
+    | PlanRead
+    | PlanFinished
     | ProofDefined
     | ProofTestsCounted
     | VerificationStarted

@@ -46,10 +46,12 @@ class ChecksPassed(msgspec.Struct, frozen=True, tag=True, tag_field="event", omi
 
 class ClaimDropped(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A claim of completion does not count: the instructions have another text than those that it is about; or, if
-    `cut`, its iteration did not come to its own end and no proof is wanted."""
+    `cut`, its iteration did not come to its own end and no proof is wanted; or the plan does not bear it out, then
+    `findings` is what the next prompt says of it."""
 
     why: str
     cut: bool = False
+    findings: str = ""
 
 
 class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True):

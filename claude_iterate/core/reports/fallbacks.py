@@ -6,9 +6,9 @@ that the work is done.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.reports.markdown_lines import outside_fences
+from claude_iterate.core.reports.plan_tasks import DONE, boxes_in
 from claude_iterate.core.reports.status import Reading, Status
 
 _BEGIN, _END = "---LOOP_STATUS---", "---END_LOOP_STATUS---"
@@ -17,9 +17,6 @@ _FIELD = expression(r"[ \t]*(?:[-*+][ \t]+)?[*`]{0,3}([A-Za-z_]{1,60})[*`]{0,3}[
 _STATES = frozenset({"IN_PROGRESS", "COMPLETE", "BLOCKED"})
 _TESTS = frozenset({"passing", "failing", "not_run"})
 _WORK = frozenset({"implementation", "testing", "documentation", "refactoring"})
-_BOX = expression(r"^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\](?=\s|$)")
-_FENCE = expression(r"^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$")
-"""The marks of a fence, and what follows them. Backquotes after backquotes are code within a line, not a fence."""
 
 
 def from_block(message: str) -> Reading | None:
@@ -62,7 +59,7 @@ def _last_block(message: str) -> tuple[dict[str, str] | None, bool]:
     found: dict[str, str] | None = None
     fields: dict[str, str] | None = None
     is_last = True
-    for line in _outside_code(message):
+    for line in outside_fences(message):
         words = "" if _is_code(line) else line.strip()
         if words == _BEGIN:
             fields = {}
@@ -82,32 +79,9 @@ def _is_code(line: str) -> bool:
 
 def from_boxes(text: str) -> Status | None:
     """How many boxes of a list are ticked; None without boxes. Boxes in code are examples."""
-    done = total = 0
-    for line in _outside_code(text):
-        box = _BOX.match(line)
-        if box:
-            total += 1
-            done += box[1] != " "
-    return Status(complete=False, completed=done, total=total, source="boxes") if total else None
-
-
-def _outside_code(text: str) -> Iterator[str]:
-    """The lines that do not stand in a fence."""
-    fence = ""
-    for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if mark:
-            fence = _fence_after(fence, mark[1] or mark[3], mark[2] or mark[4] or "")
-        elif not fence:
-            yield line
-
-
-def _fence_after(fence: str, marks: str, rest: str) -> str:
-    """The open fence after such a line; empty for none. One is closed by at least as many of its marks, alone."""
-    if not fence:
-        return marks
-    closes = marks.startswith(fence) and not rest.strip()
-    return "" if closes else fence
+    boxes = boxes_in(text)
+    done = sum(box.state == DONE for box in boxes)
+    return Status(complete=False, completed=done, total=len(boxes), source="boxes") if boxes else None
 
 
 def _count(fields: dict[str, str], name: str, problems: list[str]) -> int | None:

@@ -9,8 +9,18 @@ from collections.abc import Callable
 
 from claude_iterate.core.events.vocabulary import ONE_OFF, Kind
 from claude_iterate.core.outcomes.classes import FINE
-from claude_iterate.core.rules import absence, breaker, hook_rules, next_steps, proving, schedule, trips, waits
+from claude_iterate.core.rules import (
+    absence,
+    breaker,
+    hook_rules,
+    next_steps,
+    proving,
+    schedule,
+    trips,
+    waits,
+)
 from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.plans import plan_rules
 from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, MakeOneOffCall, Measure, Verdict, Wait
 from claude_iterate.core.state.run_state import RunState
 
@@ -108,11 +118,14 @@ def begin_the_next(state: RunState, facts: Facts) -> Verdict | None:
 BETWEEN_RULES: tuple[Between, ...] = (
     workspace_is_gone,
     one_off_call,
+    plan_rules.plan_is_unread,
     work_is_unmeasured,
     hook_rules.iteration_finished_is_due,
     hook_rules.hook_aborts,
     proving.claim_is_outdated,
     proving.claim_was_cut_off,
+    plan_rules.claim_is_without_plan,
+    plan_rules.plan_is_done,
     completed,
     stop_was_asked,
     breaker.time_is_up,
@@ -121,6 +134,7 @@ BETWEEN_RULES: tuple[Between, ...] = (
     proving.claim_must_be_proven,
     proving.proof_failed,
     breaker.agent_is_blocked,
+    plan_rules.plan_is_lost,
     breaker.failure_ends_the_run,
     breaker.denied_again,
     breaker.too_many_failures,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import ProofChange, RunFinished
+from claude_iterate.core.events import PlanRead, ProofChange, RunFinished
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.formats import counted, one_line, shortened
@@ -18,6 +18,7 @@ from claude_iterate.core.rules import next_steps, proving
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.rules.verdicts import Finish
+from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
 
 _LONGEST = 300
@@ -71,6 +72,8 @@ def _cause(ending: RunFinished, state: RunState) -> str:
 def _completed(ending: RunFinished, state: RunState) -> str:
     after = counted(ending.iterations, "iteration")
     purpose, dry_run = (state.started.purpose, state.started.dry_run) if state.started else (Purpose.RUN, False)
+    if purpose == Purpose.RUN and _made_plan(state):
+        return _planned(after, state, dry_run)
     if dry_run:  # nobody should take it for the real thing
         return {
             Purpose.RUN: f"Task completed successfully after {after} (dry run: checks were not run, no work was done)",
@@ -82,6 +85,18 @@ def _completed(ending: RunFinished, state: RunState) -> str:
     # The command says which verdict the grades come to, if there is one.
     words = {Purpose.VERIFY: "Verified: the task is done.", Purpose.VALIDATE: "Claude has answered."}
     return words.get(purpose, f"{purpose.capitalize()} finished.")
+
+
+def _made_plan(state: RunState) -> bool:
+    mode = MODES.get(state.started.mode) if state.started is not None else None
+    return mode is not None and mode.makes_plan
+
+
+def _planned(after: str, state: RunState, dry_run: bool) -> str:
+    plan = state.plans.now or PlanRead()
+    bare = f", {plan.without_refs} of them without refs" if plan.without_refs else ""
+    dry = " (dry run: the plan is a sample)" if dry_run else ""
+    return f"Planned after {after}: {counted(plan.tasks, 'task')}{bare}, {plan.left} to do{dry}"
 
 
 def _maximum(ending: RunFinished, state: RunState) -> str:
@@ -140,6 +155,8 @@ def _next(ending: RunFinished, state: RunState, line: CommandLine) -> str:
     """The step that fits most ends: to go on with the same command."""
     if ending.reason != "completed":
         return next_steps.again(state, line)
+    if _made_plan(state) and state.started is not None and not state.started.dry_run:
+        return next_steps.about(state, line, "build")
     tried = state.started is not None and state.started.dry_run and state.started.purpose == Purpose.VERIFY
     return next_steps.about(state, line, "verify") if tried else ""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
+from claude_iterate.core.events import PlanRead
 from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import LimitSettings, Settings
+from claude_iterate.core.settings.modes import MODES, Mode
 
 
 class Facts(NamedTuple):
@@ -19,7 +21,8 @@ class Facts(NamedTuple):
     identity of the instructions if a claim stands that has to be about them. `measures`: what iterations do is
     measured. `refuses`: an earlier run, which was to refuse that, left a change of what defines the proof;
     `task_replaced`: INSTRUCTIONS.md has another text than when the run began; `instructions_lost` is where it was, if
-    it cannot be read at the end; `checks_only`: `verify` without a review. `zone` is that of the computer."""
+    it cannot be read at the end; `checks_only`: `verify` without a review. `zone` is that of the computer;
+    `plan` is the plan as it is now, in the modes that read it."""
 
     now: float
     wall: float
@@ -42,6 +45,8 @@ class Facts(NamedTuple):
     instructions_lost: str = ""
     task_replaced: bool = False
     checks_only: bool = False
+    mode: Mode = MODES["loop"]
+    plan: PlanRead | None = None
 
     @property
     def limits(self) -> LimitSettings:
@@ -63,6 +68,8 @@ class Facts(NamedTuple):
     @property
     def proof_wanted(self) -> bool:
         """A claim counts only when checks or a review bear it out."""
+        if self.mode.makes_plan and not self.only_verify:
+            return False  # a plan does none of the work that checks and review look at
         return self.review_wanted or self.only_verify or bool(self.settings.verification.checks) or self.refuses
 
     @property

@@ -15,10 +15,12 @@ ACCEPT = "--accept-changes"
 
 class CommandLine(NamedTuple):
     """How a run was started: the program with what stands before the command, such as `-C DIR`, and the options of the
-    command, each with its value. What concerns the output alone is left out."""
+    command, each with its value. What concerns the output alone is left out. `verb` is the command where it is not the
+    run's purpose: `plan`, `build`."""
 
     program: Words = ("claude-iterate",)
     options: tuple[Words, ...] = ()
+    verb: str = ""
 
 
 def command(line: CommandLine, verb: str, *words: str) -> str:
@@ -36,7 +38,7 @@ def again(state: RunState, line: CommandLine, *changed: Words) -> str:
     `--allow` can be given more than once."""
     named = {option[0] for option in changed} - {"--allow"}
     options = [*(option for option in line.options if option[0] not in named), *changed]
-    return about(state, line, _verb(state), *(word for option in options for word in option))
+    return about(state, line, line.verb or _verb(state), *(word for option in options for word in option))
 
 
 def renamed(step: str, before: str, now: str) -> str:

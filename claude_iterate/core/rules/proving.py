@@ -20,12 +20,14 @@ from claude_iterate.core.task_identity import UNREADABLE, is_same
 NO_VERDICT = "The review gave no verdict"
 """What a finding begins with when nothing is known to be missing, and nothing is proven."""
 REPORT, CHECKS, REVIEW, BOTH = "report", "checks", "review", "checks_and_review"
-"""How it is known that a task is done. The first one is Claude's word alone."""
+PLAN = "plan"
+"""How it is known that a task is done. A report and a plan are Claude's word alone."""
 KNOWN_BY = {
     CHECKS: "proven by checks",
     REVIEW: "proven by review",
     BOTH: "proven by checks and review",
     REPORT: "reported by Claude, not proven",
+    PLAN: "all tasks of the plan are ticked, not proven",
 }
 
 _REPLACED = "INSTRUCTIONS.md has another text than when the run began: see whether it is still your task."
@@ -123,8 +125,10 @@ def known_by(state: RunState, facts: Facts, reason: Reason) -> str:
     nothing is known."""
     if reason != "completed" or state.one_off is not None or (state.started is not None and state.started.dry_run):
         return ""
+    if facts.mode.makes_plan:
+        return ""
     if state.proof is None or not facts.proof_wanted:
-        return REPORT
+        return PLAN if facts.mode.judged_by == "plan" else REPORT
     rests_on = state.proof.known_by or proof_of(bool(facts.settings.verification.checks), facts.review_wanted)
     return rests_on or REPORT
 
@@ -168,7 +172,7 @@ def about_the_claim(state: RunState, facts: Facts, reason: Reason) -> str:
         return ""
     if reason == "completed":
         replaced = facts.task_replaced and state.defined is None  # else it is one of the changes of the proof
-        return " ".join(filter(None, (_doubts(state), _REPLACED if replaced else "")))
+        return " ".join(filter(None, (_doubts(state, counts=not facts.mode.makes_plan), _REPLACED if replaced else "")))
     if reason == "blocked":
         return f"Claude reported `complete: true` as well{'; the proof failed' if state.proof is not None else ''}."
     if reason == "verification_failed" or not (facts.proof_wanted or reason == "hook_abort"):
@@ -176,16 +180,18 @@ def about_the_claim(state: RunState, facts: Facts, reason: Reason) -> str:
     if state.proof is not None:
         return f"The last claim of completion does not hold: {first_finding(state.proof.findings)}."
     verify = next_steps.about(state, facts.command_line, "verify")
+    claimed = "All tasks of the plan are ticked" if status.source == "plan" else "Claude reported completion"
     if facts.settings.verification.checks and facts.review_wanted and checks_are_green(state, facts):
-        return f"Claude reported completion, and the checks are green; the review was not held: {verify}"
-    return f"Claude reported completion; it was not checked: {verify}"
+        return f"{claimed}, and the checks are green; the review was not held: {verify}"
+    return f"{claimed}; it was not checked: {verify}"
 
 
-def _doubts(state: RunState) -> str:
+def _doubts(state: RunState, counts: bool) -> str:
     status = state.last_status
     if status is None:
         return ""
-    doubts = [f"{status.completed} of {status.total} items done"] if status.remaining else []
+    doubts = [f"{status.completed} of {status.total} items done"] if status.remaining and counts else []
     doubts += ["failing tests"] if status.tests == "failing" else []
     doubts += [f"blocked: {' '.join(status.blocked.split())}"] if status.blocked else []
-    return f"Claude reported `complete: true` together with {' and '.join(doubts)}." if doubts else ""
+    what = "All tasks of the plan are ticked" if status.source == "plan" else "Claude reported `complete: true`"
+    return f"{what} together with {' and '.join(doubts)}." if doubts else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from claude_iterate.core.events import ClaimDropped, IterationFinished, WaitEnded, WaitStarted
+from claude_iterate.core.events import ClaimDropped, IterationFinished, PlanFinished, PlanRead, WaitEnded, WaitStarted
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Cause, Point
 
@@ -77,20 +77,8 @@ class Finish(msgspec.Struct, frozen=True):
     tripped: str = ""
 
 
-Verdict = (
-    Begin
-    | Measure
-    | RunHook
-    | IterationFinished
-    | Ask
-    | Wait
-    | WaitStarted
-    | WaitEnded
-    | Verify
-    | ClaimDropped
-    | MakeOneOffCall
-    | RunStopScripts
-    | Finish
-)
-"""A wait that the journal knows of is begun and ended by the event itself; so is a claim dropped, and an iteration that
-a hook skips ended."""
+Recorded = WaitStarted | WaitEnded | ClaimDropped | IterationFinished | PlanRead | PlanFinished
+"""Verdicts that are events themselves, and need nothing but to be recorded: a wait that the journal knows of begins and
+ends so, a claim is dropped, a plan read, and an iteration that a hook skips ended."""
+
+Verdict = Begin | Measure | RunHook | Ask | Wait | Verify | MakeOneOffCall | RunStopScripts | Finish | Recorded

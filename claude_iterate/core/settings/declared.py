@@ -219,6 +219,8 @@ class CommandSettings(Group):
 
 
 class PathSettings(Group):
+    spec_dir: str = _set(TEXT, "specs", "Where the project's specifications are, for `plan` and `build`.")
+    src_dir: str | None = _set(TEXT, None, "Where the project's source code is, for `plan` and `build`.")
     workspaces_dir: str = _set(TEXT, "claude-iterate/workspaces", "Where workspaces live.", "workspacesDir")
     templates_dir: str = _set(TEXT, "claude-iterate/templates", "Where templates live.", "templatesDir")
     archive_dir: str = _set(TEXT, "claude-iterate/archive", "Where archives live.", "archiveDir")

@@ -6,15 +6,26 @@ from claude_iterate.core.records import Record
 
 
 class Mode(Record):
-    """A way of working: how many iterations it gets by default and whether idle iterations end it."""
+    """A way of working: how many iterations it gets by default, whether idle iterations end it, and what says that the
+    work is done. `judged_by`: status is the agent's report; plan means that nothing in the plan is open any more.
+    `makes_plan`: the plan is the result, so a report counts only if there is one."""
 
     name: str
     max_iterations: int
     stagnates: bool
     summary: str
+    judged_by: str = "status"
+    makes_plan: bool = False
+
+    @property
+    def reads_plan(self) -> bool:
+        """The plan matters to the run."""
+        return self.makes_plan or self.judged_by == "plan"
 
 
 MODES: dict[str, Mode] = {
     "loop": Mode("loop", 50, False, "one item per iteration, progress counted as completed/total"),
     "iterative": Mode("iterative", 20, True, "as many items per iteration as possible, `worked` says if any"),
+    "plan": Mode("plan", 5, False, "makes or updates IMPLEMENTATION_PLAN.md", makes_plan=True),
+    "build": Mode("build", 50, False, "one task of IMPLEMENTATION_PLAN.md per iteration", judged_by="plan"),
 }

@@ -56,7 +56,7 @@ def judged(state: RunState, event: events.ChecksPassed | events.VerificationFini
     if isinstance(event, events.ChecksPassed):
         return state._replace(claim=state.claim._replace(checked=event))
     if isinstance(event, events.ClaimDropped):
-        return _dropped(state, event.cut)
+        return _dropped(state, event)
     claim = state.claim._replace(judged=event.claim, proof=event, checked=None)
     status = standing(state, claim=event.passed)
     return state._replace(claim=claim, findings=event.findings, status=status, changes=event.changes)
@@ -77,8 +77,8 @@ def standing(state: RunState, *, claim: bool) -> Status | None:
     return None
 
 
-def _dropped(state: RunState, cut: bool) -> RunState:
+def _dropped(state: RunState, event: events.ClaimDropped) -> RunState:
     """The claim does not count: it and all that was looked at for it are forgotten."""
     claim = state.claim._replace(proof=None, checked=None, flaky=(), task="")
-    said = f"{CUT_OFF}\n{state.findings}".strip() if cut else _OTHER_TEXT
+    said = f"{CUT_OFF}\n{state.findings}".strip() if event.cut else event.findings or _OTHER_TEXT
     return state._replace(last_status=None, status=standing(state, claim=False), claim=claim, findings=said)

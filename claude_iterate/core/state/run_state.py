@@ -139,6 +139,13 @@ class WorktreeState(NamedTuple):
     left: events.WorktreeLeft | None = None
 
 
+class Plans(NamedTuple):
+    """The plan of the modes plan and build: as it was last read, and its checksum when the last iteration began."""
+
+    now: events.PlanRead | None = None
+    before: str = ""
+
+
 class RunState(NamedTuple):
     """Everything that rules and views want to know of a run."""
 
@@ -179,6 +186,7 @@ class RunState(NamedTuple):
     breaker: Breaker = Breaker()
     hints: events.Hints = events.Hints()
     worktree: WorktreeState = WorktreeState()
+    plans: Plans = Plans()
 
     def with_call(self, call: Call) -> RunState:
         """As `_replace(call=call)`, in less time: this is done for every tool that Claude uses."""

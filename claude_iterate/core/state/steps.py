@@ -13,6 +13,7 @@ from claude_iterate.core.state import breaker_steps, hint_counts, hook_steps, re
 from claude_iterate.core.state import call_state as calls
 from claude_iterate.core.state import claim_steps as claims
 from claude_iterate.core.state.call_state import Call
+from claude_iterate.core.state.plan_steps import planned
 from claude_iterate.core.state.run_state import Breaker, Claim, Hooked, RunState, Session, Streaks, Waiting, Work
 
 _PRINTED = frozenset(get_args(events.StreamEvent)) - {events.LimitReported}
@@ -63,10 +64,10 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
             return _iteration_finished(state, event, entry)
         case events.SnapshotTaken() | events.WorkMeasured() | events.PatternSeen() | events.StopScriptsRun():
             return breaker_steps.looked(state, event)
+        case events.PlanRead() | events.PlanFinished() | events.BreakerReset():
+            return breaker_steps.reset(state) if isinstance(event, events.BreakerReset) else planned(state, event)
         case events.ProofDefined() | events.ProofTestsCounted() | events.VerificationStarted() | events.CheckFinished():
             return claims.checking(state, event)
-        case events.BreakerReset():
-            return breaker_steps.reset(state)
         case events.ReviewStarted() | events.ErrandStarted():
             return state._replace(call=Call(0, entry.elapsed))
         case events.ReviewFinished():
@@ -149,6 +150,7 @@ def _iteration_started(state: RunState, event: events.IterationStarted, entry: e
         requests=state.requests._replace(cut=None),
         status_before=state.status,
         breaker=state.breaker._replace(pattern=None),
+        plans=state.plans._replace(before=state.plans.now.fingerprint if state.plans.now is not None else ""),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from claude_iterate.core.events import Changes, SnapshotTaken, TestCounts, WorkMeasured
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import WELL
+from claude_iterate.core.state.plan_steps import moved_on
 from claude_iterate.core.state.run_state import RunState, Streaks
 
 NOT_TO_BLAME = frozenset({Kind.SKIPPED, Kind.REBOOTED, Kind.INTERRUPTED, Kind.DENIED})
@@ -55,6 +56,7 @@ def moved(state: RunState, changes: Changes | None, tests: TestCounts | None) ->
         "files": changes.number_of_files > 0,
         "items": _items(state) > 0,
         "tests": better,
+        "plan": moved_on(state),
     }
     return tuple(name for name, is_so in facts.items() if is_so)
 

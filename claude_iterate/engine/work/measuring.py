@@ -154,7 +154,7 @@ def place_of(layout: Layout, run: str, ignore: tuple[str, ...]) -> Place:
     own = [*layout.own_folders(), root / "claude-iterate" / "snapshots.git"]
     inside = [f"{path.relative_to(root)}/" for path in own if path != root and path.is_relative_to(root)]
     kept = [str(path.relative_to(root)) for path in (layout.instructions, layout.todo) if path.is_relative_to(root)]
-    notes = (str(layout.todo), str(layout.working))
+    notes = tuple(map(str, (layout.todo, layout.working, layout.plan, layout.impl)))
     return Place(root, layout.name, run, tuple(inside), tuple(kept), ignore, notes)
 
 

@@ -12,7 +12,7 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.state.call_state import Spending
 from claude_iterate.views.story.iteration_rows import FileCounts, Row, TestsView
 from claude_iterate.views.story.story import Story
-from claude_iterate.workspace.lifecycle.run_summary import TokenCounts
+from claude_iterate.workspace.lifecycle.run_summary import PlanCounts, TokenCounts, plan_counts
 
 
 class RunHistory(msgspec.Struct, frozen=True, rename="camel"):
@@ -30,6 +30,9 @@ class RunHistory(msgspec.Struct, frozen=True, rename="camel"):
     """For limits, overloads and the like."""
     waited: float = 0.0
     """Seconds of those that are over."""
+    mode: str = "loop"
+    plan: PlanCounts | None = None
+    """The tasks of the plan, as the run last read it."""
 
 
 class Total(msgspec.Struct, frozen=True, rename="camel"):
@@ -89,6 +92,8 @@ def history_of(story: Story) -> RunHistory:
         other.at_least,
         story.wait_count,
         round(story.waited, 3),
+        started.mode if started is not None else "loop",
+        plan_counts(story.state),
     )
 
 

@@ -13,6 +13,8 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import notes
 
 _COPIED = ("TODO.md", ".status.json")
+_MOST = 1000
+"""Files of a plan."""
 _LEFT = ".left"
 _ENDED = "ended"
 
@@ -25,8 +27,13 @@ def layout_for(layout: Layout, run: str) -> Layout:
 def make_copy(layout: Layout) -> None:
     """Before the run: the agent's files as they are now."""
     layout.working.mkdir(parents=True)
-    for name in _COPIED:
+    for name in (*_COPIED, layout.plan.name):
         _copy(layout.folder / name, layout.agent_folder / name)
+    impl = layout.folder / layout.impl.name
+    if foreign.is_folder(impl):
+        layout.impl.mkdir()
+        for path in sorted(impl.glob("*.md"))[:_MOST]:
+            _copy(path, layout.impl / path.name)
     refresh(layout)
 
 

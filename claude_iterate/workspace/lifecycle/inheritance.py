@@ -53,9 +53,9 @@ class _Unfinished(NamedTuple):
     redefined: bool
 
 
-def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False) -> Inheritance:
+def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False, mode: str = "") -> Inheritance:
     """The totals come from the newest journal. A dry run passes nothing on and goes on with nothing; a reset drops
-    iterations, never money.
+    iterations, never money. A killed run in another `mode` is not continued: its numbers mean something else.
 
     What came between a killed run and the next one, such as `verify`, counts and leaves the killed run's state as is.
     """
@@ -76,7 +76,10 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False) -> Inhe
     defined = None
     if unfinished is not None and not forgotten:
         if purpose == "run":
-            return _resumed(layout, newest, state, unfinished, killed)
+            going_on = _resumed(layout, newest, state, unfinished, killed)
+            started = unfinished.state.started
+            if not mode or started is None or started.mode == mode:
+                return going_on
         defined = unfinished.state.defined
     handed = _handed_on(state)
     if another and purpose == "run" and not dry_run:

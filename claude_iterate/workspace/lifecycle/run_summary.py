@@ -40,6 +40,14 @@ class Progress(msgspec.Struct, frozen=True, rename="camel"):
     total: int
 
 
+class PlanCounts(msgspec.Struct, frozen=True, rename="camel"):
+    """The tasks of the plan by state, as the run last read it."""
+
+    open: int
+    doing: int
+    done: int
+
+
 class Waiting(msgspec.Struct, frozen=True):
     """What a run waits for (usage_limit, transient, reserve, pace) and until when (ISO 8601, UTC)."""
 
@@ -87,6 +95,10 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: str
     purpose: str
     """run, verify, setup, edit or validate."""
+    mode: str
+    """loop, iterative, plan or build; `plan` and `build` run in theirs, whatever the workspace's own is."""
+    plan: PlanCounts | None
+    """null in modes that read no plan."""
     state: str
     """running, finished, or unfinished: the journal ends without an end of the run."""
     started: str | None
@@ -159,6 +171,7 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
     return kind(
         id=run,
         purpose=started.purpose,
+        mode=started.mode,
         state="running" if running else "finished" if finished else "unfinished",
         started=_moment(state.started_at),
         finished=_moment(state.last_at) if over else None,
@@ -219,6 +232,7 @@ def _of_claim(state: RunState, real: bool) -> dict[str, Any]:
     """The last claim of completion: how it is known, whether it held, and what else is to be said of it."""
     finished, proof = state.finished, state.proof
     return {
+        "plan": plan_counts(state),
         "claims": state.claim.judged,
         "proven": proof.passed if proof is not None and real else None,
         "known_by": (finished.known_by or None) if finished else None,
@@ -226,6 +240,12 @@ def _of_claim(state: RunState, real: bool) -> dict[str, Any]:
         "changes": changes(state.changes),
         "flaky": proof.flaky if proof is not None else (),
     }
+
+
+def plan_counts(state: RunState) -> PlanCounts | None:
+    """The plan as the run last read it; None where it reads none."""
+    plan = state.plans.now
+    return PlanCounts(plan.open, plan.doing, plan.done) if plan is not None else None
 
 
 def changes(found: Iterable[ProofChange]) -> tuple[ChangeView, ...]:

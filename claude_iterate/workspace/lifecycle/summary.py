@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace import metadata, task_file
@@ -30,11 +31,25 @@ _STATUS = {
 _SETUPS = frozenset({"setup", "edit"})
 _ENDING = ("reason", "cause", "detail", "next", "knownBy")
 _MONEY = ("costUsd", "costIsLowerBound")
-_KEPT = ("id", "state", "started", "finished", *_ENDING, "iterations", *_MONEY, "dryRun", "log", "progress", "worktree")
+_KEPT = (
+    "id",
+    "state",
+    "started",
+    "finished",
+    *_ENDING,
+    "iterations",
+    *_MONEY,
+    "dryRun",
+    "log",
+    "progress",
+    "mode",
+    "plan",
+    "worktree",
+)
 """Keys of a summary that are kept in the file."""
 _MOST_NEWER = 50
 """Runs of which the summary has not heard that are looked at."""
-_OPTIONAL = frozenset({"progress", "knownBy", "worktree"})
+_OPTIONAL = frozenset({"progress", "knownBy", "plan", "worktree"})
 
 
 def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None:
@@ -181,6 +196,8 @@ def note_new_task(layout: Layout) -> None:
 
 def _status(short: RunSummary, state: RunState) -> str:
     """The original's word. Iterations without work mean that all is done only if Claude said so."""
+    if short.reason == "completed" and short.mode in MODES and MODES[short.mode].makes_plan:
+        return "in_progress"  # the plan is made, the task is not done
     said = state.last_status is not None and state.last_status.worked is False
     if short.reason == "stagnation" and not said:
         return "in_progress"

@@ -1,0 +1,129 @@
+"""The tasks of a plan in Markdown, as people and agents write them: boxes in lists, and numbered headings.
+
+A box is a task: open, `[~]` under way, `[x]` done. A heading such as `### 1.2 Parser` is one, done with a check mark,
+unless there are boxes below it. What stands in code is an example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from claude_iterate.core.expressions import expression
+from claude_iterate.core.reports.markdown_lines import outside_code
+
+OPEN, DOING, DONE = "open", "doing", "done"
+_STATES = {"": OPEN, "~": DOING, "x": DONE, "X": DONE, "✓": DONE, "✔": DONE, "✅": DONE}
+"""What a mark in a box means. One that is not a letter and not known is open: it is not ticked."""
+_BOX = expression(r"^[\s>]*(?:[-*+]|\d{1,9}[.)]|\#{1,6}(?=\s))\s*\[\s*([xX]|[^\w\s\]]?)\s*\](?=\s|$)\s*(.*)")
+_HEADING = expression(r"^\s{0,3}(\#{1,6})\s+(.*)")
+_NUMBERED = expression(r"[✅✓✔☑\s]*(?:(?:Task|Step)\s+)?\d{1,5}(?:\.\d{1,5})+[.):]?\s+\S")
+_CHECK_MARKS = "✅✓✔☑"
+_REFERENCES = expression(r"\(\s*refs?\s*:\s*([^()]*(?:\([^()]*\)[^()]*)*)\)", 2)
+"""2 is `re.IGNORECASE`."""
+
+
+class Task(NamedTuple):
+    """One task: its text, its state (open, doing or done), the specifications it refers to, and its line from 1."""
+
+    text: str
+    state: str
+    refs: tuple[str, ...]
+    line: int
+
+
+_Heading = tuple[int, int, Task]
+"""A heading's rank, how many boxes stand before it, and what it would be as a task."""
+
+
+class Counts(NamedTuple):
+    """How many tasks there are in each state, and how many name no specification."""
+
+    open: int = 0
+    doing: int = 0
+    done: int = 0
+    without_refs: int = 0
+
+    @property
+    def all(self) -> int:
+        """All tasks."""
+        return self.open + self.doing + self.done
+
+
+def tasks_in(text: str) -> list[Task]:
+    """The tasks of one file, in order."""
+    tasks: list[Task] = []
+    headings: list[_Heading] = []
+    for number, line in outside_code(text):
+        task = _box(line, number)
+        if task is not None:
+            tasks.append(task)
+        elif line.lstrip().startswith("#") and (heading := _HEADING.match(line)):
+            headings.append((len(heading[1]), len(tasks), _of_heading(heading[2], number)))
+        elif tasks and "ref" in line and (more := _references(line)):
+            tasks[-1] = tasks[-1]._replace(refs=tasks[-1].refs + more)
+    own = _tasks_of(headings, len(tasks))
+    return sorted([*tasks, *own], key=lambda task: task.line) if own else tasks
+
+
+def boxes_in(text: str) -> list[Task]:
+    """The boxes of a list alone, as in TODO.md, where a heading is a heading."""
+    found = (_box(line, number) for number, line in outside_code(text))
+    return [task for task in found if task is not None]
+
+
+def counted(tasks: Iterable[Task]) -> Counts:
+    """How many there are of each."""
+    counts = {OPEN: 0, DOING: 0, DONE: 0}
+    bare = 0
+    for task in tasks:
+        counts[task.state] += 1
+        bare += not task.refs
+    return Counts(counts[OPEN], counts[DOING], counts[DONE], bare)
+
+
+def fingerprint(texts: Sequence[str]) -> str:
+    """The same for the same plan; blanks at the ends of lines do not matter."""
+    from hashlib import blake2b  # only where there is a plan
+
+    digest = blake2b(digest_size=8)
+    for text in texts:
+        lines = "\n".join(line.rstrip() for line in text.splitlines())
+        digest.update(lines.encode("utf-8", "replace") + b"\0")
+    return digest.hexdigest()
+
+
+def _box(line: str, number: int) -> Task | None:
+    found = _BOX.match(line) if "[" in line else None
+    if found is None:
+        return None
+    text = found[2].strip()
+    return Task(text, _STATES.get(found[1], OPEN), _references(text) if "(" in text else (), number)
+
+
+def _of_heading(text: str, number: int) -> Task:
+    state = DONE if any(mark in text for mark in _CHECK_MARKS) else OPEN
+    return Task(text.strip().rstrip("#").strip(), state, _references(text), number)
+
+
+def _tasks_of(headings: list[_Heading], boxes: int) -> list[Task]:
+    """The numbered headings that have neither boxes nor numbered headings below them, up to the next one of the same
+    rank."""
+    found: list[Task] = []
+    # From the end: for each rank, how many boxes and numbered headings there were where the last such heading stood.
+    since = [(boxes, 0)] * 7
+    numbered = 0
+    for rank, before, task in reversed(headings):
+        is_numbered = _NUMBERED.match(task.text) is not None
+        if is_numbered and since[rank] == (before, numbered):
+            found.append(task)
+        numbered += is_numbered
+        since[rank:] = [(before, numbered)] * (7 - rank)
+    return found
+
+
+def _references(text: str) -> tuple[str, ...]:
+    found = _REFERENCES.search(text)
+    if found is None:
+        return ()
+    return tuple(part.strip().strip("`") for part in found[1].split(",") if part.strip().strip("`"))

@@ -1,0 +1,136 @@
+"""The plan of a workspace: IMPLEMENTATION_PLAN.md, and the files of `impl/` when `impl/README.md` is there.
+
+Agents and people write it, so it is read like any foreign file: bounded, and a problem is told in words.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from claude_iterate.core.events import PlanRead
+from claude_iterate.core.formats import counted as counted_things
+from claude_iterate.core.records import Record
+from claude_iterate.core.reports.plan_tasks import Task, counted, fingerprint, tasks_in
+from claude_iterate.core.rules.plans.plan_rules import FILE
+from claude_iterate.core.settings.modes import Mode
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.workspace.files import foreign
+from claude_iterate.workspace.layout import Layout
+
+MOST_BYTES = 1 << 20
+MOST_TASKS = 10_000
+MOST_FILES = 500
+
+
+class PlanText(Record):
+    """The files of the plan with their texts; `problem` says why they cannot be used."""
+
+    files: tuple[tuple[Path, str], ...] = ()
+    problem: str = ""
+
+
+class Placed(NamedTuple):
+    """A task and the file that it stands in."""
+
+    file: Path
+    task: Task
+
+
+class PlanFile:
+    """Reads the plan again only if one of its files changed."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._seen: object = None
+        self._read = PlanRead()
+
+    def look(self) -> PlanRead:
+        """The plan as it is now."""
+        seen = [(str(path), _stamp(path)) for path in _paths(self._layout)]
+        if seen != self._seen:
+            self._seen, self._read = seen, look(self._layout)
+        return self._read
+
+
+def look(layout: Layout) -> PlanRead:
+    """The counts of the plan as it is now."""
+    return summed_up(text(layout))
+
+
+def summed_up(found: PlanText) -> PlanRead:
+    """The counts of a plan."""
+    known = fingerprint([words for _file, words in found.files]) if found.files else ""
+    if found.problem:
+        return PlanRead(fingerprint=known, problem=found.problem)
+    counts = counted(task for _file, task in tasks(found))
+    if counts.all > MOST_TASKS:
+        return PlanRead(fingerprint=known, problem=f"it has {counts.all:,} tasks, and {MOST_TASKS:,} are the most")
+    return PlanRead(*counts, known)
+
+
+def tasks(found: PlanText) -> list[Placed]:
+    """All tasks of the plan, in the order of its files."""
+    return [Placed(file, task) for file, words in found.files for task in tasks_in(words)]
+
+
+def text(layout: Layout) -> PlanText:
+    """The files of the plan; one that is missing is no problem."""
+    files: list[tuple[Path, str]] = []
+    left = MOST_BYTES
+    paths = _paths(layout)
+    if len(paths) > MOST_FILES:
+        return PlanText((), f"impl/ has {counted_things(len(paths), 'file')}, and {MOST_FILES} are the most")
+    for path in paths:
+        try:
+            found = foreign.look(path, left)
+        except FileNotFoundError:
+            continue
+        except IsADirectoryError:
+            return PlanText((), f"{path.name} is a folder, not a file")
+        except OSError as error:
+            why = "is a folder, not a file" if path.is_dir() else f"cannot be read: {error.strerror}"
+            return PlanText((), f"{path.name} {why}")
+        if not found.whole:
+            return PlanText((), f"it is larger than {MOST_BYTES >> 20} MB, which is the most")
+        left -= len(found.data)
+        files.append((path, found.data.decode("utf-8", "replace")))
+    return PlanText(tuple(files))
+
+
+def refuse_bad_plan(layout: Layout, mode: Mode) -> None:
+    """A WorkspaceProblem for a plan that cannot be used, and in build mode for one that is missing or has no task."""
+    if not mode.reads_plan:
+        return
+    plan = look(layout)
+    make = f"claude-iterate plan {layout.name}"
+    if plan.problem:
+        raise WorkspaceProblem(f"The plan cannot be used: {plan.problem}.", f"Fix it or move it away: {layout.plan}")
+    if mode.makes_plan or plan.tasks:
+        return
+    if not plan.fingerprint:
+        raise WorkspaceProblem(f"There is no plan. Make one: {make}", f"Expected: {layout.plan}")
+    raise WorkspaceProblem(
+        f"{FILE} has no tasks.", f"Write them as boxes (`- [ ] task`) in {layout.plan}, or let Claude do it: {make}"
+    )
+
+
+def _paths(layout: Layout) -> list[Path]:
+    folder = layout.impl
+    if not foreign.is_folder(folder) or not (folder / "README.md").is_file():
+        return [layout.plan]
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries if entry.name.endswith(".md") and entry.is_file())
+    except OSError:
+        names = []
+    return [layout.plan, *(folder / name for name in names)]
+
+
+def _stamp(path: Path) -> object:
+    try:
+        about = path.stat()
+    except OSError as error:
+        return error.errno
+    return about.st_ino, about.st_mtime_ns, about.st_ctime_ns, about.st_size

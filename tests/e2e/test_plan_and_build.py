@@ -1,0 +1,173 @@
+"""`plan` makes a plan and is judged by it; `build` works it off, and a finished plan is a claim and no proof."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.operations.run_options import Options
+from claude_iterate.operations.run_plan import text_source
+from claude_iterate.selftest.harness.script_steps import GO, READY, done, more
+from claude_iterate.workspace.lifecycle.project import Project
+from tests.e2e.conftest import Loop
+
+TASK = "my-task"
+
+
+def plan_of(text: str) -> dict[str, object]:
+    """A step of the fake: it writes the plan."""
+    return {"write": {"path": "IMPLEMENTATION_PLAN.md", "text": text}}
+
+
+def calls(loop: Loop) -> int:
+    return len(loop.events("AgentStarted"))
+
+
+def test_plan_then_build(loop: Loop) -> None:
+    """The built-in stand-in plans and works it off; a dry run of each does so on a copy; the mode of the workspace
+    stays, and every view tells mode and counts of the run."""
+    loop.make("- one\n- two\n")
+    assert "There is no plan. Make one: claude-iterate plan my-task" in loop.call("build", TASK).err
+    assert not loop.layout.runs.exists()
+    assert loop.call("plan", TASK, "--dry-run").code == 0
+    assert not loop.layout.plan.exists()
+    planned = loop.call("plan", TASK)
+    assert "✓ Planned after 1 iteration: 2 tasks, 2 to do" in planned.out
+    assert "Next: claude-iterate build my-task" in planned.out
+    assert loop.layout.plan.read_text().count("- [ ]") == 2
+    assert "planned" in loop.call("list").out
+    assert loop.call("build", TASK, "--dry-run").code == 0
+    assert loop.layout.plan.read_text().count("- [ ]") == 2
+    built = loop.call("build", TASK)
+    assert "after 2 iterations: all tasks of the plan are ticked, not proven" in built.out
+    assert loop.layout.plan.read_text().count("- [x]") == 2
+    assert "loop (build)" in loop.call("list").out
+    assert "Plan: 2 done, 0 open" in loop.call("show", TASK).out
+    assert "in build mode: plan 2 done, 0 left" in loop.call("history", TASK).out
+    run = json.loads(loop.call("show", TASK, "--json").out)["lastRun"]
+    assert (run["mode"], run["plan"]) == ("build", {"open": 0, "doing": 0, "done": 2})
+    assert json.loads(loop.layout.metadata.read_text())["mode"] == "loop"
+
+
+def test_a_finished_plan_makes_no_call_and_is_still_proven(loop: Loop) -> None:
+    """Only ticked boxes: no call of Claude. With a red check it is not done, and then Claude is called."""
+    loop.make(mode="build")
+    loop.layout.plan.write_text("- [x] one\n1. [X] two\n```\n- [ ] an example\n```\n")
+    quick = loop.run()
+    assert (quick.code, calls(loop)) == (0, 0)
+    assert "after 0 iterations: all tasks of the plan are ticked, not proven" in quick.out
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(["test -e proof"])
+    (loop.root / "proof").touch()
+    assert "proven by checks" in loop.run("--again").out
+    assert calls(loop) == 0
+    (loop.root / "proof").unlink()
+    loop.script(more())
+    red = loop.run("--again", "--detailed-exit-code")
+    assert (red.code, calls(loop)) == (5, 1)
+    assert "test -e proof" in Path(loop.record(1)["stdin"]).read_text()
+
+
+def test_a_planning_run_without_commits_goes_on(loop: Loop) -> None:
+    """Claude writes the plan in steps and reports completion at the end; a claim without a plan counts for nothing, and
+    the next prompt says so."""
+    loop.make()
+    loop.script(
+        done(),
+        more(plan_of("- [ ] one\n")),
+        more(plan_of("- [ ] one\n- [ ] two\n")),
+        done(plan_of("- [ ] 1\n- [ ] 2\n")),
+    )
+    ended = loop.call("plan", TASK)
+    assert (ended.code, calls(loop)) == (0, 4)
+    assert "The claim does not count: there is no plan" in ended.err
+    assert "there is no plan: IMPLEMENTATION_PLAN.md has no task" in Path(loop.record(2)["stdin"]).read_text()
+    assert [event.get("open", 0) for event in loop.events("PlanRead")] == [0, 1, 2, 2]
+    assert "Planned after 4 iterations: 2 tasks, 2 of them without refs, 2 to do" in ended.out
+
+
+def test_an_open_task_outweighs_a_report(loop: Loop) -> None:
+    """`complete: true` with a task under way is no claim; the run goes on to its bound and says how to go on."""
+    loop.make()
+    loop.layout.plan.write_text("- [x] one\n- [~] two\n")
+    loop.script(done())
+    ended = loop.call("build", TASK, "-m", "2")
+    assert [event["reason"] for event in loop.events("RunFinished")] == ["max_iterations"]
+    assert "1 task of the plan not done yet" in ended.err
+    assert "claude-iterate build my-task --max-iterations 4" in ended.out
+
+
+def test_a_plan_that_is_lost_ends_the_run(loop: Loop) -> None:
+    """It is not worked on without one."""
+    loop.make()
+    loop.layout.plan.write_text("- [ ] one\n")
+    loop.script(more(plan_of("# Nothing\n")))
+    ended = loop.call("build", TASK)
+    assert ended.code == 1
+    assert "There is no plan: it has no task any more" in ended.err
+    assert "claude-iterate plan my-task" in ended.err
+
+
+def test_a_killed_build_goes_on_as_a_build_and_not_as_another_mode(loop: Loop) -> None:
+    """`kill -9`, then `plan`: it counts from one. Then `build`: the plan says what is left."""
+    loop.make()
+    loop.layout.plan.write_text("- [ ] one\n- [ ] two\n")
+    loop.script(more(plan_of("- [x] one\n- [ ] two\n")), more(READY, GO))
+    process = loop.start("build", TASK)
+    loop.until((loop.workspace / "ready").exists, "the second iteration")
+    process.send_signal(signal.SIGKILL)
+    loop.finish(process)
+    loop.script(done(plan_of("- [x] one\n- [x] two\n")))
+    assert "Going on with run" not in loop.call("plan", TASK).err
+    assert [event["mode"] for event in loop.events("RunStarted")] == ["build", "plan"]
+    assert loop.call("build", TASK).code == 0
+
+
+def test_ctrl_c_ends_a_build_after_its_task(loop: Loop) -> None:
+    """As in every run; the next step is `build` again."""
+    loop.make()
+    loop.layout.plan.write_text("- [ ] one\n- [ ] two\n")
+    loop.script(more(READY, GO, plan_of("- [x] one\n- [ ] two\n")))
+    process = loop.start("build", TASK)
+    loop.until((loop.workspace / "ready").exists, "the iteration")
+    process.send_signal(signal.SIGINT)
+    loop.until(lambda: loop.events("StopRequested"), "the record")
+    (loop.workspace / "go").touch()
+    ended = loop.finish(process)
+    assert ended.code == 130
+    assert "Next: claude-iterate build my-task" in ended.err
+    assert loop.events("PlanRead")[-1]["done"] == 1
+
+
+def test_show_tells_how_the_plan_stands(loop: Loop) -> None:
+    """Counts by state, tasks without refs, tasks by specification; as one document, too. Claude is not called."""
+    loop.make()
+    assert "does not exist" in loop.call("plan", TASK, "--show").err
+    (loop.root / "docs").mkdir()
+    (loop.root / "docs" / "parser.md").write_text("# Parser\n")
+    loop.env["CLAUDE_ITERATE_PATHS__SPEC_DIR"] = "docs"
+    loop.layout.plan.write_text("- [x] a (refs: docs/parser.md#one)\n- [~] b (refs: parser.md)\n* [ ] c\n")
+    shown = loop.call("plan", TASK, "--show")
+    assert "3 tasks: 1 done, 1 under way, 1 open\nWithout refs: 1\n  line 3 of IMPLEMENTATION_PLAN.md: c\n" in shown.out
+    told = json.loads(loop.call("plan", TASK, "--show", "--json").out)
+    assert [told[name] for name in ("tasks", "open", "doing", "done", "withoutRefs")] == [3, 1, 1, 1, 1]
+    assert told["specifications"] == [{"file": "parser.md", "tasks": 2, "open": 1}]
+    loop.layout.plan.write_text("- [ ]\n" * 20_000)
+    assert loop.call("plan", TASK, "--show").code == 1
+    assert not loop.layout.runs.exists()
+
+
+@pytest.mark.setting("paths.spec_dir", "paths.src_dir")
+def test_the_folders_of_the_project_reach_the_prompts(loop: Loop) -> None:
+    """Those of the modes plan and build; without `paths.src_dir` nothing is said of it."""
+    loop.make(mode="build")
+    for values, wanted in (
+        ({}, "Specifications: `specs`\n"),
+        ({"SPEC": "rfcs", "SRC": "lib"}, "Specifications: `rfcs`; source code: `lib`\n"),
+    ):
+        environ = loop.env | {f"CLAUDE_ITERATE_PATHS__{name}_DIR": value for name, value in values.items()}
+        project = Project(loop.root, environ)
+        texts = text_source(project, loop.layout, Options().settings_for(project, loop.layout))
+        assert wanted in texts(1, "", "").system
