@@ -184,7 +184,7 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _text(run.get("reason")),
         _known_by(found.status, document, run),
         _text(run.get("cause")),
-        _next(name, document, run) if found.status != "completed" else "",
+        _next(name, document, run) if found.status != "completed" or not _newer_proof(document, run) else "",
         _number(run.get("costUsd")),
         False,
         found.run.waiting if found.run is not None and found.status == "running" else None,
@@ -229,11 +229,14 @@ def _row_progress(found: Standing, folder: str) -> Progress | None:
 
 def _known_by(status: str, document: dict[str, Any], run: dict[str, Any]) -> str | None:
     """What the newer of the last run and the last `verify` says."""
-    if status != "completed":
-        return None
+    return _text((_newer_proof(document, run) or run).get("knownBy")) if status == "completed" else None
+
+
+def _newer_proof(document: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
+    """What the last `verify` found, if it came after the last run; else nothing."""
     proof = document.get("verification")
     later = isinstance(proof, dict) and str(proof.get(VERIFIED_BY, "")) > str(run.get("id", ""))
-    return _text((proof if later and proof else run).get("knownBy"))
+    return proof if later and isinstance(proof, dict) else {}
 
 
 def _next(name: str, document: dict[str, Any], run: dict[str, Any]) -> str | None:
