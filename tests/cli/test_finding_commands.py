@@ -129,7 +129,7 @@ def test_no_option_is_suggested_for_one_that_is_like_none(typed: Type) -> None:
         ("limits.idle", ["timeouts.idle"]),
         ("cost", ["limits.max_cost_usd", "limits.max_cost_per_iteration_usd"]),
         ("max_iteration", ["max_iterations"]),
-        ("timeout", ["timeouts"]),
+        ("timeout", ["hooks.timeout", "timeouts"]),
         ("zzz", []),
     ],
 )

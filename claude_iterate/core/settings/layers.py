@@ -118,8 +118,8 @@ def unknown_key(spelled: str, place: str) -> SettingsProblem:
 
 
 def nearest_keys(spelled: str) -> list[str]:
-    """Settings that may have been meant, at most three: of the same name in another group (`model`), spelled alike, or
-    with this word in their names (`tools`)."""
+    """Settings that may have been meant, at most three: of the same name in another group (`model`), the group of that
+    name (`timeout`), spelled alike, or with this word in their names (`tools`)."""
     last = snake(spelled).rpartition(".")[2]
     ends: dict[str, list[str]] = {}
     for key in catalogue():
@@ -127,7 +127,9 @@ def nearest_keys(spelled: str) -> list[str]:
     groups = dict.fromkeys(key.rpartition(".")[0] for key in catalogue() if "." in key)
     names = [*groups, *catalogue(), *(name for setting in catalogue().values() for name in setting.original)]
     words = [key for end, keys in ends.items() if last in end.split("_") for key in keys]
-    found = ends.get(last) or nearest(spelled, names) or words
+    same = ends.get(last, [])
+    alike = [f"{last}s"] if same and f"{last}s" in groups else []
+    found = [*same, *alike] or nearest(spelled, names) or words
     return (found or [key for end in nearest(last, ends) for key in ends[end]])[:3]
 
 
