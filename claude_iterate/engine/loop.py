@@ -278,7 +278,8 @@ class Engine:
         waiting = len(notes.names(self._plan.layout)) if self._plan.purpose == Purpose.RUN else 0
         facts = self._plan.facts(self._recorder.elapsed(), self._recorder.wall())
         there = self._definition is not None and not self._place.look()
-        changes = self._definition.changes() if self._definition is not None and there else self._state.changes
+        known = () if self._plan.purpose in ONE_OFF else self._state.changes  # those say nothing of the proof
+        changes = self._definition.changes() if self._definition is not None and there else known
         for event in self._plan.closing():
             self._recorder.record(event)
         facts = self._task.compared(facts._replace(unread_notes=waiting))

@@ -44,7 +44,7 @@ def _work(state: RunState) -> str:
     if not work.measured:
         return ""
     commits = f", {counted(work.commits, 'commit')}" if work.commits else ""
-    return f" · Work: {counted(work.files_changed, 'file')} changed{commits}"
+    return f" · Work: {counted(work.files_changed, 'file change')}{commits}"
 
 
 def cost(finished: RunFinished, state: RunState) -> str:

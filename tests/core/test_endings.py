@@ -186,7 +186,8 @@ def test_the_next_step_repeats_the_command() -> None:
 def test_a_last_failure_is_named_when_the_iterations_are_used_up() -> None:
     """A run in which every call crashed does not end as if all was well."""
     crashed = IterationFinished(1, Outcome(Kind.CRASH, "Claude exited with code 3"))
-    assert "the last iteration failed: Claude exited with code 3" in ended(facts(0, max_iterations=1), crashed).advice
+    advice = ended(facts(0, max_iterations=1), crashed).advice.splitlines()
+    assert "The last iteration failed: Claude exited with code 3" in advice  # the command beside it can be pasted
     assert "failed" not in ended(facts(0, max_iterations=1), IterationFinished(1, OK)).advice
 
 

@@ -28,9 +28,11 @@ from claude_iterate.core.events import (
     Resumed,
     ReviewFinished,
     ReviewStarted,
+    RunFinished,
     RunStarted,
     ScriptResult,
     SnapshotTaken,
+    Standing,
     StopScriptsRun,
     Tokens,
     Trip,
@@ -41,7 +43,7 @@ from claude_iterate.core.events import (
     WaitStarted,
     WorkMeasured,
 )
-from claude_iterate.core.events.vocabulary import Kind, Reboot, Why
+from claude_iterate.core.events.vocabulary import Kind, Purpose, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.proving import digest
@@ -339,3 +341,14 @@ def test_a_claim_before_the_iteration_under_way_has_been_judged() -> None:
     """Neither it nor its proof is handed on."""
     after = resumed(state_of(*STORIES["red"], IterationStarted(2)))
     assert (after.last_status, after.proof, after.claim.judged, after.findings) == (None, None, 1, "tests fail")
+
+
+@pytest.mark.parametrize("purpose", list(Purpose))
+def test_only_a_run_that_completed_the_task_settles_what_earlier_ones_left(purpose: Purpose) -> None:
+    """`verify`, `validate`, `edit` and `setup` end as completed, too: changes of the proof and the breaker stand."""
+    trip = Trip("no_progress", "after 3 iterations without progress", "r", 1.0)
+    carried = Carried(changes=(ProofChange("check", "check.sh", "changed"),), refuses=True, breaker=Standing(trip=trip))
+    started = RunStarted("r", "t", "loop", 9, 1, "h", "0", ("c",), purpose=purpose, carried=carried)
+    left = handed_on(fold([Entry(1, 1.0, 1.0, started), Entry(2, 2.0, 2.0, RunFinished("completed"))]))
+    stands = purpose != Purpose.RUN
+    assert (bool(left.changes), left.refuses, left.breaker.trip is not None) == (stands, stands, stands)

@@ -174,6 +174,17 @@ def test_a_refusal_holds_over_a_kill(project: Loop) -> None:
     assert "check.sh (changed; a check uses it), tests/test_a.py (deleted; a test)" in done.err
 
 
+def test_a_refusal_holds_over_other_commands(project: Loop) -> None:
+    """`validate` ends as completed, and has neither told the change nor settled it."""
+    refused(project, "echo true > check.sh")
+    project.script([{"init": {}}, {"result": {}}])
+    project.call("validate", "my-task")
+    project.script([{"init": {}}, *CLAIM])
+    done = project.run("-m", "1", "--detailed-exit-code")
+    assert done.code != 0
+    assert "check.sh (changed in an earlier run; a check uses it)" in done.err
+
+
 @pytest.mark.parametrize("on_tamper", ["warn", "refuse"])
 def test_checks_that_were_removed_before_a_kill_are_missed(project: Loop, on_tamper: str) -> None:
     """No run looked at what the killed one left. The next one has no checks and no `refuse`; it says so when it begins

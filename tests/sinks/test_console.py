@@ -87,7 +87,7 @@ def test_the_closing_line_has_what_was_measured(play: Play, started: MakeStarted
     done = IterationFinished(1, OK, Status(True))
     ended = RunFinished("completed", iterations=1, cost_usd=0.12, duration=185)
     out, _ = play(started(), IterationStarted(1), done, measured, ended)
-    assert "Iterations: 1 · Time: 3m 05s · Work: 5 files changed, 1 commit · Cost: $0.12" in out.splitlines()
+    assert "Iterations: 1 · Time: 3m 05s · Work: 5 file changes, 1 commit · Cost: $0.12" in out.splitlines()
     out, _ = play(started(), IterationStarted(1), done, ended)
     assert "Work" not in out
 

@@ -143,6 +143,6 @@ def iterations_are_used_up(state: RunState, facts: Facts) -> Verdict | None:
         more = next_steps.again(state, facts.command_line, ("--max-iterations", str(2 * facts.max_iterations)))
         last = state.last_outcome
         if last is not None and last.kind in COUNTED_FAILURES:
-            more = f"{more} (the last iteration failed: {one_line(last.message)})"
+            more = f"{more}\nThe last iteration failed: {one_line(last.message)}"
         return Finish("max_iterations", str(facts.max_iterations), f"To allow more iterations: {more}")
     return None

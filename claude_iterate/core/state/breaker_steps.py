@@ -29,7 +29,7 @@ _COUNTED = ("unmoved", "failures", "errors", "error", "error_said", "red")
 
 def handed_on(state: RunState) -> events.Standing:
     """What the next run has to know, after any end. A task that is done leaves nothing."""
-    if state.reason == "completed":
+    if state.task_is_done:
         return events.Standing()
     trip, ended = state.breaker.trip, state.finished
     task = (ended.task if ended is not None and state.iterations else "") or state.carried.breaker.task

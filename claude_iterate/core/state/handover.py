@@ -22,7 +22,7 @@ def handed_on(state: RunState) -> Carried:
     findings = findings or ("" if worked else state.carried.findings)
     results = dict(list(state.claim.results.items())[-_RESULTS:])
     # What was told at the end of a task that is done is not told again.
-    changes = () if state.reason == "completed" else state.changes
+    changes = () if state.task_is_done else state.changes
     refuses = state.carried.refuses or (state.defined is not None and state.defined.refuses)
     return Carried(
         *(state.total_iterations, cost, state.carried.runs + 1, findings, results),

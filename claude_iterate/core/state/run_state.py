@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from claude_iterate.core import events
 from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Cause
+from claude_iterate.core.events.vocabulary import Cause, Purpose
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.call_state import Call, Spending
 
@@ -256,6 +256,12 @@ class RunState(NamedTuple):
     def reason(self) -> Reason | None:
         """Why the run ended, once it has."""
         return self.finished.reason if self.finished else None
+
+    @property
+    def task_is_done(self) -> bool:
+        """A run of iterations completed the task. `verify`, `validate`, `edit` and `setup` end as completed, too, and
+        settle nothing of what earlier runs left."""
+        return self.reason == "completed" and (self.started is None or self.started.purpose == Purpose.RUN)
 
 
 Batch = Sequence[tuple[events.Entry, RunState]]
