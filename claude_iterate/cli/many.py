@@ -16,6 +16,7 @@ from claude_iterate.operations.run_processes.many_runs import ManyRuns, OneRun
 from claude_iterate.operations.run_processes.run_order import Noted, Refused
 from claude_iterate.system import terminals
 from claude_iterate.text import local_times
+from claude_iterate.text.claim_lines import remarks
 from claude_iterate.workspace.lifecycle.project import Project
 
 _SIGNALLED = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 143}
@@ -67,6 +68,8 @@ def _print_table(runs: Sequence[OneRun]) -> None:
         refused = _refusal(run)
         if refused is not None:
             output.warn(f"{run.name}: {refused[0]}" + (f"\n  {refused[1]}" if refused[1] else ""))
+        for remark in remarks(run.state.finished, run.state) if run.state.finished is not None else ():
+            output.warn(f"{run.name}: {remark}")
         for said in run.process.answers if run.process is not None else ():
             if isinstance(said, Noted) and said.warning:
                 output.warn(f"{run.name}: {said.text}")
@@ -85,7 +88,8 @@ def _row(run: OneRun) -> tuple[str, ...]:
         return run.name, word, "", "", "", ""
     cost = formats.cost(finished.cost_usd, finished.cost_is_lower_bound) if finished.cost_usd else ""
     took = formats.duration(finished.duration)
-    return run.name, finished.reason.replace("_", " "), str(state.iterations), took, cost, finished.next
+    ended = finished.reason.replace("_", " ") + (" (not proven)" if finished.known_by == "report" else "")
+    return run.name, ended, str(state.iterations), took, cost, finished.next
 
 
 def _phrase(state: RunState, at: float) -> str:

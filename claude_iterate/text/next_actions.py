@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 _RUNNING = (
     ("logs {name} --follow", "watch it"),
     ('note {name} "..."', "tell the next iteration something"),
@@ -30,14 +32,25 @@ _GO_ON = (("run {name}", "go on"), *_AFTER, ("edit {name}", "improve the instruc
 
 
 def next_actions(
-    name: str, state: str, has_instructions: bool, program: str = "claude-iterate", step: str = "", proven: bool = False
+    name: str,
+    state: str,
+    has_instructions: bool,
+    program: str = "claude-iterate",
+    step: str = "",
+    proven: bool = False,
+    branch: str = "",
 ) -> list[tuple[str, str]]:
     """Commands and what they are for, the likeliest first. `program` is what stands before a command here; `step` is
-    the next step that the end of the last run named; `proven`: that the task is done needs no proof any more."""
+    the next step that the end of the last run named; `proven`: that the task is done needs no proof any more;
+    `branch`: that of the last run's worktree."""
     found = _ACTIONS.get(state, _GO_ON)
     if proven and state == "completed":
         found = tuple(action for action in found if not action[0].startswith("verify"))
     if not has_instructions:
         found = (("setup {name}", "write the instructions"),)
-    commands = [(f"{program} {command.format(name=name)}", what) for command, what in found]
+    there = f" --worktree={shlex.quote(branch)}" if branch else ""
+    commands = [
+        (f"{program} {command.format(name=name)}{there if command.startswith('verify') else ''}", what)
+        for command, what in found
+    ]
     return [(step, "the next step"), *commands[1:]] if step and found is _GO_ON else commands

@@ -25,7 +25,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.endings import in_words, told
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.next_steps import CommandLine, renamed
+from claude_iterate.core.rules.next_steps import CommandLine, about, again, renamed
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
@@ -181,6 +181,16 @@ def test_the_next_step_repeats_the_command() -> None:
     assert words(known, IterationFinished(1, OK))[1] == "claude-iterate -C '/my projects' run t --verify --max-cost 1"
     spent = facts(0, max_cost_usd=1.0)._replace(command_line=LINE)
     assert shlex.split(words(spent, IterationFinished(1, OK, cost_usd=1.0))[1])[-2:] == ["--max-cost", "2"]
+
+
+def test_what_is_to_be_done_concerns_the_worktree_of_the_run() -> None:
+    """The project beside it has none of the work, so its proof would say nothing."""
+    line = CommandLine(options=(("--worktree", "auto"), ("--max-iterations", "1")))
+    started = RunState(started=RunStarted("r", "t", "loop", 9, 1, "h", "0", ("c",)))
+    assert about(started, line, "verify") == "claude-iterate verify t --worktree auto"
+    assert about(started, line, "run", "--accept-changes").endswith("t --worktree auto --accept-changes")
+    assert about(started, line, "show") == "claude-iterate show t"
+    assert again(started, line).count("--worktree") == 1
 
 
 def test_a_last_failure_is_named_when_the_iterations_are_used_up() -> None:

@@ -89,6 +89,7 @@ def test_a_limit_that_one_meets_holds_the_others_back(loop: Loop) -> None:
         assert calls[0] < reset <= calls[1]
         assert held["detail"].startswith("one met the usage limit")
     assert [line.split()[:2] for line in done.out.splitlines()[1:]] == [[name, "completed"] for name in found]
+    assert done.out.count("completed (not proven)") == len(found)
 
 
 def test_ctrl_c_lets_iterations_finish_and_the_second_ends_them(loop: Loop) -> None:

@@ -97,6 +97,10 @@ def test_a_worktree_with_work_survives(repository: Loop) -> None:
     loop.script(DONE)
     assert loop.run("--worktree", "topic", "--again").code == 0
     assert (top(loop) / "left.txt").exists()
+    assert "claude-iterate verify my-task --worktree=topic" in loop.call("show", "my-task").out
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = '["test -f left.txt"]'
+    assert loop.call("verify", "my-task", "--checks-only").code != 0
+    assert loop.call("verify", "my-task", "--checks-only", "--worktree=topic").code == 0
 
 
 def test_what_cannot_be_is_said_before_anything_is_written(repository: Loop) -> None:

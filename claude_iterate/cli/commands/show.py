@@ -94,7 +94,9 @@ def _print_progress(view: WorkspaceView) -> None:
 def _print_actions(view: WorkspaceView, program: str) -> None:
     step = view.last_run.next if view.last_run is not None else ""
     proven = view.proof is not None and view.proof.passed is True
-    found = next_actions(view.name, view.state, view.files["INSTRUCTIONS.md"], program, step, proven)
+    tree = view.last_run.worktree if view.last_run is not None else None
+    branch = tree.branch if tree is not None else ""
+    found = next_actions(view.name, view.state, view.files["INSTRUCTIONS.md"], program, step, proven, branch)
     width = max(len(command) for command, _ in found)
     output.result("You can:")
     for command, what in found:

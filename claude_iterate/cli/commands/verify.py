@@ -16,6 +16,8 @@ from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.workspace.files import foreign
 from claude_iterate.workspace.layout import Layout
 
+_SETTINGS = ("verification.depth", "worktree")
+
 
 @options.command("verify")
 @options.setting_option("verification.depth", "--depth", metavar="DEPTH", more="quick, standard or deep.")
@@ -25,6 +27,7 @@ from claude_iterate.workspace.layout import Layout
     shell_complete=completion.files,
     help="Where the report goes; relative to the workspace.",
 )
+@options.setting_option("worktree", "--worktree", metavar="[BRANCH]", otherwise="auto")
 @options.flag("--checks-only", help="Run the checks alone: no review, no cost, no Claude.")
 @options.flag("--show-report", help="Print the report.")
 @options.verbose_option
@@ -47,7 +50,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     layout = project.layout(name)
     read_instructions(layout)
     asked = Options(
-        flags=options.layer_from_options({"verification.depth": given["verification.depth"], "output": level}),
+        flags=options.layer_from_options({**{key: given[key] for key in _SETTINGS}, "output": level}),
         skip_permissions=given["dangerously_skip_permissions"],
         dry_run=given["dry_run"],
         accept_changes=given["accept_changes"],

@@ -11,6 +11,8 @@ from claude_iterate.core.state.run_state import RunState
 Words = tuple[str, ...]
 ACCEPT = "--accept-changes"
 """The option of `run` and `verify` that takes what defines the proof as it is now."""
+_PLACE, _PLACED = "--worktree", frozenset({Purpose.RUN, Purpose.VERIFY})
+"""The option that says where the work is, and the commands that have it."""
 
 
 class CommandLine(NamedTuple):
@@ -29,8 +31,9 @@ def command(line: CommandLine, verb: str, *words: str) -> str:
 
 
 def about(state: RunState, line: CommandLine, verb: str, *words: str) -> str:
-    """A command about the workspace of the run."""
-    return command(line, verb, name(state), *words)
+    """A command about the workspace of the run, and where that has a worktree, about the work there."""
+    where = [word for option in line.options if option[0] == _PLACE and verb in _PLACED for word in option]
+    return command(line, verb, name(state), *where, *words)
 
 
 def again(state: RunState, line: CommandLine, *changed: Words) -> str:
@@ -38,7 +41,7 @@ def again(state: RunState, line: CommandLine, *changed: Words) -> str:
     `--allow` can be given more than once."""
     named = {option[0] for option in changed} - {"--allow"}
     options = [*(option for option in line.options if option[0] not in named), *changed]
-    return about(state, line, line.verb or _verb(state), *(word for option in options for word in option))
+    return command(line, line.verb or _verb(state), name(state), *(word for option in options for word in option))
 
 
 def renamed(step: str, before: str, now: str) -> str:
