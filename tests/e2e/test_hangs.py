@@ -50,13 +50,16 @@ def test_an_api_that_swallows_everything_is_nobodys_failure(loop: Loop) -> None:
     assert outcomes(loop) == ["transient", "idle"]
 
 
-def test_one_good_iteration_forgives_the_crashes_before(loop: Loop) -> None:
-    """Only failures in a row count."""
+@pytest.mark.parametrize("moves", [True, False])
+def test_only_progress_forgives_the_crashes_before(loop: Loop, moves: bool) -> None:
+    """Only failures without progress in between count. A good iteration that moves nothing forgives nothing."""
     loop.make()
     crash = [{"exit": 1}]
-    good: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
+    work = [{"write": {"path": str(loop.root / "work"), "text": "done"}}] if moves else []
+    good: list[dict[str, Any]] = [{"init": {}}, *work, {"status": {"complete": False}}, {"result": {}}]
     loop.script(crash, crash, good, crash, crash, WORK)
-    assert loop.run().code == 0
+    assert loop.run().code == (0 if moves else 1)
+    assert len(outcomes(loop)) == (6 if moves else 4)
 
 
 @pytest.mark.parametrize(

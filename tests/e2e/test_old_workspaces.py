@@ -15,7 +15,12 @@ OLD = Path(__file__).parents[1] / "fixtures" / "workspaces"
 NAMES = ("proven", "killed", "original")
 WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {"total_cost_usd": 1.0}}]
 
-SETTINGS = ("CLAUDE_ITERATE_CLAUDE__COMMAND", "CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE", "CLAUDE_ITERATE_DELAY")
+SETTINGS = (
+    "CLAUDE_ITERATE_CLAUDE__COMMAND",
+    "CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE",
+    "CLAUDE_ITERATE_DELAY",
+    "CLAUDE_ITERATE_STOP__NO_PROGRESS",
+)
 """Needed to run; `show` would tell of them."""
 
 

@@ -27,7 +27,10 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.core.formats import clip, width
 from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.core.settings.declared import StopSettings
+from claude_iterate.core.state.run_state import RunState, Streaks
 from claude_iterate.sinks.console.console import Console
+from claude_iterate.sinks.console.live_line import compose
 from tests.screen import Screen
 from tests.sinks.conftest import BEGAN, Fed, MakeEntry, MakeStarted, MakeTerminal
 
@@ -239,3 +242,14 @@ def test_only_on_a_terminal(entry: MakeEntry, started: MakeStarted) -> None:
 def test_clip(text: str, columns: int, expected: str) -> None:
     """As much as fits, with a sign of what is missing."""
     assert clip(text, columns) == expected
+
+
+@pytest.mark.parametrize(
+    ("unmoved", "failures", "shown"),
+    [(1, 1, ""), (2, 0, "no progress 2/3"), (2, 2, "no progress 2/3 · failures 2/3"), (3, 1, "no progress 3/3")],
+)
+def test_the_breaker_is_shown_from_half_way(unmoved: int, failures: int, shown: str) -> None:
+    """What is far from its limit, or has none, would only take room."""
+    state = RunState(streaks=Streaks(unmoved=unmoved, failures=failures, red=9))
+    assert compose(state, 5.0, StopSettings()) == " · ".join(filter(None, ("[0]", "5s", shown)))
+    assert compose(state, 5.0) == "[0] · 5s"
