@@ -88,7 +88,7 @@ def _row(run: OneRun) -> tuple[str, ...]:
         return run.name, word, "", "", "", ""
     cost = formats.cost(finished.cost_usd, finished.cost_is_lower_bound) if finished.cost_usd else ""
     took = formats.duration(finished.duration)
-    ended = finished.reason.replace("_", " ") + (" (not proven)" if finished.known_by == "report" else "")
+    ended = finished.reason.replace("_", " ") + (" (not proven)" if finished.known_by in {"report", "plan"} else "")
     return run.name, ended, str(state.iterations), took, cost, finished.next
 
 

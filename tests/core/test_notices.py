@@ -13,6 +13,7 @@ from claude_iterate.core.events import (
     IterationFinished,
     IterationStarted,
     Outcome,
+    PlanRead,
     RunFinished,
     RunStarted,
     Said,
@@ -39,7 +40,7 @@ OK = Outcome(Kind.OK)
 def posted(*events: Event, **started: Any) -> list[Notice]:
     """The notices of the last event, after all before it."""
     values = {"max_iterations": 50, "pid": 1, "host": "h", "version": "1", "command": ("claude",)}
-    first = RunStarted(run="r1", workspace="my-task", mode="loop", **{**values, **started})
+    first = RunStarted(run="r1", workspace="my-task", **{"mode": "loop", **values, **started})
     state, found = RunState(), []
     for sequence, event in enumerate((first, *events), 1):
         entry = Entry(sequence, AT, 0.0, event)
@@ -101,6 +102,15 @@ def test_status_update_in_the_words_of_the_seed() -> None:
     assert notice.body == "STATUS UPDATE\n\n35/60 items (+5) - Migrated 35/60 API endpoints"
     done = one(IterationStarted(4), StatusChanged(Status(complete=True), Change()))
     assert (done.priority, done.body) == ("high", "STATUS UPDATE\n\n✅ Complete!")
+
+
+def test_a_plan_is_not_the_work() -> None:
+    """Nothing of it is done yet."""
+    plan = PlanRead(open=2, fingerprint="a")
+    notice = one(plan, IterationFinished(1, OK, Status(True)), RunFinished("completed", iterations=1), mode="plan")
+    assert notice.title.endswith("Plan Made")
+    assert "omplete" not in notice.title + notice.body
+    assert "Reason: Planned after 1 iteration: 2 tasks, 2 to do" in notice.body
 
 
 def test_completion() -> None:

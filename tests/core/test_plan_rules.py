@@ -123,10 +123,11 @@ def test_an_iteration_that_was_cut_finishes_no_plan() -> None:
 )
 def test_build_without_a_plan_ends(plan: PlanRead, why: str) -> None:
     """It is not worked on without one; the next step makes a new one."""
-    last = verdicts("build", plan, OPEN, *iteration(Status(False)))[-1]
-    assert isinstance(last, Finish)
-    assert (last.reason, last.cause) == ("agent_failed", f"There is no plan: {why}")
-    assert last.next == "claude-iterate plan w"
+    for reported in (Status(False), Status(True)):  # without a task none is ticked
+        last = verdicts("build", plan, OPEN, *iteration(reported))[-1]
+        assert isinstance(last, Finish)
+        assert (last.reason, last.cause) == ("agent_failed", f"There is no plan: {why}")
+        assert last.next == "claude-iterate plan w"
 
 
 def test_planning_completes_with_a_report_and_a_plan() -> None:

@@ -72,7 +72,7 @@ def _cause(ending: RunFinished, state: RunState) -> str:
 def _completed(ending: RunFinished, state: RunState) -> str:
     after = counted(ending.iterations, "iteration")
     purpose, dry_run = (state.started.purpose, state.started.dry_run) if state.started else (Purpose.RUN, False)
-    if purpose == Purpose.RUN and _made_plan(state):
+    if purpose == Purpose.RUN and made_plan(state):
         return _planned(after, state, dry_run)
     if dry_run:  # nobody should take it for the real thing
         return {
@@ -87,7 +87,8 @@ def _completed(ending: RunFinished, state: RunState) -> str:
     return words.get(purpose, f"{purpose.capitalize()} finished.")
 
 
-def _made_plan(state: RunState) -> bool:
+def made_plan(state: RunState) -> bool:
+    """The result of the run is a plan, and none of its work."""
     mode = MODES.get(state.started.mode) if state.started is not None else None
     return mode is not None and mode.makes_plan
 
@@ -155,7 +156,7 @@ def _next(ending: RunFinished, state: RunState, line: CommandLine) -> str:
     """The step that fits most ends: to go on with the same command."""
     if ending.reason != "completed":
         return next_steps.again(state, line)
-    if _made_plan(state) and state.started is not None and not state.started.dry_run:
+    if made_plan(state) and state.started is not None and not state.started.dry_run:
         return next_steps.about(state, line, "build")
     tried = state.started is not None and state.started.dry_run and state.started.purpose == Purpose.VERIFY
     return next_steps.about(state, line, "verify") if tried else ""

@@ -10,7 +10,7 @@ from claude_iterate.core.events.vocabulary import Why
 from claude_iterate.core.formats import precise_moment, shortened
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
-from claude_iterate.core.rules.endings import SIGNS, in_words
+from claude_iterate.core.rules.endings import SIGNS, in_words, made_plan
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import claim_lines
 
@@ -117,6 +117,9 @@ def _ending(event: events.RunFinished, state: RunState) -> Draft:
 
 
 def _completed(event: events.RunFinished, state: RunState) -> Draft:
+    if made_plan(state):
+        lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Reason: {event.cause}"]
+        return Draft("completion", "Plan Made", "PLAN MADE", lines, "high", ("completion",))
     left = state.status.remaining if state.status is not None else None
     condition = f"Reported complete, {_remaining(state).lower()}" if left else "All items completed"
     lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Status: {condition}"]

@@ -20,17 +20,18 @@ def plan_is_unread(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def claim_is_without_plan(state: RunState, facts: Facts) -> Verdict | None:
-    """The agent reported `complete: true`, and in plan mode there is no task in the plan, in build mode one is open:
-    that is no claim, and the next iteration is told so."""
+    """The agent reported `complete: true`, and there is no task in the plan, or in build mode one is open: that is no
+    claim, and the next iteration is told so."""
     plan, status = state.plans.now, state.last_status
     stands = status is not None and status.complete and (state.proof is None or state.proof.passed)
     if plan is None or not stands or not facts.mode.reads_plan:
         return None
     if plan.problem:
         return _dropped(f"{FILE} cannot be used: {plan.problem}")
-    if facts.mode.makes_plan:
-        return None if plan.tasks else _dropped(f"there is no plan: {FILE} has no task")
-    return _dropped(f"{counted(plan.left, 'task')} of the plan not done yet") if plan.left else None
+    if not plan.tasks:
+        return _dropped(f"there is no plan: {FILE} has no task")
+    unfinished = plan.left and not facts.mode.makes_plan
+    return _dropped(f"{counted(plan.left, 'task')} of the plan not done yet") if unfinished else None
 
 
 def _dropped(why: str) -> ClaimDropped:
