@@ -119,6 +119,10 @@ def test_a_killed_build_goes_on_as_a_build_and_not_as_another_mode(loop: Loop) -
     loop.until((loop.workspace / "ready").exists, "the second iteration")
     process.send_signal(signal.SIGKILL)
     loop.finish(process)
+    shown = loop.call("show", TASK).out
+    assert f"Go on with: claude-iterate build {TASK}\n" in shown
+    assert f"  claude-iterate build {TASK}  " in shown
+    assert f"claude-iterate run {TASK}" not in shown
     loop.script(done(plan_of("- [x] one\n- [x] two\n")))
     assert "Going on with run" not in loop.call("plan", TASK).err
     assert [event["mode"] for event in loop.events("RunStarted")] == ["build", "plan"]

@@ -93,6 +93,8 @@ def _print_progress(view: WorkspaceView) -> None:
 
 def _print_actions(view: WorkspaceView, program: str) -> None:
     step = view.last_run.next if view.last_run is not None else ""
+    if view.status == "interrupted" and _verb(view) != "run":
+        step = f"{program} {_verb(view)} {view.name}"
     proven = view.proof is not None and view.proof.passed is True
     tree = view.last_run.worktree if view.last_run is not None else None
     branch = tree.branch if tree is not None else ""
@@ -101,6 +103,12 @@ def _print_actions(view: WorkspaceView, program: str) -> None:
     output.result("You can:")
     for command, what in found:
         output.result(f"  {command.ljust(width)}  {what}")
+
+
+def _verb(view: WorkspaceView) -> str:
+    """What goes on with the last run: a mode of its own has a command of its own."""
+    mode = view.last_run.mode if view.last_run is not None else view.mode
+    return mode if mode != view.mode and mode in {"plan", "build"} else "run"
 
 
 def _status(view: WorkspaceView, now: float) -> str:
@@ -115,7 +123,7 @@ def _status(view: WorkspaceView, now: float) -> str:
     if view.copy_of is not None:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
     if view.status == "interrupted":
-        return f"killed: the last run has no end. Go on with: claude-iterate run {view.name}"
+        return f"killed: the last run has no end. Go on with: claude-iterate {_verb(view)} {view.name}"
     if view.state == "new_task":
         return "new task: the instructions changed since it was completed"
     return _words(view.state)
