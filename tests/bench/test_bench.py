@@ -87,7 +87,7 @@ def test_a_measurement_that_is_not_there_is_refused() -> None:
     environ = os.environ | {"PYTHON": sys.executable}
     done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 2
-    assert done.stderr.endswith("no such measurement: x; there are a, b, c, d, e, f, g\n")
+    assert done.stderr.endswith("no such measurement: x; there are a, b, c, d, e, f, g, h\n")
 
 
 def test_without_the_original_there_is_no_column_for_it() -> None:

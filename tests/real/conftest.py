@@ -29,6 +29,7 @@ class RealLoop(Loop):
     def __init__(self, folder: Path, claude: str, api: MessagesApi) -> None:
         super().__init__(folder)
         self.api = api
+        self.reports = 0
         (folder / "tmp").mkdir()
         self.env = {
             "PATH": os.environ["PATH"],
@@ -68,8 +69,9 @@ class RealLoop(Loop):
         self.env["CLAUDE_CODE_OAUTH_TOKEN"] = "dummy-token"
 
     def report(self, complete: bool, **more: Any) -> Block:
-        """The model writes its report."""
-        document = json.dumps({"complete": complete, **more})
+        """The model writes its report. It does not read the id in the prompt, so each report is a new text."""
+        self.reports += 1
+        document = json.dumps({"complete": complete, "notes": f"report {self.reports}", **more})
         return tool("Write", file_path=str(self.workspace / ".status.json"), content=document)
 
     def idler(self) -> str:
@@ -85,7 +87,7 @@ class RealLoop(Loop):
 
     def raw(self) -> bytes:
         """All that Claude printed."""
-        paths = sorted(self.workspace.glob("runs/*/raw/*"), key=lambda path: path.stat().st_mtime_ns)
+        paths = sorted(self.workspace.glob("runs/*/raw/*.ndjson"), key=lambda path: path.stat().st_mtime_ns)
         return b"".join(path.read_bytes() for path in paths)
 
     def results(self) -> list[dict[str, Any]]:
