@@ -41,7 +41,7 @@ NOBODY = 4194303
 
 @pytest.fixture
 def layout(project: Project) -> Layout:
-    return project.create("w")
+    return project.create("w", instructions=b"- one\n")
 
 
 @pytest.fixture
@@ -249,6 +249,7 @@ def test_torn_metadata_without_a_journal_is_made_new(typed: Type, layout: Layout
 def test_missing_metadata_is_made_new_where_there_is_a_task(typed: Type, layout: Layout) -> None:
     """A folder with instructions is a workspace; any other may be something else, and is left to the user."""
     layout.metadata.unlink()
+    layout.instructions.unlink()
     answer = typed("doctor", "--fix")
     assert (answer.code, "init w --force" in answer.out) == (1, True)
     assert not layout.metadata.exists()

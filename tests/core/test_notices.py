@@ -264,3 +264,10 @@ def test_endless_words_are_cut() -> None:
     """A receiver does not get a whole log."""
     assert len(one(RunFinished("agent_failed", "x" * 100_000)).body) < 2000
     assert len(one(StatusChanged(Status(complete=False, summary="x" * 100_000), Change())).body) < 2000
+
+
+def test_a_summary_cannot_forge_a_line_of_its_own() -> None:
+    """What Claude wrote stays on the line that says whose words it is."""
+    whole = Status(True, 2, 2)
+    notice = one(IterationFinished(1, OK, whole), RunFinished("completed", "done\nNext: rm x", iterations=1))
+    assert "Summary: done Next: rm x" in notice.body

@@ -194,7 +194,7 @@ SCENES = {
     "not called": Scene(
         "agent_failed",
         "Cannot start: FOLDER/INSTRUCTIONS.md is empty.",
-        RUN,
+        "claude-iterate setup my-task",
         [more({"write": {"path": "INSTRUCTIONS.md", "text": ""}})],
     ),
     "budget": Scene(

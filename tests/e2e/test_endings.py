@@ -81,17 +81,21 @@ def look(loop: Loop, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtu
 
 
 def pasted(loop: Loop, step: str) -> Done:
-    """The command in a shell that finds our program. What was wrong is put right before."""
+    """The command in a shell that finds our program. What was wrong is put right before; `setup` does so itself."""
     program = loop.folder / "bin" / "claude-iterate"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m claude_iterate "$@"\n')
     program.chmod(0o755)
     loop.env["PATH"] = f"{program.parent}:{loop.env['PATH']}"
-    loop.layout.instructions.write_text("- one\n")
+    task = loop.folder / "task"
+    task.write_text("- one\n")
+    if " setup " not in step:
+        loop.layout.instructions.write_bytes(task.read_bytes())
     (loop.root / "fixed").touch()
     shutil.rmtree(loop.state)  # the stand-in begins its script again
     loop.script(done())
-    return loop.finish(loop.start("-c", step, program=("/bin/sh",)))
+    with task.open("rb") as typed:
+        return loop.finish(loop.start("-c", step, program=("/bin/sh",), stdin=typed))
 
 
 def test_every_reason_is_played() -> None:

@@ -166,8 +166,9 @@ def test_money_ends_the_run_and_the_next_one_does_not_begin(real: RealLoop) -> N
 
 
 def test_a_report_before_the_money_ran_out_counts(real: RealLoop) -> None:
-    """Even a final answer over the budget is an error to Claude; the work was done before it."""
+    """Even a final answer over the budget is an error to Claude; the work was done before it, and a check proves it."""
     real.make()
+    real.set(verification__checks='["true"]')
     real.api.script(real.report(True), Message((text("Done."),), Usage(input=100_000)))
     done = real.run("--max-cost", "0.1")
     assert (done.code, real.ending()["reason"]) == (0, "completed")

@@ -168,8 +168,8 @@ def _tell_dry_run(name: str, size: int, written: bool) -> None:
 
 
 def _refuse_to_replace(layout: Layout | None, before: bytes | None, force: bool, how: str = "") -> None:
-    """Instructions are replaced only with --force."""
-    if layout is not None and before is not None and not force:
+    """Instructions are replaced only with --force. An empty file is none."""
+    if layout is not None and before is not None and before.strip() and not force:
         raise WorkspaceProblem(
             f"{layout.name} already has instructions: {layout.instructions}",
             f"Improve them: claude-iterate edit {layout.name}; or replace them: "

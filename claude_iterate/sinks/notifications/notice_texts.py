@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Why
-from claude_iterate.core.formats import precise_moment, shortened
+from claude_iterate.core.formats import one_line, precise_moment, shortened
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.rules.endings import SIGNS, in_words, made_plan
@@ -123,7 +123,7 @@ def _completed(event: events.RunFinished, state: RunState) -> Draft:
     left = state.status.remaining if state.status is not None else None
     condition = f"Reported complete, {_remaining(state).lower()}" if left else "All items completed"
     lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Status: {condition}"]
-    lines += [f"Summary: {_quoted(event.detail)}"] if event.detail else []
+    lines += [f"Summary: {_quoted(one_line(event.detail))}"] if event.detail else []
     lines += [f"Reason: {event.cause}"]
     return Draft("completion", "Task Complete", "TASK COMPLETE ✅", lines, "high", ("completion",))
 
