@@ -253,3 +253,17 @@ def test_the_breaker_is_shown_from_half_way(unmoved: int, failures: int, shown: 
     state = RunState(streaks=Streaks(unmoved=unmoved, failures=failures, red=9))
     assert compose(state, 5.0, StopSettings()) == " · ".join(filter(None, ("[0]", "5s", shown)))
     assert compose(state, 5.0) == "[0] · 5s"
+
+
+def test_what_is_long_over_is_not_drawn(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted) -> None:
+    """While a reader catches up, lines are shown and the live line waits for the next tick."""
+    err = terminal()
+    console = Console(io.StringIO(), err, "progress", live=True)
+    console.behind = True
+    fed = Fed(console)
+    fed(entry(started()))
+    fed(entry(IterationStarted(1), 1.0))
+    assert "[1/50]" not in err.getvalue()
+    console.behind = False
+    fed.tick(2.0)
+    assert "[1/50]" in err.getvalue()

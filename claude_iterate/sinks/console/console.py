@@ -70,6 +70,8 @@ class Console:
         self._held: _Held | None = None
         self._looked: list[tuple[events.Entry, RunState]] = []
         self._live = LiveLine(self._err, columns, wall, keys, stop) if drawn else None
+        self.behind = False
+        """What comes is long over: the live line is not drawn for it. `tick` draws it as ever."""
 
     def __call__(self, batch: Batch) -> None:
         """Show what there is to show of a batch, at once."""
@@ -95,7 +97,8 @@ class Console:
                 self._show(entry, before)
             if self._live is not None:
                 self._live.note(entry)
-                self._live.draw(self._state, entry.elapsed)
+                if not self.behind:
+                    self._live.draw(self._state, entry.elapsed)
         self._err.flush()
 
     def tick(self, now: float) -> None:

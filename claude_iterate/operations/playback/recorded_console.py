@@ -1,0 +1,66 @@
+"""The console that a recorded run is shown on: with the level and the limits that it was started with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TextIO
+
+from claude_iterate.core.events import RunStarted
+from claude_iterate.core.settings.catalogue import canonical
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.layers import layer_from_document, resolve
+from claude_iterate.errors import SettingsProblem
+from claude_iterate.sinks.console.console import Console
+
+_SHOWN = ("output", "colors", "attended", "stop.")
+"""Settings that a console depends on; their values hold no secrets, so the journal has them as they were."""
+
+
+def recorded_settings(started: RunStarted) -> Settings:
+    """What the run's settings say about its console. A value that this version does not know counts as not set."""
+    layers = []
+    for key, value in started.settings.items():
+        if key.startswith(_SHOWN) and canonical(key) is not None:
+            try:
+                layers.append(layer_from_document("journal", "journal", {key: value}))
+            except SettingsProblem:
+                continue
+    return resolve(layers).settings
+
+
+def recorded_console(
+    started: RunStarted,
+    out: TextIO,
+    err: TextIO,
+    level: str = "",
+    color: bool = True,
+    keys: bool = False,
+    wall: Callable[[], float] = time.time,
+    columns: Callable[[], int] = lambda: shutil.get_terminal_size().columns,
+    environ: Mapping[str, str] = os.environ,
+    **more: Any,
+) -> Console:
+    """A console as the run has it on a terminal. `level`: another one than it was started with. `more` goes to
+    `Console`, and wins."""
+    settings = recorded_settings(started)
+    usual: dict[str, Any] = {
+        # In attended mode the live line would cover the question.
+        "live": environ.get("TERM") != "dumb" and not settings.attended,
+        "attended": settings.attended,
+        "clock": not err.isatty(),
+        "is_there": os.path.isfile,
+        "stop": settings.stop,
+    }
+    return Console(
+        out,
+        err,
+        level or settings.output,
+        color and settings.colors,
+        columns=columns,
+        keys=keys,
+        wall=wall,
+        **(usual | more),
+    )

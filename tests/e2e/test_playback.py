@@ -1,0 +1,42 @@
+"""A journal shown again by the console's own code gives what the run itself printed."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from claude_iterate.operations.playback.console_playback import ConsolePlayback
+from claude_iterate.operations.playback.journal_source import JournalSource
+from claude_iterate.operations.playback.recorded_console import recorded_console
+from claude_iterate.workspace.journal import reader
+from tests.e2e.conftest import Loop
+from tests.e2e.test_steering import DONE, UNDONE
+
+TOOL: list[dict[str, Any]] = [
+    {"init": {}},
+    {"say": "I look first."},
+    {"tool": {"name": "Bash", "input": {"command": "ls"}}},
+    *UNDONE[1:],
+]
+FAILED: list[dict[str, Any]] = [{"init": {}}, {"exit": 3}]
+
+
+@pytest.mark.parametrize("level", ["progress", "verbose", "quiet"])
+def test_the_same_lines_on_both_streams(loop: Loop, level: str) -> None:
+    """With the clock before them, a failure that is held, and the closing message."""
+    loop.make()
+    loop.script(TOOL, FAILED, DONE)
+    done = loop.call("run", "my-task", "--output", level, "--max-iterations", "5")
+    assert done.code == 0, done.err
+    run = loop.layout.run_ids()[-1]
+    journal = loop.layout.journal(run)
+    started = reader.beginning(journal)
+    assert started is not None
+    out, err = io.StringIO(), io.StringIO()
+    playback = ConsolePlayback(recorded_console(started, out, err))
+    playback.show(JournalSource(journal).added())
+    playback.close()
+    assert (out.getvalue(), err.getvalue()) == (done.out, done.err)
+    assert ("failed" in done.err) == (level != "quiet")

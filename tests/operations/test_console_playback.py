@@ -1,0 +1,141 @@
+"""A recorded run on a console: the same lines, batches as they were recorded, at a pace from outside, bounded."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from claude_iterate.core.events import Entry, IterationStarted, RunStarted, Said
+from claude_iterate.core.state.run_state import Batch
+from claude_iterate.core.state.steps import fold
+from claude_iterate.operations.playback.console_playback import MOST, ConsolePlayback
+from claude_iterate.operations.playback.journal_source import JournalSource
+from claude_iterate.operations.playback.recorded_console import recorded_console, recorded_settings
+
+STARTED = RunStarted("r1", "my-task", "loop", 50, 1, "here", "1", ("claude",), "a.log")
+
+
+class Seen:
+    """A sink that keeps how it was called."""
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+        self.ticks: list[float] = []
+
+    def __call__(self, batch: Batch) -> None:
+        self.batches.append(batch)
+
+    def tick(self, now: float) -> None:
+        self.ticks.append(now)
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def entries(count: int, together: int = 1) -> Iterator[Entry]:
+    """Entries of a run, of which `together` were recorded in one write."""
+    yield Entry(1, 100.0, 0.0, STARTED)
+    for number in range(2, count + 1):
+        moment = float((number - 2) // together + 1)
+        yield Entry(number, 100.0 + moment, moment, Said(f"words {number}"))
+
+
+def write(path: Path, *shown: Entry) -> None:
+    path.write_bytes(b"".join(msgspec.json.encode(entry) + b"\n" for entry in shown))
+
+
+def test_batches_are_those_that_were_recorded() -> None:
+    """What has one time is one batch; the state is the fold of all entries so far."""
+    sink = Seen()
+    playback = ConsolePlayback(sink)
+    assert playback.show(entries(7, together=3))
+    assert [[entry.seq for entry, _ in batch] for batch in sink.batches] == [[1], [2, 3, 4], [5, 6, 7]]
+    assert sink.batches[1][-1][1] == fold(list(entries(4)))
+    assert playback.state == fold(list(entries(7, together=3)))
+    assert not playback.show([])
+
+
+def test_a_flood_is_taken_in_parts() -> None:
+    """However many entries have one time, only a few of them are in memory."""
+    taken = 0
+
+    def flood() -> Iterator[Entry]:
+        nonlocal taken
+        for entry in entries(20 * MOST, together=20 * MOST):
+            taken += 1
+            yield entry
+
+    shown = 0
+
+    class Counting(Seen):
+        def __call__(self, batch: Batch) -> None:
+            nonlocal shown
+            shown += len(batch)
+            assert taken - shown <= MOST
+
+    ConsolePlayback(Counting()).show(flood())
+    assert shown == 20 * MOST
+
+
+def test_the_pace_is_asked_before_each_batch_and_may_tick() -> None:
+    """The clock is the caller's: it waits as it likes, and the live line moves meanwhile."""
+    sink, asked = Seen(), []
+
+    def pace(entry: Entry, tick: Callable[[float], None]) -> None:
+        asked.append((entry.seq, len(sink.batches)))
+        tick(entry.elapsed - 0.5)
+
+    ConsolePlayback(sink, pace).show(entries(5, together=2))
+    assert asked == [(1, 0), (2, 1), (4, 2)]
+    assert sink.ticks == [-0.5, 0.5, 1.5]
+
+
+def test_a_journal_that_grows_and_is_replaced(tmp_path: Path) -> None:
+    """Each entry is shown once: a half-written line waits, a journal put back by `git stash` brings nothing twice, what
+    cannot be read is left out."""
+    path, whole = tmp_path / "journal.ndjson", list(entries(9))
+    sink = Seen()
+    playback, source = ConsolePlayback(sink), JournalSource(path)
+    assert not playback.show(source.added())
+    write(path, *whole[:4])
+    with path.open("ab") as file:
+        file.write(msgspec.json.encode(whole[4])[:20])
+    assert playback.show(source.added())
+    assert playback.last == whole[3]
+    write(path, *whole[:2])
+    assert not playback.show(source.added())
+    write(path, *whole[:6])
+    with path.open("ab") as file:
+        file.write(b'{"seq":"junk"}\n\xff\n' + msgspec.json.encode(whole[6]) + b"\n")
+    assert playback.show(source.added())
+    assert [entry.seq for batch in sink.batches for entry, _ in batch] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_of_a_long_journal_the_end_is_whole(tmp_path: Path) -> None:
+    """What Claude said long ago is not read by those who only want to know what happened."""
+    path = tmp_path / "journal.ndjson"
+    more = [Entry(101, 300.0, 200.0, IterationStarted(1)), Entry(102, 301.0, 201.0, Said("the last words"))]
+    write(path, *entries(100), *more)
+    sink = Seen()
+    ConsolePlayback(sink).show(JournalSource(path, whole=100).added())
+    shown = [entry.seq for batch in sink.batches for entry, _ in batch]
+    assert shown[:1] + shown[-2:] == [1, 101, 102]
+    assert len(shown) < 10
+
+
+def test_the_console_has_the_settings_of_the_run() -> None:
+    """The level and the colours of the run, unless others are wanted; what is not known counts as not set."""
+    started = msgspec.structs.replace(STARTED, settings={"output": "quiet", "colors": False, "stop.no_progress": 9})
+    found = recorded_settings(started)
+    assert (found.output, found.colors, found.stop.no_progress) == ("quiet", False, 9)
+    newer = msgspec.structs.replace(STARTED, settings={"output": "sung", "stop.later": 1, "notify.url": "***"})
+    assert recorded_settings(newer).output == "progress"
+    for level, lines in (("", 0), ("verbose", 1)):
+        err = io.StringIO()
+        console = recorded_console(started, io.StringIO(), err, level)
+        ConsolePlayback(console).show(entries(2))
+        assert ("words 2" in err.getvalue()) == bool(lines)
