@@ -18,14 +18,14 @@ def _build_iteration_system(text: str, values: Values) -> Pieces:
         yield f"{text[260:276]}{values['src_dir']}{text[289:290]}"
     yield f"{text[302:329]}{values['workspace_path']}{text[349:373]}{values['workspace_path']}"
     yield f"{text[393:418]}{values['plan_file']}{text[433:461]}{values['impl_folder']}{text[478:521]}"
-    yield f"{values['status_file']}{text[538:2028]}"
+    yield f"{values['status_file']}{text[538:2109]}"
     if list(filter(None, values["commands"].values())):
-        yield f"{text[2071:2099]}"
+        yield f"{text[2152:2180]}"
         for name, command in values["commands"].items():
             if command:
-                yield f"{text[2154:2156]}{name}{text[2166:2169]}{command}{text[2182:2184]}"
+                yield f"{text[2235:2237]}{name}{text[2247:2250]}{command}{text[2263:2265]}"
     if values["agents_text"]:
-        yield f"{text[2196:2197]}{values['agents_text']}{text[2208:2209]}"
+        yield f"{text[2277:2278]}{values['agents_text']}{text[2289:2290]}"
 
 
 def _build_iteration(text: str, values: Values) -> Pieces:
@@ -235,7 +235,7 @@ def _workspace_system(text: str, values: Values) -> Pieces:
 
 
 SHIPPED: dict[str, tuple[int, Callable[[str, Values], Pieces]]] = {
-    "build/iteration-system.md": (0x65BB5F32, _build_iteration_system),
+    "build/iteration-system.md": (0x53395173, _build_iteration_system),
     "build/iteration.md": (0x830EDEDF, _build_iteration),
     "build/status-instructions.md": (0x9B8D0FEF, _build_status_instructions),
     "edit.md": (0x75462BEF, _edit),

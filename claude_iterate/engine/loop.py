@@ -101,7 +101,8 @@ class Engine:
         plan, wanted = self._plan, self._facts().proof_wanted
         if wanted:
             import_module("claude_iterate.engine.proof.verification")
-        known = plan.carried.changes or plan.defined  # a proof that was wanted before is not taken away unseen
+        # A proof that was wanted before is not taken away unseen, and the tasks of a plan say what is done.
+        known = plan.carried.changes or plan.defined or plan.mode.judged_by == "plan"
         if (wanted or known) and not plan.dry_run and plan.purpose not in ONE_OFF:
             from claude_iterate.engine.proof.definition import Definition
 

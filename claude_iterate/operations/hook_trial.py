@@ -10,17 +10,21 @@ import threading
 import time
 from typing import IO
 
+from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes import leftover_processes
+from claude_iterate.agent.processes.containers import end_containers
 from claude_iterate.core.events import RunStarted
 from claude_iterate.core.events.vocabulary import Cause, Meaning, Point
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules import hook_facts, hook_rules
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.operations import sandboxing
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running.hook_files import HookFile
 
 _TAIL = 65536
@@ -37,17 +41,21 @@ class Trial(Record):
     problem: str = ""
 
 
-def trial(layout: Layout, settings: Settings, environ: dict[str, str], file: HookFile) -> Trial:
-    """Call the hook with what is known of the last run. Nothing of what it starts is left when it has ended."""
+def trial(project: Project, layout: Layout, settings: Settings, file: HookFile) -> Trial:
+    """Call the hook with what is known of the last run, in the sandbox that the settings ask for. Nothing of what it
+    starts is left when it has ended."""
     mark = f"hook-test-{os.urandom(6).hex()}"
     here = _situation(layout, file.point)
-    environment = run_environment(environ, settings.claude, mark, layout.folder) | hook_facts.variables(here)
+    given = hook_facts.variables(here)
+    environment = run_environment(project.environ, settings.claude, mark, layout.folder) | given
+    sandbox = sandboxing.for_programs(project, layout, settings, mark)
+    command = discovery.prepare_program([str(file.path)], environment, layout.root, sandbox, given=given)
     began = time.monotonic()
     try:
         process = subprocess.Popen(
-            [str(file.path)],
+            command.argv,
             cwd=layout.root,
-            env=environment,
+            env=command.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -61,6 +69,8 @@ def trial(layout: Layout, settings: Settings, environ: dict[str, str], file: Hoo
     finally:
         _end(process)
         leftover_processes.end_marked(mark)
+        if sandbox is not None and sandbox.is_container:
+            end_containers(sandbox.program, mark)
     means = hook_rules.meaning(file.point, code, "" if code is not None else Cause.TIMEOUT, settings.hooks)
     return Trial(code, output, time.monotonic() - began, means)
 

@@ -39,6 +39,13 @@ def opened(project: Project, layout: Layout, settings: Settings, dry_run: bool) 
         yield made.changed(gate=path, mirrored=network_gate.port_on_this_computer(environment))
 
 
+def for_programs(project: Project, layout: Layout, settings: Settings, run: str) -> Sandbox | None:
+    """The sandbox for a program of the user alone, which has no way to Claude's service."""
+    if settings.sandbox.kind == "none":
+        return None
+    return make(project, settings, [project.root, layout.folder], _own(layout)).changed(run=run)
+
+
 def make(project: Project, settings: Settings, folders: list[Path], own: list[Path]) -> Sandbox:
     """The sandbox of these settings; an ExpectedError with the next step if it does not work on this computer."""
     from claude_iterate.agent.command import sandbox_places, sandbox_probe

@@ -230,7 +230,7 @@ def _content(kind: str, path: Path, about: os.stat_result) -> str:
     if data is None:
         return "unreadable"
     part = proving_part(kind, path.name, _text(data))
-    if kind == "settings":
+    if kind in {"settings", "plan"}:
         return part or EMPTY
     if not part:
         return "" if kind == "config" else EMPTY

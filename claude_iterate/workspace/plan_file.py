@@ -48,7 +48,7 @@ class PlanFile:
 
     def look(self) -> PlanRead:
         """The plan as it is now."""
-        seen = [(str(path), _stamp(path)) for path in _paths(self._layout)]
+        seen = [(str(path), _stamp(path)) for path in paths(self._layout)]
         if seen != self._seen:
             self._seen, self._read = seen, look(self._layout)
         return self._read
@@ -79,10 +79,10 @@ def text(layout: Layout) -> PlanText:
     """The files of the plan; one that is missing is no problem."""
     files: list[tuple[Path, str]] = []
     left = MOST_BYTES
-    paths = _paths(layout)
-    if len(paths) > MOST_FILES:
-        return PlanText((), f"impl/ has {counted_things(len(paths), 'file')}, and {MOST_FILES} are the most")
-    for path in paths:
+    there = paths(layout)
+    if len(there) > MOST_FILES:
+        return PlanText((), f"impl/ has {counted_things(len(there), 'file')}, and {MOST_FILES} are the most")
+    for path in there:
         try:
             found = foreign.look(path, left)
         except FileNotFoundError:
@@ -116,7 +116,8 @@ def refuse_bad_plan(layout: Layout, mode: Mode) -> None:
     )
 
 
-def _paths(layout: Layout) -> list[Path]:
+def paths(layout: Layout) -> list[Path]:
+    """The files of the plan; the first may be missing."""
     folder = layout.impl
     if not foreign.is_folder(folder) or not (folder / "README.md").is_file():
         return [layout.plan]

@@ -8,6 +8,7 @@ import pytest
 
 from claude_iterate.system import processes
 from claude_iterate.workspace.lifecycle.project import Project
+from tests.bubblewrap import needs_bwrap
 from tests.cli.conftest import Type
 
 
@@ -89,3 +90,21 @@ def test_a_test_of_nothing_is_refused(typed: Type, hooks: Path, words: list[str]
     answer = typed("hook", "test", *words)
     assert answer.code == code
     assert said in answer.err
+
+
+@needs_bwrap
+def test_test_calls_it_in_the_sandbox_of_the_workspace(typed: Type, hooks: Path, environ: dict[str, str]) -> None:
+    """As a run would: it sees no other file of the user and no other variable; one that takes too long is ended."""
+    (Path(environ["HOME"]) / "secret").write_text("plover")
+    environ["SECRET_OF_MINE"] = "plover"
+    write(hooks / "finished", 'cat ~/secret; env; [ -e deaf ] || exit 0; trap "" TERM; setsid sleep 600 & sleep 600')
+    assert typed("config", "-w", "w", "sandbox.kind", "bwrap").code == 0
+    (row,) = typed("hook", "test", "finished", "-w", "w", "--json").document["hooks"]
+    assert row["code"] == 0
+    assert "plover" not in row["output"]
+    assert "IS_SANDBOX=1" in row["output"]
+    assert "CLAUDE_ITERATE_HOOK_POINT=finished" in row["output"]
+    (hooks.parent.parent / "deaf").touch()
+    assert typed("config", "hooks.timeout", "1").code == 0
+    answer = typed("hook", "test", "finished", "-w", "w")
+    assert (answer.code, "did not end in time" in answer.err) == (1, True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from claude_iterate.core.events import (
+    Changes,
     Event,
     HookFinished,
     HookStarted,
@@ -14,7 +16,9 @@ from claude_iterate.core.events import (
     IterationStarted,
     Outcome,
     RunStarted,
+    SnapshotTaken,
     StopRequested,
+    WorkMeasured,
 )
 from claude_iterate.core.events.vocabulary import Cause, Kind, Meaning, Point
 from claude_iterate.core.rules import hook_facts
@@ -204,7 +208,39 @@ def test_variables_and_document_say_the_same() -> None:
         value, text = document[fact.key], told[hook_facts.PREFIX + fact.name]
         assert text == ("1" if value is True else "" if value is None or value is False else str(value)), fact.name
     assert told["CLAUDE_ITERATE_HOOK_LAST_OUTCOME"] == "ok"
+    assert told["CLAUDE_ITERATE_HOOK_COMMITS"] == "", "the iteration is not measured"
     assert (document["reason"], document["again"], document["lastIteration"]["number"]) == ("completed", True, 1)
     assert layer_from_environment(told).values == {}
     assert unknown_variables(told) == {}
     assert not {setting.variable for setting in catalogue().values()} & set(told)
+
+
+@pytest.mark.parametrize(
+    ("mode", "plan"), [("loop", ""), ("plan", "/w/IMPLEMENTATION_PLAN.md"), ("build", "/w/IMPLEMENTATION_PLAN.md")]
+)
+def test_what_a_hook_learns_of_the_work(mode: str, plan: str) -> None:
+    """The commits of the last iteration and of the run, the commit that the project is at, Claude's exit code, and the
+    plan where there is one."""
+    begun = msgspec.structs.replace(started(*ALL), mode=mode)
+    measured: list[Event] = [SnapshotTaken(1, "t", head="abc"), WorkMeasured(1, Changes(commits=2))]
+    second = IterationFinished(2, Outcome(Kind.CRASH), exit_code=7)
+    told = hook_facts.variables(
+        hook_facts.Situation(
+            after(begun, *worked(1), *measured, second, WorkMeasured(2, Changes(commits=1))),
+            Point.FINISHED,
+            2,
+            "/p",
+            "/w",
+        )
+    )
+    found = {
+        name: told[f"CLAUDE_ITERATE_HOOK_{name}"]
+        for name in ("COMMITS", "TOTAL_COMMITS", "LAST_COMMIT_SHA", "LAST_EXIT_CODE", "PLAN")
+    }
+    assert found == {
+        "COMMITS": "1",
+        "TOTAL_COMMITS": "3",
+        "LAST_COMMIT_SHA": "abc",
+        "LAST_EXIT_CODE": "7",
+        "PLAN": plan,
+    }

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from claude_iterate.core.events import ProofChange
+from claude_iterate.core.formats import counted
 from claude_iterate.core.tampering import marks_of_tests
 from claude_iterate.core.tampering.comparison import (
     EMPTY,
@@ -255,3 +256,34 @@ def test_changes_in_words() -> None:
     earlier = ProofChange("check", "check.sh", "changed", earlier=True)
     assert described(earlier) == "check.sh (changed in an earlier run; a check uses it)"
     assert all_described([change] * 10).endswith("and 2 more")
+
+
+@pytest.mark.parametrize(
+    ("now", "gone"),
+    [
+        ("- [x] one\n- [x] two\n- [x] three\n", 0),
+        ("- [x] one\n- [x] Two ✅\n- [~] **three**\n", 0),
+        ("- [x] two\n- [x] three\n", 0),  # a ticked task may go
+        ("- [x] one\n- [x] two\n", 1),
+        ("- [x] one\n", 2),
+        ("", 2),
+        ("- [x] one\n- [x] two, and three with it\n- [x] three\n", 0),  # other words
+        ("- [x] one\n- [x] two a\n- [x] two b\n- [x] three\n", 0),  # split
+        ("- [x] one\n- [x] two and three\n", 1),
+        ("- [x] one\n- [x] two\n```\n- [ ] three\n```\n", 1),
+    ],
+)
+def test_an_open_task_that_is_taken_out_of_the_plan_is_told(now: str, gone: int) -> None:
+    """Ticks, other words, new tasks and ticked tasks that go are work; an open one that is gone is not done."""
+    before = {"plan": {"PLAN.md": proving_part("plan", "PLAN.md", "- [x] one\n- [ ] two\n- [ ] three\n")}}
+    changes = compare(before, {"plan": {"PLAN.md": proving_part("plan", "PLAN.md", now) or EMPTY}})
+    told = [described(change) for change in changes]
+    assert told == ([f"PLAN.md ({counted(gone, 'open task')} removed; the plan)"] if gone else [])
+
+
+def test_tasks_may_move_between_the_files_of_a_plan() -> None:
+    """From one to another, or into a new one."""
+    was = {"a": proving_part("plan", "a", "- [ ] one\n- [ ] two\n")}
+    now = {"a": EMPTY, "b": proving_part("plan", "b", "- [x] one\n- [ ] two\n")}
+    assert compare({"plan": was}, {"plan": now}) == ()
+    assert [change.how for change in compare({"plan": was}, {"plan": {}})] == ["2 open tasks removed"]

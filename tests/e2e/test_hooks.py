@@ -274,23 +274,33 @@ def test_the_example_that_commits(loop: Loop) -> None:
         subprocess.run([*git, *words], check=True, timeout=120)
     (loop.root / ".gitignore").write_text("/claude-iterate/workspaces/\n")
     hook(loop, "iteration_finished", example(0))
-    loop.script(more({"shell": "echo 1 > one"}), more(), done({"shell": "echo 2 > two"}))
+    numbers = "$CLAUDE_ITERATE_HOOK_COMMITS $CLAUDE_ITERATE_HOOK_TOTAL_COMMITS $CLAUDE_ITERATE_HOOK_LAST_EXIT_CODE"
+    head = '[ "$CLAUDE_ITERATE_HOOK_LAST_COMMIT_SHA" = "$(git rev-parse HEAD)" ] && echo at HEAD'
+    hook(loop, "finished", f'echo "{numbers}"; {head}', own=True)
+    by_claude = "git add two && git commit -qm 'by Claude'"
+    loop.script(more({"shell": "echo 1 > one"}), more(), done({"shell": f"echo 2 > two; {by_claude}; echo 3 > three"}))
     assert loop.run("--no-delay").code == 0
     said = subprocess.run([*git, "log", "--format=%s", "--reverse"], check=True, capture_output=True, timeout=120)
-    assert said.stdout.decode().splitlines() == ["my-task: iteration 1", "my-task: iteration 3"]
+    assert said.stdout.decode().splitlines() == ["my-task: iteration 1", "by Claude", "my-task: iteration 3"]
+    told = loop.events("HookFinished")[-1]["output"].split()
+    assert told[:3] == ["1", "1", "0"], "what the hook commits is not the work of an iteration"
 
 
 @pytest.mark.needs_git
-def test_the_example_that_stops_when_ci_is_red(loop: Loop) -> None:
-    """With a stand-in for `gh`: green goes on, red ends the run before Claude is called."""
+def test_the_examples_that_stop_when_ci_is_red_and_notify(loop: Loop) -> None:
+    """With stand-ins for `gh` and `notify-send`: green goes on, red ends the run before Claude is called, and each end
+    is told on the desktop."""
     loop.make()
     subprocess.run(["git", "init", "-q", str(loop.root)], check=True, timeout=120)
     programs = loop.folder / "programs"
     programs.mkdir()
     (programs / "gh").write_text('#!/bin/sh\ncat "$HOME/ci"\n')
     (programs / "gh").chmod(0o755)
+    (programs / "notify-send").write_text('#!/bin/sh\nprintf "%s|" "$@" >> "$HOME/told"\n')
+    (programs / "notify-send").chmod(0o755)
     loop.env["PATH"] = f"{programs}{os.pathsep}{loop.env['PATH']}"
     hook(loop, "next_iteration", example(2))
+    hook(loop, "finished", example(1))
     (loop.home / "ci").write_text("success\n")
     loop.script(more(), done())
     assert loop.run("-m", "1").code == 0
@@ -299,3 +309,7 @@ def test_the_example_that_stops_when_ci_is_red(loop: Loop) -> None:
     assert ended.code == 9
     assert "CI is red" in ended.err
     assert len(loop.events("AgentStarted")) == 1
+    title, first, again, second, _ = (loop.home / "told").read_text().split("|")
+    assert (title, again) == ("claude-iterate: my-task",) * 2
+    assert "maximum iterations" in first
+    assert "next_iteration" in second

@@ -99,6 +99,29 @@ def test_an_open_task_outweighs_a_report(loop: Loop) -> None:
     assert "claude-iterate build my-task --max-iterations 4" in ended.out
 
 
+def test_open_tasks_that_the_agent_removes_are_no_work_done(loop: Loop) -> None:
+    """The end says how many are gone, also without any proof and over a kill; with `on_tamper = refuse` a claim with
+    green checks is refused."""
+    loop.make(mode="build")
+    whole, easy = "- [ ] one\n- [ ] two\n- [ ] three\n", plan_of("- [x] one\n")
+    loop.layout.plan.write_text(whole)
+    loop.script(more(easy, READY, GO), more())
+    process = loop.start("run", TASK)
+    loop.until((loop.workspace / "ready").exists, "the first iteration")
+    process.send_signal(signal.SIGKILL)
+    loop.finish(process)
+    ended = loop.run()
+    assert "all tasks of the plan are ticked, not proven" in ended.out
+    assert "IMPLEMENTATION_PLAN.md (2 open tasks removed; the plan)" in ended.out
+    loop.layout.plan.write_text(whole)
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(["true"])
+    loop.env["CLAUDE_ITERATE_VERIFICATION__ON_TAMPER"] = "refuse"
+    loop.script(more(easy))
+    refused = loop.run("--again", "--detailed-exit-code")
+    assert refused.code == 5
+    assert "2 open tasks removed" in refused.err
+
+
 def test_a_plan_that_is_lost_ends_the_run(loop: Loop) -> None:
     """It is not worked on without one."""
     loop.make()

@@ -85,7 +85,7 @@ def test(invocation: Invocation, point: str, workspace: str | None, as_json: boo
     for file in found:
         if file.problem:
             raise WorkspaceProblem(f"{file.shown} is not run: {file.problem}.", file.fix)
-        done = hook_trial.trial(layout, settings, dict(project.environ), file)
+        done = hook_trial.trial(project, layout, settings, file)
         rows.append({**_document(file), "code": done.code, "means": str(done.means), "output": done.output})
         rows[-1] |= {"seconds": round(done.duration, 3), "problem": done.problem or None}
         if not as_json:

@@ -62,9 +62,9 @@ class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ProofChange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A part of what defines the proof is not what it was when the run began. `kind` is instructions, settings,
-    check, script, config, program, test, prompt or memory; `how` says what happened to it; `was` and `now` are
-    fingerprints, empty for what is not there. `earlier`: it changed in an earlier run of the same task."""
+    """A part of what defines the proof is not what it was when the run began. `kind` is instructions, plan,
+    settings, check, script, config, program, test, prompt or memory; `how` says what happened to it; `was` and `now`
+    are fingerprints, empty for what is not there. `earlier`: it changed in an earlier run of the same task."""
 
     kind: str
     path: str

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from claude_iterate.core.events.vocabulary import Point
+from claude_iterate.core.rules.plans.plan_rules import FILE
+from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
 
 PREFIX = "CLAUDE_ITERATE_HOOK_"
@@ -64,6 +66,11 @@ def _outcome(here: Situation) -> str | None:
     return str(record.outcome.kind) if record is not None else None
 
 
+def _plan_path(here: Situation) -> str:
+    mode = MODES.get(here.state.started.mode) if here.state.started is not None else None
+    return f"{here.workspace}/{FILE}" if mode is not None and mode.reads_plan else ""
+
+
 FACTS = (
     Fact("POINT", "The point: started, next_iteration, iteration_finished or finished.", lambda here: str(here.point)),
     Fact("ITERATION", "The iteration that it is about; 0 for `started`.", lambda here: here.number),
@@ -78,9 +85,20 @@ FACTS = (
     Fact("RUN", "The id of the run.", _started("run", "")),
     Fact("RESUMED", "1 if the run goes on where a killed one ended.", lambda here: _is_resumed(here.state)),
     Fact("LOG", "The path of the run's log.", _started("log", "")),
+    Fact("PLAN", "The path of the plan; only in the modes plan and build.", _plan_path),
+    Fact(
+        "LAST_EXIT_CODE",
+        "The exit code of Claude in the last iteration; empty if it was not started.",
+        _last("exit_code"),
+    ),
     Fact("LAST_OUTCOME", "How the last iteration ended, for example ok or timeout.", _outcome),
     Fact("LAST_DURATION", "Seconds that the last iteration took.", _last("duration")),
     Fact("LAST_COST_USD", "What the last iteration cost.", _last("cost_usd")),
+    Fact("COMMITS", "Commits that the last iteration made.", lambda here: _commits(here.state)),
+    Fact("TOTAL_COMMITS", "Commits that the run made so far.", lambda here: here.state.work.commits),
+    Fact(
+        "LAST_COMMIT_SHA", "The commit that the project is at, as it was last measured.", lambda here: _head(here.state)
+    ),
     Fact("DURATION", "Seconds since the run began.", lambda here: round(here.elapsed, 3)),
     Fact("COST_USD", "What the run has cost so far.", lambda here: round(here.state.cost_usd, 6)),
     Fact("COMPLETE", "1 if the last report claims completion.", lambda here: _claims(here.state)),
@@ -94,6 +112,18 @@ FACTS = (
 
 def _is_resumed(state: RunState) -> bool:
     return state.started is not None and state.started.resumed is not None
+
+
+def _commits(state: RunState) -> int | None:
+    """None where the last iteration was not measured."""
+    measure, record = state.work.last_measure, state.hooks.hook_record
+    if measure is None or record is None or measure.number != record.number or measure.changes is None:
+        return None
+    return measure.changes.commits
+
+
+def _head(state: RunState) -> str | None:
+    return (state.work.snapshot.head if state.work.snapshot is not None else "") or None
 
 
 def _claims(state: RunState) -> bool:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events.check_events import ProofChange
 from claude_iterate.core.formats import counted
-from claude_iterate.core.tampering import marks_of_tests
+from claude_iterate.core.tampering import marks_of_plans, marks_of_tests
 from claude_iterate.core.tampering.normal_forms import changed_settings
 
 Files = Mapping[str, Mapping[str, str]]
@@ -16,6 +16,7 @@ Files = Mapping[str, Mapping[str, str]]
 
 KINDS = {
     "instructions": "the task",
+    "plan": "the plan",
     "settings": "settings",
     "check": "a check uses it",
     "script": "a check runs it",
@@ -26,7 +27,7 @@ KINDS = {
     "memory": "every session of Claude reads it",
 }
 """What each kind is to the proof."""
-_MAY_BE_NEW = frozenset({"check", "test"})
+_MAY_BE_NEW = frozenset({"check", "test", "plan"})
 """Kinds of which a new file changes nothing that was there, but for files around tests that can change them."""
 _LISTED = 8
 EMPTY = "empty"
@@ -54,6 +55,9 @@ def _differences(before: Files, now: Files) -> Iterator[ProofChange]:
 
 def _how(kind: str, path: str, old: str, new: str, was: Mapping[str, str], is_now: Mapping[str, str]) -> str:
     """Empty when it is no change of the proof."""
+    if kind == "plan":
+        gone = marks_of_plans.removed(old, was.values(), is_now.values())
+        return f"{counted(gone, 'open task')} removed" if gone else ""
     if not new:
         return "" if kind == "test" and _moved(path, old, was, is_now) else "deleted"
     if not old:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.tampering import marks_of_plans
 
 _BOX = expression(r"^([ \t]*(?:[-*+]|\d+[.)])[ \t]+\[)[xX](\])", re.MULTILINE)
 _DESCRIPTIVE = frozenset(
@@ -39,6 +40,8 @@ def proving_part(kind: str, name: str, text: str) -> str:
         return _BOX.sub(r"\1 \2", text)
     if kind == "settings":
         return _settings(name, text)
+    if kind == "plan":
+        return marks_of_plans.written(text)
     form = _FORMS.get(name) if kind == "config" else None
     return text if form is None else form(text)
 

@@ -15,6 +15,7 @@ from claude_iterate.core.tampering.check_words import named_by
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.progress.proof_files import ProofFiles, Watched
+from claude_iterate.workspace import plan_file
 from claude_iterate.workspace.layout import PROJECT_FILES
 from claude_iterate.workspace.settings_files import settings_reader
 
@@ -29,10 +30,13 @@ class Definition:
     def __init__(self, plan: Plan, recorder: Recorder) -> None:
         self._plan = plan
         self._recorder = recorder
-        self._files = ProofFiles(_watched(plan))
+        # Where no proof is wanted, a plan that is worked off is still what says that the work is done.
+        known = {change.kind for change in plan.carried.changes} | set(plan.defined.files if plan.defined else ())
+        self._whole = plan.facts(0.0, 0.0).proof_wanted or bool(known - {"plan"})
+        self._files = ProofFiles(_watched(plan) if self._whole else _plan_alone(plan))
         self._before: dict[str, dict[str, str]] = {}
         self._open: tuple[ProofChange, ...] = ()
-        self._counted = False
+        self._counted = not self._whole
 
     def define(self) -> None:
         """Look at everything, and tell what earlier runs of this task changed and left so. To be called before the
@@ -40,7 +44,7 @@ class Definition:
         plan, now = self._plan, self._files.look()
         if plan.defined is not None:
             self._before = self._taken_over(plan.defined, now)
-            self._counted = "test" in plan.defined.files
+            self._counted = not self._whole or "test" in plan.defined.files
         else:
             tests = {change.path: change.now for change in plan.carried.changes if change.kind == "test"}
             found = {**now, "test": self._files.look_at_tests(tests) if tests else {}}
@@ -65,6 +69,8 @@ class Definition:
     def _taken_over(self, defined: ProofDefined, now: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
         """What a killed run began with. What other checks name is taken as it is now."""
         before = {kind: dict(paths) for kind, paths in defined.files.items()}
+        if not before.keys() - {"plan"}:  # no proof was wanted
+            before = {kind: dict(paths) for kind, paths in now.items()} | before
         if defined.digest != digest(self._plan.settings.verification.checks):
             for kind in _NAMED_BY_CHECKS:
                 found, root = now.get(kind, {}), self._plan.layout.root
@@ -126,6 +132,7 @@ def _watched(plan: Plan) -> Watched:
         root=root,
         files={
             "instructions": [layout.instructions],
+            "plan": _plan_files(plan),
             "settings": [
                 *(layout.project / name for name in PROJECT_FILES),
                 *(user / name for name in settings_reader.USER_FILES),
@@ -142,6 +149,15 @@ def _watched(plan: Plan) -> Watched:
         path=environment.get("PATH", os.defpath).split(os.pathsep),
         counts=lambda name: not f"{name}/".startswith(own),
     )
+
+
+def _plan_alone(plan: Plan) -> Watched:
+    return Watched(plan.layout.root, {"plan": _plan_files(plan)}, {}, (), (), lambda _name: False)
+
+
+def _plan_files(plan: Plan) -> list[Path]:
+    """The plan, where the run works it off; where it is made, the agent writes it."""
+    return plan_file.paths(plan.layout) if plan.mode.judged_by == "plan" else []
 
 
 def _memory(plan: Plan) -> list[Path]:
