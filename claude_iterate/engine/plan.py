@@ -60,6 +60,8 @@ class Plan(Record):
     grading_texts: Callable[[bool], Texts] = lambda _by_schema: Texts("", "", "", "")
     agent_version: str = ""
     dry_run: bool = False
+    cassette: str = ""
+    """The recorded run that a dry run plays."""
     purpose: Purpose = Purpose.RUN
     skip_permissions: bool = False
     carried: Carried = Carried()
@@ -123,4 +125,5 @@ class Plan(Record):
             hooks=hooks,
             settings=differing(self.settings),
             measures=measures,
+            cassette=self.cassette,
         )

@@ -1,7 +1,8 @@
 """The built-in fake Claude: replaces `claude` in a dry run, the demo, the self-test and the tests.
 
 `python -m claude_iterate.fake_claude` takes the options of Claude Code and answers in its formats. It works through the
-items of INSTRUCTIONS.md, or follows the fault script named by `CLAUDE_ITERATE_FAKE_SCRIPT`. It never uses the network.
+items of INSTRUCTIONS.md, or follows the fault script named by `CLAUDE_ITERATE_FAKE_SCRIPT`, or plays the recorded calls
+that `CLAUDE_ITERATE_FAKE_CASSETTE` names. It never uses the network.
 It is a program of its own: it imports nothing of claude-iterate but this package, so that it starts fast.
 """
 
@@ -91,7 +92,11 @@ def _answer(argv: list[str], log: CallLog) -> int:
 
 
 def _perform(stream: Stream, workspace: Path | None, number: int, usual: Callable[[], None], prompt: str) -> int:
-    """Do the script's steps for this call; without any do the usual work."""
+    """Do the steps of the cassette or of the script for this call; without any do the usual work."""
+    if cassette := os.environ.get("CLAUDE_ITERATE_FAKE_CASSETTE"):
+        from claude_iterate.fake_claude.recorded_play import play
+
+        return play(Path(cassette), stream, workspace, prompt)
     script = os.environ.get("CLAUDE_ITERATE_FAKE_SCRIPT")
     if script:
         # Only here, so that a dry run does not pay for it.

@@ -69,7 +69,7 @@ def steps_for(script: Path, number: int, verbs: frozenset[str]) -> list[tuple[st
     try:
         document = json.loads(script.read_bytes())
         calls, after = document["calls"], document.get("after", "repeat")
-        scripted = [[_step(step, verbs) for step in steps] for steps in calls]
+        scripted = [[step(one, verbs) for one in steps] for steps in calls]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
         raise ScriptProblem(f"cannot read the script {script}: {problem!r}") from problem
     if after not in ("repeat", "work"):
@@ -79,10 +79,11 @@ def steps_for(script: Path, number: int, verbs: frozenset[str]) -> list[tuple[st
     return scripted[-1] if scripted and after == "repeat" else None
 
 
-def _step(step: Document, verbs: frozenset[str]) -> tuple[str, object]:
-    if len(step) != 1:
-        raise ScriptProblem(f"a step has exactly one verb: {json.dumps(step)}")
-    ((verb, value),) = step.items()
+def step(one: Document, verbs: frozenset[str]) -> tuple[str, object]:
+    """A step of a script as its verb and its value."""
+    if len(one) != 1:
+        raise ScriptProblem(f"a step has exactly one verb: {json.dumps(one)}")
+    ((verb, value),) = one.items()
     if verb not in verbs:
         raise ScriptProblem(f"unknown step {verb!r}; known are {', '.join(sorted(verbs))}")
     return verb, value

@@ -43,11 +43,14 @@ class Call:
         return (self.workspace or Path.cwd()) / name
 
 
-def perform(call: Call, steps: list[tuple[str, object]]) -> int:
-    """Do the steps. Without `exit` the code is that of Claude Code: 1 after a result with an error, else 0."""
+def perform(
+    call: Call, steps: list[tuple[str, object]], verbs: dict[str, Callable[[Call, Any], int | None]] | None = None
+) -> int:
+    """Do the steps, by these verbs or the usual ones. Without `exit` the code is that of Claude Code: 1 after a result
+    with an error, else 0."""
     for verb, value in steps:
         try:
-            code = VERBS[verb](call, value)
+            code = (verbs or VERBS)[verb](call, value)
         except (KeyError, TypeError, ValueError, AttributeError, OSError) as problem:
             raise ScriptProblem(f"step {verb!r} failed: {problem!r}") from problem
         if code is not None:

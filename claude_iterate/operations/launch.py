@@ -39,6 +39,7 @@ from claude_iterate.workspace.running.run_place import RunPlace
 
 if TYPE_CHECKING:
     from claude_iterate.agent.command.sandbox import Sandbox
+    from claude_iterate.operations.cassettes.cassette import Cassette
 
 
 class Performed(Record):
@@ -59,6 +60,7 @@ class Performed(Record):
 def launch(project: Project, layout: Layout, options: Options, user: User) -> Performed:
     """A run of any purpose, from the checks to the end. Nothing is written before every check has passed."""
     settings = run_checks.settings_checked(project, layout, options, user)
+    cassette = _cassette(project, layout, options)
     with contextlib.ExitStack() as stack:
         sandbox, version = _claude(stack, project, layout, settings, options)
         chosen = (
@@ -71,7 +73,16 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
         elif chosen.sandbox:
             settings = permissions.with_permissions(settings, chosen)
             sandbox, version = _claude(stack, project, layout, settings, options)
-        return _launch(project, layout, options, user, settings, sandbox, version, chosen)
+        return _launch(project, layout, options, user, settings, sandbox, version, chosen, cassette)
+
+
+def _cassette(project: Project, layout: Layout, options: Options) -> Cassette | None:
+    """The recorded run that is to be played, if one is."""
+    if not options.cassette:
+        return None
+    from claude_iterate.operations.cassettes.chosen_run import chosen
+
+    return chosen(project, layout, options.cassette, options.mode or metadata.read(layout.metadata).mode)
 
 
 def _claude(
@@ -106,6 +117,7 @@ def _launch(
     sandbox: Sandbox | None,
     version: str,
     chosen: Permissions | None,
+    cassette: Cassette | None,
 ) -> Performed:
     tree = worktree_of_run.found(project, layout, settings, options)
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
@@ -124,19 +136,26 @@ def _launch(
         used = dry_run_files.layout_for(layout, run) if options.dry_run else worktree_of_run.layout_in(layout, tree)
         plan = plan_run(project, used, settings, options, run, version, before)
         plan = worktree_of_run.plan_in(plan, tree, options.held)
+        if cassette is not None:
+            plan = cassette.planned(plan)
         if sandbox is not None:
-            # The folder of all runs is made by now, and Claude has no business in it.
-            kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
-            plan = plan.changed(sandbox=sandbox.changed(run=run, kept=kept))
+            plan = _boxed(plan, sandbox, layout)
         warnings = run_checks.warnings(project, layout, settings, options, user)
         warnings += run_checks.trial_warning(layout, options, before)
+        warnings += cassette.warnings(settings) if cassette is not None else []
         warnings += worktree_of_run.warnings(project, layout, tree, options)
         with user.steers(plan) as steered:
-            state = _run(steered, options, warnings, user, RunPlace(layout, run, held))
+            state = _run(steered, options, warnings, user, RunPlace(layout, run, held), cassette)
         worktree_of_run.put_away(tree, user)
     assert state.finished is not None
     detailed = options.detailed or settings.exit_codes == "detailed"
     return Performed(run, state, exit_code(state.finished.reason, detailed), used.agent_folder, plan.report)
+
+
+def _boxed(plan: Plan, sandbox: Sandbox, layout: Layout) -> Plan:
+    """The folder of all runs is made by now, and Claude has no business in it."""
+    kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
+    return plan.changed(sandbox=sandbox.changed(run=plan.run, kept=kept))
 
 
 def _inherited(layout: Layout, options: Options) -> Inheritance:
@@ -156,8 +175,12 @@ def _with_answer(project: Project, layout: Layout, options: Options, user: User,
     return permissions.with_permissions(settings, chosen)
 
 
-def _run(plan: Plan, options: Options, warnings: list[Warned], user: User, place: RunPlace) -> RunState:
-    run_folders.make_folders(plan.layout, plan.run, plan.settings.keep_raw_runs)
+def _run(
+    plan: Plan, options: Options, warnings: list[Warned], user: User, place: RunPlace, cassette: Cassette | None
+) -> RunState:
+    run_folders.make_folders(plan.layout, plan.run, plan.settings.keep_raw_runs, plan.cassette)
+    if cassette is not None:
+        cassette.insert(plan)
     troubles: list[Warned] = []
     writer = JournalWriter(
         plan.layout.journal(plan.run),

@@ -125,7 +125,11 @@ def warnings(project: Project, layout: Layout, settings: Settings, options: Opti
     if unlimited and options.purpose == "run":
         hint = "Set a limit: --max-iterations, --max-cost or --max-duration."
         found.append(Warned("This run has no limit.", hint))
-    if options.dry_run and project.settings_for(layout, options.flags).settings.verification.checks:
+    if (
+        options.dry_run
+        and not options.cassette
+        and project.settings_for(layout, options.flags).settings.verification.checks
+    ):
         hint = "The stand-in for Claude does no work, so their result would say nothing about it."
         found.append(Warned("This is a dry run: checks are not run.", hint))
     if problem := notes.trouble(layout):

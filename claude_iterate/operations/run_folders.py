@@ -35,15 +35,16 @@ def log_path(layout: Layout) -> Path:
     return path
 
 
-def make_folders(layout: Layout, run: str, keep_raw_runs: int) -> None:
-    """Make the folders of this run, and delete what Claude printed in old runs and what the fake wrote there."""
+def make_folders(layout: Layout, run: str, keep_raw_runs: int, played: str = "") -> None:
+    """Make the folders of this run, and delete what Claude printed in old runs and what the fake wrote there; not in
+    the run that is `played`."""
     with writing(layout.name, layout.folder):
         Path(layout.raw(run, "")).parent.mkdir(parents=True)
         if layout.dry_run_folder is not None:
             dry_run_files.make_copy(layout)
     runs = layout.run_ids()
     scratches = [layout.scratch(before) for before in runs[-2:-1]]  # it may have been killed during a verification
-    kept = [(layout.runs / old / "raw", layout.dry_run_copy(old)) for old in runs[:-keep_raw_runs]]
+    kept = [(layout.runs / old / "raw", layout.dry_run_copy(old)) for old in runs[:-keep_raw_runs] if old != played]
     for folder in (*scratches, *(folder for pair in kept for folder in pair)):
         if folder.exists():
             import shutil  # only where there is something to delete

@@ -21,6 +21,8 @@ class Options(Record):
     allow: tuple[str, ...] = ()
     skip_permissions: bool = False
     dry_run: bool = False
+    cassette: str = ""
+    """The recorded run that a dry run plays, as the user named it."""
     detailed: bool = False
     as_json: bool = False
     color: bool = True
@@ -46,7 +48,8 @@ class Options(Record):
 
     def settings_for(self, project: Project, layout: Layout) -> Settings:
         """The settings of the run: all layers, `--allow` added. A dry run has the built-in fake for Claude, and no
-        checks and stop scripts, because it does no work that they could look at."""
+        checks and stop scripts, because it does no work that they could look at; with a cassette it has them, because
+        they are what is to be tried."""
         settings = project.settings_for(layout, self.flags).settings
         claude = settings.claude
         if self.allow:
@@ -54,6 +57,7 @@ class Options(Record):
         if self.dry_run:
             fake = (sys.executable, "-P", "-m", "claude_iterate.fake_claude")
             claude = claude.changed(command=fake, args=())
+        if self.dry_run and not self.cassette:
             settings = settings.changed(
                 verification=settings.verification.changed(checks=()), stop=settings.stop.changed(scripts=())
             )

@@ -59,7 +59,7 @@ def lines(
     if isinstance(event, events.HookFinished):
         return verification_lines.hook_finished(event, whole)
     if (judge := _VERDICTS.get(type(event))) is not None:
-        return judge(event, after.started is not None and after.started.dry_run)
+        return judge(event, after.started is not None and after.started.made_up)
     write = _PLAIN.get(type(event))
     return write(event) if write is not None else None
 

@@ -29,7 +29,8 @@ def started(event: events.RunStarted, at: float) -> list[str]:
             return [f"Grading the instructions of {event.workspace}{dry}..."]
         return [f"{event.purpose.capitalize()}: {event.workspace}{dry}"]
     most = f"at most {counted(event.max_iterations, 'iteration')}" if event.max_iterations else "no iteration limit"
-    dry = ", dry run" if event.dry_run else ""
+    played = f" of run {event.cassette}" if event.cassette else ""
+    dry = f", dry run{played}" if event.dry_run else ""
     closed = f", in a sandbox: {event.sandbox}" if event.sandbox else ""
     first = f"Starting {event.workspace} ({event.mode} mode, {most}{dry}{closed})"
     if event.resumed is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.errors import UsageProblem
 
@@ -41,6 +41,13 @@ _OPTIONS = (
     options.accept_option,
     options.flag("--reset", help="Go on after the breaker stopped the task; its counters begin again."),
     options.dry_run_option,
+    click.option(
+        "--cassette",
+        metavar="RUN",
+        default="",
+        shell_complete=completion.runs,
+        help="With --dry-run: play this recorded run in place of Claude, by its id or its number.",
+    ),
     options.flag("--again", help="Run a completed task again without asking."),
     options.flag("--unless-completed", help="Do nothing (exit code 0) if the task is completed."),
     options.flag("--detailed-exit-code", help="A different exit code for every reason to end."),
@@ -91,6 +98,9 @@ def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: Op
     if not found:
         output.note(f"No workspaces in {project.root}. Make one: claude-iterate setup NAME")
         return 0
+    if asked.cassette:
+        line = f"claude-iterate run {found[0]} --dry-run --cassette {asked.cassette}"
+        raise UsageProblem("A recorded run is played by one workspace.", f"Run one: {line}")
     values = asked.flags.values if asked.flags is not None else {}
     if values.get("attended"):
         raise UsageProblem("Attended mode is for one run.", f"Run one: claude-iterate run {found[0]} --attended")
@@ -130,6 +140,7 @@ def _options(invocation: Invocation, allow: tuple[str, ...], dry_run: bool, as_j
         detailed=given.pop("detailed_exit_code"),
         accept_changes=given.pop("accept_changes"),
         reset=given.pop("reset"),
+        cassette=_cassette(given.pop("cassette"), dry_run),
         flags=options.layer_from_options(_settings(**given)),
         allow=allow,
         dry_run=dry_run,
@@ -137,6 +148,12 @@ def _options(invocation: Invocation, allow: tuple[str, ...], dry_run: bool, as_j
         color=invocation.color,
         command_line=options.typed_again(invocation),
     )
+
+
+def _cassette(given: str, dry_run: bool) -> str:
+    if given and not dry_run:
+        raise UsageProblem("--cassette is for a dry run.", f"Add it: --dry-run --cassette {given}")
+    return given
 
 
 def _if_completed(again: bool, unless_completed: bool) -> str:

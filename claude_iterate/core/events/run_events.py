@@ -47,7 +47,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     """A run began. Everything the log's header needs is here. `birth` and `pid` together name the runner's process.
     `format` is that of the journal: a version that knows only a smaller number does not go on with it. `hooks` are the
     points that have a hook; `settings` are those that differ from their defaults, secrets masked. `measures`: each
-    iteration is followed by a measure of its work."""
+    iteration is followed by a measure of its work. `cassette` is the recorded run that a dry run plays."""
 
     run: str
     workspace: str
@@ -69,6 +69,12 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     hooks: tuple[Point, ...] = ()
     settings: dict[str, Any] = {}
     measures: bool = False
+    cassette: str = ""
+
+    @property
+    def made_up(self) -> bool:
+        """What Claude says is made up: a dry run that plays no recorded run."""
+        return self.dry_run and not self.cassette
 
 
 class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):

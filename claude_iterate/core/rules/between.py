@@ -98,7 +98,10 @@ def paused(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def pause_between_iterations(state: RunState, facts: Facts) -> Verdict | None:
-    """`delay` seconds have not passed since the last iteration of this process: wait."""
+    """`delay` seconds have not passed since the last iteration of this process: wait; not where a dry run plays a
+    recorded run."""
+    if state.started is not None and state.started.cassette:
+        return None
     if not state.last_ended or facts.now >= state.last_ended + facts.settings.delay:
         return None
     return Wait(state.last_ended + facts.settings.delay)

@@ -74,6 +74,8 @@ def _completed(ending: RunFinished, state: RunState) -> str:
     purpose, dry_run = (state.started.purpose, state.started.dry_run) if state.started else (Purpose.RUN, False)
     if purpose == Purpose.RUN and made_plan(state):
         return _planned(after, state, dry_run)
+    if state.started is not None and state.started.cassette:
+        return f"Task completed successfully after {after} (dry run of run {state.started.cassette}: it proves nothing)"
     if dry_run:  # nobody should take it for the real thing
         return {
             Purpose.RUN: f"Task completed successfully after {after} (dry run: checks were not run, no work was done)",
@@ -101,6 +103,8 @@ def _planned(after: str, state: RunState, dry_run: bool) -> str:
 
 
 def _maximum(ending: RunFinished, state: RunState) -> str:
+    if state.started is not None and state.started.cassette and ending.iterations:
+        return f"Played {counted(ending.iterations, 'iteration')} of run {state.started.cassette} (dry run)"
     most = state.started.max_iterations if state.started is not None else 0
     return f"Reached maximum iterations ({most or ending.iterations})"
 
@@ -113,7 +117,7 @@ def _stagnated(ending: RunFinished, _state: RunState) -> str:
 
 
 def _refuted(ending: RunFinished, state: RunState) -> str:
-    if state.started is not None and state.started.dry_run:
+    if state.started is not None and state.started.made_up:
         return "Dry run finished with the verdict `not done`. It proves nothing: the stand-in did not look at the work."
     what = "Not proven" if ending.detail.startswith(proving.NO_VERDICT) else "Not done"
     return f"{what}: {proving.first_finding(ending.detail) or 'the proof failed'}"

@@ -107,7 +107,7 @@ def trial_moved_nothing(state: RunState, facts: Facts) -> Verdict | None:
 def failures_make_pauses(state: RunState, facts: Facts) -> Verdict | None:
     """The last iteration failed: wait 5 s, twice as long after each further failure in a row, at most 5 min; with
     `delay = 0` not at all."""
-    last, dry_run = state.last_outcome, state.started is not None and state.started.dry_run
+    last, dry_run = state.last_outcome, state.started is not None and state.started.made_up
     if last is None or last.kind not in COUNTED_FAILURES or not facts.settings.delay or dry_run:
         return None
     pause = max(facts.settings.delay, waits.backoff(state.streaks.failures, 0.0))

@@ -21,10 +21,13 @@ _NOTHING = 0.1
 
 
 def wait_is_on(state: RunState, facts: Facts) -> Verdict | None:
-    """A wait was begun: go on waiting until its moment on the wall clock, or until the user says `retry`."""
+    """A wait was begun: go on waiting until its moment on the wall clock, or until the user says `retry`. Where a dry
+    run plays a recorded run, what it waited for is over."""
     wait = state.wait
     if wait is None:
         return None
+    if state.started is not None and state.started.cassette:
+        return WaitEnded(wait.why)
     if wait.why == Why.USAGE_LIMIT and facts.limits.on_usage_limit != "wait":
         return _limit_stops(wait.detail, wait.until)
     if wait.why == Why.SCHEDULE:

@@ -16,7 +16,10 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import SettingsProblem
 
 NOT_SETTINGS = frozenset(
-    {"RUN", "WORKSPACE", "MOCK_LOG", "CONFIG_DIR", "FAKE_SCRIPT", "FAKE_STATE", "FAKE_PACE", "TEST_CLAUDE"}
+    {
+        *("RUN", "WORKSPACE", "MOCK_LOG", "CONFIG_DIR", "TEST_CLAUDE"),
+        *("FAKE_SCRIPT", "FAKE_STATE", "FAKE_PACE", "FAKE_CASSETTE"),
+    }
 )
 """What may follow `CLAUDE_ITERATE_` in the environment without being a setting."""
 

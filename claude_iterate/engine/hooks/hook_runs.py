@@ -37,7 +37,7 @@ class Hooks:
 
     def _look(self) -> None:
         found = hook_files.find(self._plan.layout.project, self._plan.layout.folder)
-        if self._plan.dry_run:
+        if self._plan.dry_run and not self._plan.cassette:
             if found:
                 trial = f"Try one: claude-iterate hook test {found[0].point} -w {self._plan.layout.name}"
                 self.warnings = [Warned(f"A dry run calls no hooks: {counted(len(found), 'hook')} left out.", trial)]

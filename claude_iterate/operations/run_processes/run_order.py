@@ -32,6 +32,7 @@ class RunOrder(msgspec.Struct, frozen=True, omit_defaults=True):
     allow: tuple[str, ...] = ()
     skip_permissions: bool = False
     dry_run: bool = False
+    cassette: str = ""
     detailed: bool = False
     if_completed: str = ""
     accept_changes: bool = False
@@ -51,6 +52,7 @@ class RunOrder(msgspec.Struct, frozen=True, omit_defaults=True):
             allow=self.allow,
             skip_permissions=self.skip_permissions,
             dry_run=self.dry_run,
+            cassette=self.cassette,
             detailed=self.detailed,
             silent=True,
             if_completed=self.if_completed,
@@ -70,6 +72,7 @@ def order(project: Project, workspace: str, options: Options, outlives: bool = F
         allow=options.allow,
         skip_permissions=options.skip_permissions,
         dry_run=options.dry_run,
+        cassette=options.cassette,
         detailed=options.detailed,
         if_completed=options.if_completed,
         accept_changes=options.accept_changes,

@@ -142,7 +142,7 @@ class Console:
         """Show what was held: short, if it is the cause of the ending."""
         event, self._held = self._held, None
         looked, self._looked = self._looked, []
-        dry_run = self._state.started is not None and self._state.started.dry_run
+        dry_run = self._state.started is not None and self._state.started.made_up
         if isinstance(event, events.IterationFinished):
             self._iteration(event, _is_cause(event.outcome, ending))
         elif isinstance(event, events.ReviewFinished):

@@ -123,11 +123,16 @@ def newest_format(layout: Layout) -> tuple[str, int]:
     run = next((run for run in reversed(layout.run_ids()) if layout.journal(run).is_file()), "")
     if not run:
         return "", 1
-    with layout.journal(run).open("rb") as file:
+    return run, format_of(layout.journal(run))
+
+
+def format_of(path: Path) -> int:
+    """The format of a journal; 1 where that cannot be read."""
+    with path.open("rb") as file:
         try:
-            return run, msgspec.json.decode(file.readline(), type=_First).event.format
+            return msgspec.json.decode(file.readline(), type=_First).event.format
         except (ValueError, RecursionError):
-            return run, 1
+            return 1
 
 
 class _Place(msgspec.Struct):

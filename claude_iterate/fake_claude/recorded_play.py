@@ -1,0 +1,78 @@
+"""Plays a recorded call again, as fast as it is read: what Claude printed, its reports, its exit code.
+
+A cassette is a JSON file: `iterations` and `reviews` are lists of calls, each a list of steps like those of a script,
+and `journal` is that of the run that listens. A call that is only to look is a review; each kind has its own order.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from functools import partial
+from pathlib import Path
+
+from claude_iterate.fake_claude.printer import Stream, put
+from claude_iterate.fake_claude.script import ScriptProblem, claim, step
+from claude_iterate.fake_claude.shapes import Document
+from claude_iterate.fake_claude.verbs import VERBS, Call, perform
+from claude_iterate.fake_claude.work import asked_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_AT_A_TIME = 1 << 20
+_NEWS = b'"event":"StatusChanged"'
+
+
+def play(path: Path, stream: Stream, workspace: Path | None, prompt: str) -> int:
+    """Play the next recorded call of the kind that is asked for. The exit code is the recorded one."""
+    try:
+        cassette: Document = json.loads(path.read_bytes())
+    except (OSError, ValueError) as problem:
+        raise ScriptProblem(f"cannot read the cassette {path}: {problem!r}") from problem
+    kind = "reviews" if "--disallowedTools" in stream.arguments.lists else "iterations"
+    calls = cassette[kind]
+    number = claim(path.with_name(kind))
+    if number > len(calls):
+        raise ScriptProblem(f"the recording has no more {kind}: {len(calls)} calls, and this is call {number}")
+    call = Call(stream, workspace, lambda: None, asked_for(prompt))
+    named = re.search(r"^VERIFICATION-ID: (\S+)", prompt, re.MULTILINE)
+    known = VERBS | {
+        "part": partial(_part, named[1] if named else ""),
+        "reported": partial(_report, Path(cassette["journal"]), float(cassette["patience"])),
+    }
+    return perform(call, [step(one, frozenset(known)) for one in calls[number - 1]], known)
+
+
+def _part(asked: str, _call: Call, value: Document) -> None:
+    """A part of what was printed. A review in prose repeats the id that it was given: that of this run."""
+    given = value.get("named", "")
+    with Path(value["path"]).open("rb") as file:
+        file.seek(value["start"])
+        left = value["end"] - value["start"]
+        if asked and given:
+            put(file.read(left).replace(given.encode(), asked.encode()))
+            return
+        while left > 0 and (data := file.read(min(left, _AT_A_TIME))):
+            put(data)
+            left -= len(data)
+
+
+def _report(journal: Path, patience: float, call: Call, value: Any) -> None:
+    """A report in the middle of a call. The run had noticed it before Claude went on, so that is waited for."""
+    before = journal.stat().st_size if journal.exists() else 0
+    VERBS["status"](call, value)
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline and not _noticed(journal, before):
+        time.sleep(0.02)
+
+
+def _noticed(journal: Path, before: int) -> bool:
+    try:
+        with journal.open("rb") as file:
+            file.seek(before)
+            return _NEWS in file.read()
+    except OSError:
+        return False
