@@ -128,16 +128,11 @@ def _launch(
         run = run_folders.new_run_id(layout)
         held.record(run)
         if before.killed:
-            leftover_processes.end_marked(before.killed)
-            if sandbox is not None and sandbox.is_container:
-                from claude_iterate.agent.processes.containers import end_containers
-
-                end_containers(sandbox.program, before.killed)
+            _end_leftovers(before.killed, sandbox)
         used = dry_run_files.layout_for(layout, run) if options.dry_run else worktree_of_run.layout_in(layout, tree)
         plan = plan_run(project, used, settings, options, run, version, before)
         plan = worktree_of_run.plan_in(plan, tree, options.held)
-        if cassette is not None:
-            plan = cassette.planned(plan)
+        plan = cassette.planned(plan) if cassette is not None else plan
         if sandbox is not None:
             plan = _boxed(plan, sandbox, layout)
         warnings = run_checks.warnings(project, layout, settings, options, user)
@@ -150,6 +145,14 @@ def _launch(
     assert state.finished is not None
     detailed = options.detailed or settings.exit_codes == "detailed"
     return Performed(run, state, exit_code(state.finished.reason, detailed), used.agent_folder, plan.report)
+
+
+def _end_leftovers(killed: str, sandbox: Sandbox | None) -> None:
+    leftover_processes.end_marked(killed)
+    if sandbox is not None and sandbox.is_container:
+        from claude_iterate.agent.processes.containers import end_containers
+
+        end_containers(sandbox.program, killed)
 
 
 def _boxed(plan: Plan, sandbox: Sandbox, layout: Layout) -> Plan:
