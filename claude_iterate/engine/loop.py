@@ -193,6 +193,7 @@ class Engine:
             measures=self._measuring is not None,
             task=task_file.current(self._plan.layout.instructions) if self._state.claim.task or ticked else "",
             plan=plan,
+            withdrawn=self._reports.claims_nothing,
         )
 
     def _keep_record(self) -> None:

@@ -1,9 +1,11 @@
-"""Finds on the disk what the scripts of checks take in, step by step, within bounds."""
+"""Finds on the disk what the scripts of checks take in, step by step, within bounds, and modules that take the place of
+others."""
 
 from __future__ import annotations
 
 import glob
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +14,9 @@ from claude_iterate.core.tampering.included_files import included
 _LARGEST = 256 * 1024
 _MOST = 50
 _DEEPEST = 3
+_MOST_IN_FOLDER = 2000
+_IMPORTED_EARLY = frozenset({"sitecustomize", "usercustomize", "pytest", "_pytest", "pluggy", "coverage", "hypothesis"})
+"""Beside the modules of Python: those that Python and test runners import by themselves."""
 
 
 def taken_in(root: Path, scripts: Iterable[Path]) -> list[Path]:
@@ -35,3 +40,16 @@ def _of(root: Path, script: Path) -> list[Path]:
         return []
     places = [os.path.normpath(root / name) for name in included(str(script.relative_to(root)), text)]
     return [Path(name) for place in places for name in sorted(glob.glob(place))[:_MOST] if Path(name).is_file()]
+
+
+def hiding_modules(folder: Path) -> list[Path]:
+    """The modules in this folder that have the name of one of Python's own or of a test runner's."""
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry, _ in zip(entries, range(_MOST_IN_FOLDER), strict=False))
+    except OSError:
+        return []
+    hidden = sys.stdlib_module_names | _IMPORTED_EARLY
+    found = [folder / name for name in names if name.partition(".")[0] in hidden]
+    files = [path for path in found if path.suffix in {".py", ".so"} and path.is_file()]
+    return [*files, *(path for name in found if not name.suffix and (path := name / "__init__.py").is_file())]

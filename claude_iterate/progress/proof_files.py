@@ -16,7 +16,7 @@ from claude_iterate.core.tampering.check_words import Named
 from claude_iterate.core.tampering.comparison import EMPTY
 from claude_iterate.core.tampering.normal_forms import proving_part
 from claude_iterate.progress import files_with_tests
-from claude_iterate.progress.files_taken_in import taken_in
+from claude_iterate.progress.files_taken_in import hiding_modules, taken_in
 
 _LARGEST = 1024 * 1024
 """Beyond these bytes, size and times stand for the content; a test of that size is left out."""
@@ -69,9 +69,16 @@ class ProofFiles:
                 if fingerprint := self._fingerprint(kind, path):
                     found.setdefault(kind, {})[self._label(path)] = fingerprint
         modules = [path for named in watched.named for name in named.modules if (path := self._place(name)).is_file()]
-        for path in modules:
+        for path in (*modules, *self._modules_that_hide_others()):
             found.setdefault("program", {})[self._label(path)] = _THERE
         return found
+
+    def _modules_that_hide_others(self) -> list[Path]:
+        """Modules of the project with a name of Python's own: where Python looks here first, it takes these."""
+        words = dict.fromkeys(word for named in self._watched.named for word in named.imports)
+        folders = dict.fromkeys(self._place(word) for word in words)
+        root = self._watched.root
+        return [path for folder in folders if folder.is_relative_to(root) for path in hiding_modules(folder)]
 
     def _paths(self) -> dict[str, list[Path]]:
         watched = self._watched

@@ -9,8 +9,6 @@ from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.proving import flaky_check
 from claude_iterate.core.state.run_state import RunState
 
-CHANGED = "Part of the proof was changed during the run"
-
 
 def remarks(finished: RunFinished, state: RunState) -> list[str]:
     """What has to be known of the claim and its proof beside the reason. Findings name flaky checks themselves."""
@@ -19,11 +17,11 @@ def remarks(finished: RunFinished, state: RunState) -> list[str]:
     found += [one_line(flaky_check(command)) for command in (proof.flaky if proof else ())]
     told = one_line(changed(finished.changes)) if finished.changes else ""
     # A claim that was refused for it has it as its cause.
-    return [*found, f"{CHANGED}: {told}"] if told and told not in finished.cause else found
+    return [*found, told] if told and told.partition(": ")[2] not in finished.cause else found
 
 
 def changed(changes: Sequence[ProofChange]) -> str:
-    """What was changed of that which defines the proof."""
-    from claude_iterate.core.tampering.comparison import all_described  # rarely needed
+    """What was changed of that which defines the proof, and in which run."""
+    from claude_iterate.core.tampering.comparison import told  # rarely needed
 
-    return all_described(changes)
+    return told(changes)

@@ -50,6 +50,8 @@ def test_files_of_a_command(command: str, files: set[str]) -> None:
         ('timeout 60 "${PWD}/bin/tool"', {"./bin/tool"}),
         ("D=tools; $D/check.py", {"tools/check.py"}),
         ("$TOOLS/check", {"given/check"}),
+        ("sh ${S:-tools/check.sh}", {"tools/check.sh"}),
+        ("sh ${TOOLS:-x}/check.sh", {"given/check.sh"}),
         ("cd sub && $PWD/x", {"sub/x"}),
         ("env A=b sh -c 'python -u check.py'", {"check.py"}),
         ("uv run python tools/check.py", {"tools/check.py"}),

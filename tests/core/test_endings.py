@@ -26,15 +26,18 @@ from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.endings import in_words, told
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine, about, again, renamed
+from claude_iterate.core.rules.proving import tampering
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
+from claude_iterate.text.ending_lines import ending
 from tests.core.building import entries, facts
 
 DONE = Status(True, 2, 2, summary="all done")
 RED = "The check `make test` failed with exit code 2. The end of its output:\nboom\n\nThe check `lint` failed"
 OK = Outcome(Kind.OK)
 NPM = (("--permission-mode", "acceptEdits"), ("--allow", "Bash(npm test:*)"))
+STARTED = RunStarted("r", "t", "loop", 1, 1, "h", "0", ("c",))
 LINE = CommandLine(("claude-iterate", "-C", "/my projects"), (("--verify",), ("--max-cost", "1")))
 
 
@@ -301,3 +304,16 @@ def test_replaced_instructions_are_mentioned_without_a_proof_too() -> None:
     found = ended(facts(0)._replace(task_replaced=True), IterationFinished(1, OK, DONE))
     assert (found.reason, "INSTRUCTIONS.md has another text" in found.about_claim) == ("completed", True)
     assert ended(facts(0), IterationFinished(1, OK, DONE)).about_claim == ""
+
+
+def test_a_claim_that_was_refused_for_a_change_names_it_once() -> None:
+    """At the limit of iterations the change is named beside the claim, not a second time in it."""
+    change = ProofChange("check", "check.sh", "changed")
+    known = facts(9, max_iterations=1, checks=("sh check.sh",), on_tamper="refuse")
+    proof = VerificationFinished(1, False, tampering([change]), changes=(change,))
+    state = fold(entries(STARTED, IterationFinished(1, OK, DONE), proof))
+    end = told(Finish("max_iterations"), state, known, (change,))
+    assert end.about_claim == "The last claim of completion does not hold: a part of the proof was changed."
+    assert "\n".join(ending(end, state)).count("check.sh (") == 1
+    undone = told(Finish("max_iterations"), state, known)
+    assert "check.sh (changed; a check uses it)" in undone.about_claim

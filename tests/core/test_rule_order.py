@@ -72,9 +72,13 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(last_status=DONE, claim=Claim(task="a+0"), hooks=Hooked(last_hook=ABORT)),
         facts(0)._replace(task="b+0"),
     ),
-    (proving.claim_is_outdated, proving.claim_was_cut_off): (
-        RunState(last_status=DONE, claim=Claim(task="a+0", sound=False)),
-        facts(0)._replace(task="b+0"),
+    (proving.claim_is_outdated, proving.claim_was_withdrawn): (
+        RunState(last_status=DONE, claim=Claim(task="a+0")),
+        facts(0)._replace(task="b+0", withdrawn=True),
+    ),
+    (proving.claim_was_withdrawn, proving.claim_was_cut_off): (
+        RunState(last_status=DONE, claim=Claim(sound=False)),
+        facts(0)._replace(withdrawn=True),
     ),
     (proving.claim_was_cut_off, plan_rules.claim_is_without_plan): (
         RunState(last_status=DONE, claim=Claim(sound=False), plans=Plans(PlanRead())),

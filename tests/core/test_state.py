@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,7 +43,9 @@ from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.state.call_state import Call, advance
 from claude_iterate.core.state.handover import handed_on
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import fold, fold_from
+from claude_iterate.core.state.steps import fold, fold_from, reduce
+from claude_iterate.views.story.iteration_rows import IterationRows
+from tests.core.building import entries
 
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",), carried=Carried(7, 1.5, 2))
 WORDS = st.text(max_size=12)
@@ -118,10 +121,32 @@ def test_idleness_and_failures_count_only_in_a_row() -> None:
 
 
 def test_totals_reach_over_runs() -> None:
-    """A run carries what came before; one that was killed in mid-iteration hands that on too."""
+    """A run carries what came before; an iteration in which it was killed does not count."""
     state = after(STARTED, IterationStarted(1), finished(cost=0.5), IterationStarted(2))
-    assert (state.total_iterations, state.total_cost_usd) == (9, 2.0)
-    assert handed_on(state) == Carried(9, 2.0, 3)
+    assert (state.total_iterations, state.total_cost_usd) == (8, 2.0)
+    assert handed_on(state) == Carried(8, 2.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "claims", "counts"),
+    [
+        (Outcome(Kind.OK), False, True),
+        (Outcome(Kind.CONFIG, "no instructions", called=False), False, False),
+        (Outcome(Kind.CONFIG, "no such model"), False, True),
+        (Outcome(Kind.SKIPPED, "by a hook", called=False), False, True),
+        (Outcome(Kind.USAGE_LIMIT), False, False),
+        (Outcome(Kind.USAGE_LIMIT), True, True),
+        (Outcome(Kind.REBOOTED), True, False),
+    ],
+)
+def test_what_counts_as_an_iteration(outcome: Outcome, claims: bool, counts: bool) -> None:
+    """One for which Claude could not be called is none; `history` counts as the state does."""
+    ended = IterationFinished(1, outcome, Status(True) if claims else None)
+    state, rows = RunState(), IterationRows("r")
+    for entry in entries(STARTED, IterationStarted(1), ended):
+        before, state = state, reduce(state, entry)
+        rows.take(entry, before, state)
+    assert (state.iterations, [row.done_again for row in rows.every()]) == (int(counts), [not counts])
 
 
 def test_a_result_before_our_cut_stands() -> None:

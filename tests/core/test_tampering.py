@@ -15,6 +15,7 @@ from claude_iterate.core.tampering.comparison import (
     compare,
     described,
     still_open,
+    told,
     with_changes,
 )
 from claude_iterate.core.tampering.normal_forms import changed_settings, proving_part
@@ -71,6 +72,8 @@ def test_tests_that_do_nothing_are_counted(path: str, text: str, hollow: int) ->
 def test_a_new_file_around_tests_is_told_if_it_can_change_them() -> None:
     """A `conftest.py` that skips is; one with fixtures, an empty `__init__.py` and a new test are not."""
     was = {"tests/test_a.py": "1 1 0 0"}
+    assert marks_of_tests.counts("tests/__init__.py", "def load_tests(*_): return TestSuite()").skips == 1
+    assert marks_of_tests.counts("tests/test_a.py", "def test_a(): assert sys.exit").skips == 0
     new = {"tests/conftest.py": "0 0 1 0", "tests/__init__.py": "0 0 0 0", "tests/test_b.py": "1 1 1 0"}
     (change,) = compare({"test": was}, {"test": was | new})
     assert (change.path, change.how) == ("tests/conftest.py", "created")
@@ -287,3 +290,13 @@ def test_tasks_may_move_between_the_files_of_a_plan() -> None:
     now = {"a": EMPTY, "b": proving_part("plan", "b", "- [x] one\n- [ ] two\n")}
     assert compare({"plan": was}, {"plan": now}) == ()
     assert [change.how for change in compare({"plan": was}, {"plan": {}})] == ["2 open tasks removed"]
+
+
+def test_in_which_run_it_was_changed_is_said_once() -> None:
+    """At the end of a run: in this one, in an earlier one; where both, each change says it for itself."""
+    change = ProofChange("check", "check.sh", "changed")
+    earlier = ProofChange("check", "other.sh", "deleted", earlier=True)
+    start, now = "Part of the proof was changed", "check.sh (changed; a check uses it)"
+    assert told([change]) == f"{start} during the run: {now}"
+    assert told([earlier]) == f"{start} in an earlier run: other.sh (deleted; a check uses it)"
+    assert told([change, earlier]) == f"{start}: {now}, other.sh (deleted in an earlier run; a check uses it)"

@@ -72,9 +72,8 @@ def test_instructions_that_change_during_the_proof_are_worked_on(loop: Loop) -> 
     assert DROPPED in done.err
 
 
-@pytest.mark.parametrize("way", ["setup", "edited"])
-def test_a_claim_that_outlived_a_kill_is_not_about_a_new_task(loop: Loop, way: str) -> None:
-    """The runner is killed while the check runs; then the task is replaced; then the check is green."""
+def killed_while_checking(loop: Loop) -> None:
+    """Claude claims completion, and the runner is killed while the check runs; the next time it is green."""
     loop.make()
     ready = loop.workspace / "ready"
     check = f"test -e {ready} || {{ touch {ready}; sleep 300; }}"
@@ -85,6 +84,12 @@ def test_a_claim_that_outlived_a_kill_is_not_about_a_new_task(loop: Loop, way: s
     process.kill()
     process.wait()
     loop.gone()
+
+
+@pytest.mark.parametrize("way", ["setup", "edited"])
+def test_a_claim_that_outlived_a_kill_is_not_about_a_new_task(loop: Loop, way: str) -> None:
+    """The runner is killed while the check runs; then the task is replaced; then the check is green."""
+    killed_while_checking(loop)
     (loop.folder / "task").write_text("- [ ] write a novel\n")
     if way == "setup":
         assert loop.call("setup", "my-task", "--force", "--from", str(loop.folder / "task")).code == 0
@@ -94,6 +99,19 @@ def test_a_claim_that_outlived_a_kill_is_not_about_a_new_task(loop: Loop, way: s
     assert (done.code, DROPPED in done.err) == (0, True)
     assert "write a novel" in prompt(loop, 2)
     assert [event["number"] for event in loop.events("IterationStarted")] == [1, 2]
+
+
+@pytest.mark.parametrize("now", ['{"complete": false}', None])
+def test_a_claim_that_was_withdrawn_after_a_kill_does_not_count(loop: Loop, now: str | None) -> None:
+    """The report says otherwise when the run goes on, or is gone: another iteration comes, whatever the check says."""
+    killed_while_checking(loop)
+    loop.layout.status.unlink()
+    if now is not None:
+        loop.layout.status.write_text(now)
+    done = loop.run()
+    assert (done.code, len(loop.events("IterationFinished"))) == (0, 2)
+    assert "⚠ The claim does not count: since the run was killed, .status.json no longer says" in done.err
+    assert "was withdrawn" in prompt(loop, 2)
 
 
 def test_a_completed_workspace_with_other_instructions_has_a_new_task(loop: Loop) -> None:

@@ -57,6 +57,42 @@ def test_what_a_script_takes_in_is_found(tmp_path: Path) -> None:
     assert set(looked["check"]) == set(texts) - {"app.py", "Makefile"}
 
 
+def test_scripts_for_checks_that_a_script_runs_are_found(tmp_path: Path) -> None:
+    """In recipes and npm scripts for checks all of them, elsewhere those with such a name: others may be the work.
+    Makefiles are found behind variables and patterns."""
+    texts = {
+        "Makefile": "D := rules\ninclude $(D)/a.mk $(wildcard more/*.mk)\n"
+        "test: unit\nunit:\n\t@./t.sh\nbuild:\n\tsh b.sh\n",
+        "rules/a.mk": "",
+        "more/b.mk": "lint:\n\tpython tools/style.py\n",
+        "t.sh": "",
+        "tools/style.py": "",
+        "package.json": '{"scripts": {"test": "sh n.sh", "start": "node app.js"}}',
+        "n.sh": "",
+        "all.sh": '# don\'t\ncd "$(dirname "$0")"\n./run-tests.sh\nbash ci/lint\n./backup.sh\n',
+        "run-tests.sh": "",
+        "ci/lint": "",
+    }
+    work = {"b.sh", "app.js", "backup.sh"}
+    for name in (*texts, *work):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(texts.get(name) or name)
+    looked = ProofFiles(watched(tmp_path, "make test", "npm test", "sh all.sh")).look()
+    assert set(looked["check"]) == set(texts) - {"Makefile", "package.json"}
+
+
+def test_a_module_with_a_name_of_pythons_own_is_a_program(tmp_path: Path) -> None:
+    """Where Python looks for modules first: beside the script, in the folder, in PYTHONPATH. A folder without
+    `__init__.py` hides nothing, and other modules are work."""
+    commands = ("python tools/check.py", "python -m unittest", "PYTHONPATH=lib python -c 1", "cd sub && pytest")
+    files = ProofFiles(watched(tmp_path, *commands))
+    names = ("tools/json.py", "unittest.py", "lib/sitecustomize.py", "sub/_pytest/__init__.py")
+    for name in (*names, "app.py", "code/readme.md", "lib/json.txt", "elsewhere/json.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text("")
+    assert set(files.look()["program"]) == set(names)
+
+
 def test_a_program_in_a_folder_that_the_command_names(tmp_path: Path) -> None:
     """`PATH=bin:$PATH tool`: one that appears there takes the place of the installed one."""
     files = ProofFiles(watched(tmp_path, "PATH=bin:$PATH tool"))

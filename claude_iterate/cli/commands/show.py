@@ -12,7 +12,7 @@ from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
 from claude_iterate.core.events import ProofChange
 from claude_iterate.text import local_times
-from claude_iterate.text.claim_lines import CHANGED, changed
+from claude_iterate.text.claim_lines import changed
 from claude_iterate.text.next_actions import next_actions
 from claude_iterate.text.verification_lines import CUTS, SHOWN, in_words, requirements_met, tail
 from claude_iterate.views.run_view import RunView
@@ -194,7 +194,7 @@ def _print_run(view: WorkspaceView, now: float) -> None:
         output.result(f"  Ended: {run.reason}. {foreign(run.cause)}")
     # The last iteration's error is news only if the run did not end with it.
     error = "" if run.last_error.partition(": ")[2] in run.detail else run.last_error
-    tampering = f"{CHANGED}: {_described(run.changes)}" if run.changes else ""
+    tampering = _described(run.changes) if run.changes else ""
     for line in (run.about_claim, tampering, *run.advice.splitlines(), error, f"Next: {run.next}" if run.next else ""):
         if line:
             output.result(f"  {foreign(line)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from claude_iterate.core.events import LimitReported, Outcome
+from claude_iterate.core.events import IterationFinished, LimitReported, Outcome
 from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import duration, shortened
@@ -214,6 +214,17 @@ COUNTED_FAILURES = frozenset({Kind.CRASH, Kind.TIMEOUT, Kind.IDLE, Kind.REFUSED,
 
 ENDING_FAILURES = frozenset({Kind.BILLING, Kind.AUTH, Kind.CONFIG})
 """Failures that end the run at once, with their advice."""
+
+
+def is_done_again(ended: IterationFinished) -> bool:
+    """The same iteration is done again, so it does not count: Claude could not be called at all, or met a limit or an
+    overload. Work that is done is done, unless the user wants it again. One that a hook skips uses its number: so
+    `max_iterations` bounds those, too."""
+    kind, status = ended.outcome.kind, ended.status
+    if not ended.outcome.called:
+        return kind != Kind.SKIPPED
+    claims = status is not None and status.complete
+    return kind in RETRIED and (kind == Kind.REBOOTED or not claims)
 
 
 def classify(evidence: Evidence) -> Outcome:

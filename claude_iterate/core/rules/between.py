@@ -126,6 +126,7 @@ BETWEEN_RULES: tuple[Between, ...] = (
     hook_rules.iteration_finished_is_due,
     hook_rules.hook_aborts,
     proving.claim_is_outdated,
+    proving.claim_was_withdrawn,
     proving.claim_was_cut_off,
     plan_rules.claim_is_without_plan,
     plan_rules.plan_is_done,

@@ -44,7 +44,7 @@ def told(verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofCha
         "\n".join(filter(None, (_notes(facts), _changes(changes, verdict, state, facts), _advice(verdict, facts)))),
         *(state.iterations, state.cost_usd, facts.now),
         known_by=proving.known_by(state, facts, verdict.reason),
-        about_claim=proving.about_the_claim(state, facts, verdict.reason),
+        about_claim=proving.about_the_claim(state, facts, verdict.reason, changes),
         cause=verdict.cause,
         next=next_steps.about(state, facts.command_line, "setup") if _lost(facts) else verdict.next,
         cost_is_lower_bound=state.cost_is_lower_bound,

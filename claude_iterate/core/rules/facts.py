@@ -22,7 +22,8 @@ class Facts(NamedTuple):
     measured. `refuses`: an earlier run, which was to refuse that, left a change of what defines the proof;
     `task_replaced`: INSTRUCTIONS.md has another text than when the run began; `instructions_lost` is where it was, if
     it cannot be read at the end; `checks_only`: `verify` without a review. `zone` is that of the computer;
-    `plan` is the plan as it is now, in the modes that read it."""
+    `plan` is the plan as it is now, in the modes that read it; `withdrawn`: when this process began, the report claimed
+    no completion, and no iteration has begun since."""
 
     now: float
     wall: float
@@ -47,6 +48,7 @@ class Facts(NamedTuple):
     checks_only: bool = False
     mode: Mode = MODES["loop"]
     plan: PlanRead | None = None
+    withdrawn: bool = False
 
     @property
     def limits(self) -> LimitSettings:

@@ -30,7 +30,11 @@ KNOWN_BY = {
     PLAN: "all tasks of the plan are ticked, not proven",
 }
 
+_TAMPERED = "This defines the proof and was changed"
 _REPLACED = "INSTRUCTIONS.md has another text than when the run began: see whether it is still your task."
+_WITHDRAWN = (
+    "Your report `complete: true` was withdrawn after the run was killed. Look what is missing, then report again."
+)
 _CLAUDE_CANNOT = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AWAY}) | ENDING_FAILURES
 """After these Claude cannot be called for a review: other rules say what is next."""
 
@@ -44,6 +48,15 @@ def claim_is_outdated(state: RunState, facts: Facts) -> Verdict | None:
         return None
     lost = facts.task == UNREADABLE
     return ClaimDropped(f"INSTRUCTIONS.md {'can no longer be read' if lost else 'has another text now'}")
+
+
+def claim_was_withdrawn(state: RunState, facts: Facts) -> Verdict | None:
+    """The run goes on with a claim of a killed one, and meanwhile the report no longer claims completion, or is gone:
+    the claim is dropped, and the next iteration is told to look and report again."""
+    status = state.last_status
+    if not facts.withdrawn or status is None or not status.complete or status.source != "file":
+        return None
+    return ClaimDropped("since the run was killed, .status.json no longer says `complete: true`", findings=_WITHDRAWN)
 
 
 def claim_was_cut_off(state: RunState, facts: Facts) -> Verdict | None:
@@ -156,14 +169,15 @@ def tampering(changes: Sequence[ProofChange]) -> str:
     from claude_iterate.core.tampering.comparison import all_described  # rarely needed
 
     return (
-        f"This defines the proof and was changed: {all_described(changes)}.\n"
+        f"{_TAMPERED}: {all_described(changes)}.\n"
         "If you changed it, put it back as it was, then report completion again; but leave INSTRUCTIONS.md alone, which"
         " the user may have edited. If the task cannot be done without such a change, say so in `blocked`."
     )
 
 
-def about_the_claim(state: RunState, facts: Facts, reason: Reason) -> str:
-    """What has to be known of the last claim of completion beside the reason; empty when there is nothing to say."""
+def about_the_claim(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange] = ()) -> str:
+    """What has to be known of the last claim of completion beside the reason; empty when there is nothing to say.
+    `changes` of what defines the proof are named beside it."""
     status = state.last_status
     if state.findings.startswith(CUT_OFF) and status is None:
         verify = next_steps.about(state, facts.command_line, "verify")
@@ -178,7 +192,9 @@ def about_the_claim(state: RunState, facts: Facts, reason: Reason) -> str:
     if reason == "verification_failed" or not (facts.proof_wanted or reason == "hook_abort"):
         return ""
     if state.proof is not None:
-        return f"The last claim of completion does not hold: {first_finding(state.proof.findings)}."
+        named = changes and state.proof.findings.startswith(_TAMPERED)
+        why = "a part of the proof was changed" if named else first_finding(state.proof.findings)
+        return f"The last claim of completion does not hold: {why}."
     verify = next_steps.about(state, facts.command_line, "verify")
     claimed = "All tasks of the plan are ticked" if status.source == "plan" else "Claude reported completion"
     if facts.settings.verification.checks and facts.review_wanted and checks_are_green(state, facts):

@@ -249,8 +249,8 @@ class RunState(NamedTuple):
 
     @property
     def total_iterations(self) -> int:
-        """Over all runs of the workspace; one that is under way counts."""
-        return self.carried.iterations + self.iterations + (1 if self.iteration else 0)
+        """Over all runs of the workspace. One that is under way counts when it has ended: a kill takes it back."""
+        return self.carried.iterations + self.iterations
 
     @property
     def reason(self) -> Reason | None:

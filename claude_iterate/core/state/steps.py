@@ -7,7 +7,7 @@ from typing import get_args
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Cause, Kind, Reboot
-from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, RETRIED, WELL
+from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, WELL, is_done_again
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import breaker_steps, hint_counts, hook_steps, requests, wait_steps
 from claude_iterate.core.state import call_state as calls
@@ -182,9 +182,7 @@ def _tried_again(streaks: Streaks, outcome: events.Outcome) -> Streaks:
 
 def _iteration_finished(state: RunState, event: events.IterationFinished, entry: events.Entry) -> RunState:
     kind = event.outcome.kind
-    # A limit or an overload is not an iteration: the same one is done again. Work that is done is done, unless the user
-    # wants it again.
-    again = kind in RETRIED and (kind == Kind.REBOOTED or not (event.status and event.status.complete))
+    again = is_done_again(event)
     # Only the session was to blame, or the user is in a hurry: there is nothing to pause for.
     at_once = kind == Kind.SESSION or state.requests.cut is not None
     return _call_finished(state, event)._replace(

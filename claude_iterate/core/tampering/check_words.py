@@ -8,14 +8,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from claude_iterate.core.expressions import expression
-from claude_iterate.core.tampering.known_tools import CONFIGURATION, INTERPRETERS, RUNNERS, SHELLS, WRAPPERS, Wrapper
+from claude_iterate.core.tampering.known_tools import (
+    CONFIGURATION,
+    INTERPRETERS,
+    PYTHON_TOOLS,
+    RUNNERS,
+    SHELLS,
+    WRAPPERS,
+    Wrapper,
+)
 
 _DEEPEST = 5
 _MOST_WORDS = 1000
 _BREAK = expression(r"[;&|()]+")
 _REDIRECTION = expression(r"\d*(?:[<>]+&?|&>+)")
 _ASSIGNMENT = expression(r"[A-Za-z_]\w*\+?=")
-_VARIABLE = expression(r"\$(?:(\w+)|\{(\w+)\})")
+_VARIABLE = expression(r"\$(?:(\w+)|\{(\w+)(?::?[-=]([^{}]*))?\})")
+"""`$NAME`, `${NAME}`, and `${NAME:-what it is otherwise}`."""
 _PYTHON = expression(r"(?:python|pypy)[\d.]*")
 _RESERVED = frozenset(
     {"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "time", "exec"}
@@ -27,7 +36,8 @@ _ELSEWHERE = frozenset({"-C", "--directory", "--prefix", "--cwd", "--chdir"})
 class Named(NamedTuple):
     """Paths relative to the project, or absolute ones, and bare names of programs. `configuration` are files that the
     tools of a check read if they are there; `modules` what Python would run for `python -m NAME`. `scripts` are those
-    of the files that the check runs; `folders` are those in which it looks for programs first."""
+    of the files that the check runs; `folders` are those in which it looks for programs first, `imports` those in which
+    Python looks for modules first."""
 
     files: tuple[str, ...] = ()
     configuration: tuple[str, ...] = ()
@@ -35,6 +45,7 @@ class Named(NamedTuple):
     modules: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
 
 
 def named_by(command: str, environ: Mapping[str, str] | None = None) -> Named:
@@ -46,8 +57,9 @@ def named_by(command: str, environ: Mapping[str, str] | None = None) -> Named:
 
 class _Reader:
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self.found: tuple[list[str], ...] = ([], [], [], [], [], [])
-        self._files, self._configuration, self._programs, self._modules, self._scripts, self._folders = self.found
+        self.found: tuple[list[str], ...] = ([], [], [], [], [], [], [])
+        self._files, self._configuration, self._programs, self._modules, *rest = self.found
+        self._scripts, self._folders, self._imports = rest
         self._values = {name: value for name, value in environ.items() if name != "PWD"}
 
     def read(self, command: str, folder: str, depth: int) -> None:
@@ -67,7 +79,9 @@ class _Reader:
     def _valued(self, word: str, folder: str) -> str:
         """With the values of variables that are known; the others stay as they are."""
         values = {"PWD": folder or ".", **self._values}
-        return _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), word) if "$" in word else word
+        if "$" not in word:
+            return word
+        return _VARIABLE.sub(lambda one: values.get(one[1] or one[2]) or (one[3] or one[0]), word)
 
     def _assign(self, word: str, folder: str) -> None:
         name, equals, value = word.partition("=")
@@ -95,6 +109,8 @@ class _Reader:
         if name in SHELLS and depth < _DEEPEST and (script := _script(arguments)):
             self.read(script, folder, depth + 1)
             return
+        if _PYTHON.fullmatch(name) or name in PYTHON_TOOLS:
+            self._read_imports(arguments, folder)
         if _PYTHON.fullmatch(name) and "-m" in arguments[:-1]:
             name = self._read_module(arguments[arguments.index("-m") + 1], folder)
         if _PYTHON.fullmatch(name) or name in SHELLS or name in INTERPRETERS:
@@ -103,6 +119,13 @@ class _Reader:
         works_in = _joined(folder, _folder_of(arguments))
         self._configuration += [_joined(works_in, file) for file in CONFIGURATION.get(name, ())]
         self._files += [place for word in arguments for path in _paths(word) for place in _places(folder, path)]
+
+    def _read_imports(self, arguments: Sequence[str], folder: str) -> None:
+        """The folder of the script, or the one in which it works; and those of PYTHONPATH."""
+        script = next((word for word in arguments if word.endswith(".py")), "")
+        own = script.rpartition("/")[0] if script and "-m" not in arguments else ""
+        path = self._values.get("PYTHONPATH", "").split(":")
+        self._imports += [_joined(folder, place) or "." for place in (own, *filter(None, path))]
 
     def _name(self, program: str, folder: str) -> None:
         if "/" in program:

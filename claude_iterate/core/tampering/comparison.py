@@ -21,7 +21,7 @@ KINDS = {
     "check": "a check uses it",
     "script": "a check runs it",
     "config": "a check's tool reads it",
-    "program": "it takes the place of a check's program",
+    "program": "it takes the place of what a check uses",
     "test": "a test",
     "prompt": "a prompt",
     "memory": "every session of Claude reads it",
@@ -133,3 +133,13 @@ def all_described(changes: Sequence[ProofChange]) -> str:
     """The first few, and how many more."""
     shown = ", ".join(map(described, changes[:_LISTED]))
     return f"{shown} and {len(changes) - _LISTED} more" if len(changes) > _LISTED else shown
+
+
+def told(changes: Sequence[ProofChange]) -> str:
+    """One sentence for the end of a run: what was changed, and in which run."""
+    earlier = sum(change.earlier for change in changes)
+    if earlier < len(changes):
+        during = "" if earlier else " during the run"
+        return f"Part of the proof was changed{during}: {all_described(changes)}"
+    here = [replace(change, earlier=False) for change in changes]
+    return f"Part of the proof was changed in an earlier run: {all_described(here)}"

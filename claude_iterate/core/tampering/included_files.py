@@ -1,20 +1,33 @@
 """Which files a check's script takes in: what a shell script sources, what a Makefile includes, which modules beside it
-a Python script imports. Only plain forms are read."""
+a Python script imports, and which scripts for checks it runs. Only plain forms are read."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.tampering.check_words import named_by
 
+_MOST_LINES = 500
 _SOURCED = expression(r"^[ \t]*(?:\.|source)[ \t]+[\"']?([^\s\"';&|#]+)", re.MULTILINE)
 _OWN_FOLDER = expression(r"\$\(dirname [\"']?\$(?:0|\{0\}|\{?BASH_SOURCE(?:\[0\])?\}?)[\"']?\)|\$\{0%/\*\}")
 _MADE = expression(r"^-?s?include[ \t]+([^#\n]+)", re.MULTILINE)
+_MADE_VALUE = expression(r"^([A-Za-z_]\w*)[ \t]*(?::{0,2}|\?)=[ \t]*(\S+)[ \t]*$", re.MULTILINE)
+_MADE_NAME = expression(r"\$[({](\w+)[)}]")
+_WILDCARD = expression(r"\$[({]wildcard[ \t]+([^)}]+)[)}]")
+_RULE = expression(r"^([^\s:#][^:\n]*):(?!=)")
 _IMPORTED = expression(
     r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+([\w, \t*]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
-_MAKEFILES = frozenset({"makefile", "gnumakefile"})
+_MAKEFILES = frozenset({"makefile", "gnumakefile", "justfile", ".justfile"})
+_FOR_CHECKS = expression(
+    r"(?<![a-z])(?:tests?|testing|checks?|verif\w*|lint\w*|ci|specs?|valid\w*|smoke|e2e|unit|integration|coverage|cover"
+    r"|assert\w*|runtests?|pre-?commit)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Names that say that something is there to check. A script that a check runs may be the very thing that is tested."""
 
 
 def included(path: str, text: str) -> list[str]:
@@ -24,12 +37,50 @@ def included(path: str, text: str) -> list[str]:
     if name.endswith(".py"):
         # In the root of a project a module may be the very thing that is tested.
         found = _modules(text, folder) if folder else []
+    elif name == "package.json":
+        found = _of_package(text)
     elif name.endswith(".mk") or name.lower() in _MAKEFILES:
-        found = [word for line in _MADE.findall(text) for word in line.split()]
+        found = [*_made(text), *_of_recipes(text)]
     else:
-        found = [_OWN_FOLDER.sub(".", word) for word in _SOURCED.findall(_OWN_FOLDER.sub(".", text))]
+        text = _OWN_FOLDER.sub(".", text)
+        found = [*_SOURCED.findall(text), *(run for line in text.splitlines()[:_MOST_LINES] for run in _run(line))]
     places = (place for word in found if "$" not in word for place in _places(folder, word))
     return list(dict.fromkeys(places))
+
+
+def _run(command: str, for_checks: bool = False) -> list[str]:
+    """The scripts that a line of a shell runs: all of them in a recipe for checks, else those with such a name."""
+    if command.lstrip().startswith("#") or not ("." in command or "/" in command):
+        return []
+    return [script for script in named_by(command).scripts if for_checks or _FOR_CHECKS.search(script)]
+
+
+def _of_package(text: str) -> list[str]:
+    """What the scripts of a package.json run."""
+    try:
+        scripts = json.loads(text)["scripts"]
+        named = [(str(name), str(command)) for name, command in scripts.items()]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return []
+    return [run for name, command in named for run in _run(command, _FOR_CHECKS.search(name) is not None)]
+
+
+def _made(text: str) -> list[str]:
+    """What a Makefile includes; its variables have the values that they are given in one word."""
+    values = dict(_MADE_VALUE.findall(text))
+    lines = (_MADE_NAME.sub(lambda one: values.get(one[1], one[0]), line) for line in _MADE.findall(text))
+    return [word for line in lines for word in _WILDCARD.sub(r"\1", line).split()]
+
+
+def _of_recipes(text: str) -> list[str]:
+    """What the recipes of a Makefile or a justfile run."""
+    found, for_checks = list[str](), False
+    for line in text.splitlines()[:_MOST_LINES]:
+        if line[:1].isspace():
+            found += _run(line.strip().lstrip("@-+"), for_checks)
+        elif rule := _RULE.match(line):
+            for_checks = _FOR_CHECKS.search(rule[1]) is not None
+    return found
 
 
 def _places(folder: str, word: str) -> Iterator[str]:

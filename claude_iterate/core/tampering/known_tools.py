@@ -9,6 +9,9 @@ SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
 INTERPRETERS = frozenset({"node", "ruby", "perl", "php", "lua", "Rscript", "tclsh", "pwsh", "awk"})
 """Beside shells and Python: the first word after their options is the script that they run."""
 
+PYTHON_TOOLS = frozenset({"pytest", "py.test", "tox", "nox", "coverage", "nose2", "stestr"})
+"""Programs that import modules of the project, beside Python itself."""
+
 _PYTEST = ("pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "conftest.py", "tests/conftest.py")
 _PACKAGE = (
     "package.json",

@@ -26,6 +26,8 @@ _PYTHON = _Words(
         *("pytest_runtest_", "pytest_sessionfinish", "_exit("),
     ),
 )
+_AROUND = ("load_tests", "sys.exit", "SystemExit", "exitstatus", "atexit", "sys.modules")
+"""Words in files around tests that can keep them from running; in a test itself they may be its subject."""
 _SCRIPT = _Words(
     (
         *(f"{word}({quote}" for word in ("it", "test", "specify", "scenario") for quote in "'\"`"),
@@ -115,6 +117,7 @@ def counts(path: str, text: str) -> Counts:
     kept = "\n".join(line for line in text.split("\n") if not _is_comment(line))
     hollow = _HOLLOW.get(id(words))
     tests, assertions, skips = (sum(map(kept.count, group)) for group in words)
+    skips += sum(map(kept.count, _AROUND)) if surrounds_tests(path) else 0
     return Counts(tests, assertions, skips, len(hollow.findall(kept)) if hollow else 0)
 
 

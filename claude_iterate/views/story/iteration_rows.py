@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import moment
-from claude_iterate.core.outcomes.classes import RETRIED
+from claude_iterate.core.outcomes.classes import is_done_again
 from claude_iterate.core.state.call_state import Spending
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.workspace.lifecycle.run_summary import Progress, TokenCounts, counts, progress
@@ -206,7 +206,7 @@ def _ended(row: Row, event: events.IterationFinished, before: RunState) -> Row:
         complete=status.complete if status else None,
         outcome=str(event.outcome.kind),
         message=event.outcome.message[:_MESSAGE],
-        done_again=event.outcome.kind in RETRIED and not (status is not None and status.complete),
+        done_again=is_done_again(event),
         context=event.context,
         compactions=before.call.compactions if before.call is not None else 0,
         exit_code=event.exit_code,

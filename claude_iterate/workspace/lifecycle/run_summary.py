@@ -115,7 +115,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What it is doing, in one word: starting, running, verifying, waiting, paused or stopping; killed, if its journal
     has no end and it does not run; at its end the reason."""
     total_iterations: int
-    """Of all runs of the workspace; one that is under way counts."""
+    """Of all runs of the workspace, without one that is under way."""
     dry_run: bool
     cost_usd: float
     """What a call under way has reported is included; 0 in a dry run."""
