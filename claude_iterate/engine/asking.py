@@ -19,7 +19,7 @@ from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
 from claude_iterate.errors import ExpectedError
-from claude_iterate.progress import project_state
+from claude_iterate.progress import git_tree, project_state
 from claude_iterate.progress.project_state import ProjectState
 
 _OPTION = "--json-schema"
@@ -90,7 +90,9 @@ def look(plan: Plan, supervisor: Supervisor) -> ProjectState:
     layout = plan.layout
     left_out, watched = [*layout.own_folders(), plan.report], [layout.instructions]
     # Large projects take a while, and a user who steers should not have to wait.
-    return supervisor.meanwhile(lambda: project_state.look(layout.root, left_out, watched, layout.scratch(plan.run)))
+    asked = git_tree.USUAL if plan.sandbox is None else git_tree.Asked(plan.own_environ, filters=False)
+    scratch = layout.scratch(plan.run)
+    return supervisor.meanwhile(lambda: project_state.look(layout.root, left_out, watched, scratch, asked))
 
 
 def warn_if_unknown(recorder: Recorder, project: ProjectState) -> None:

@@ -65,7 +65,7 @@ class Engine:
         self._task = task_file.StartingTask(plan.layout.instructions)
         self._place = place
         watch = plan.settings.notification.status_watch
-        self._reports = StatusReports(plan.layout, watch, recorder)
+        self._reports = StatusReports(plan.layout, watch, recorder, plan.own_environ)
         self._conditions = StopConditions(plan, recorder)
         self._inbox = Inbox()
         self._watcher = ReportWatcher(plan.layout, watch, recorder, self._reports, self._inbox.post)
@@ -125,7 +125,7 @@ class Engine:
         more = (sandbox.containers, sandbox.folder) if sandbox is not None else ()
         guardian = Guardian(plan.run, plan.environ, *more)
         afterwards.callback(guardian.dismiss)
-        awake = Awake(plan.run, plan.environ)
+        awake = Awake(plan.run, plan.own_environ)
         afterwards.callback(awake.end)
         orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=not strangers, sandbox=sandbox)
         afterwards.callback(self._end_leftovers, orphans)

@@ -18,7 +18,7 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.time_zones import LocalZone
-from claude_iterate.system import processes
+from claude_iterate.system import processes, programs
 from claude_iterate.workspace.layout import Layout
 
 if TYPE_CHECKING:
@@ -91,6 +91,14 @@ class Plan(Record):
     def closed_in(self) -> bool:
         """True when our own processes make the sandbox, so that signals have to find their way into it."""
         return self.sandbox is not None and not self.sandbox.is_container
+
+    @property
+    def own_environ(self) -> Mapping[str, str]:
+        """For programs that we start for ourselves, such as git: none is taken from where a Claude in a sandbox can
+        write."""
+        if self.sandbox is None:
+            return self.environ
+        return programs.found_outside(self.environ, (str(self.layout.project), *self.sandbox.writable))
 
     def __repr__(self) -> str:
         """Without the environment and the settings, which hold secrets."""

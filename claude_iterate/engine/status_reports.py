@@ -4,7 +4,7 @@ it is a report of this iteration."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -27,12 +27,15 @@ _PATIENCE = 5
 class StatusReports:
     """Knows the last report and records news once. Only what is written while an iteration is under way can be one."""
 
-    def __init__(self, layout: Layout, settings: StatusWatchSettings, recorder: Recorder) -> None:
+    def __init__(
+        self, layout: Layout, settings: StatusWatchSettings, recorder: Recorder, environ: Mapping[str, str] = os.environ
+    ) -> None:
         self._path = path = layout.status
         self._root = layout.root
         self._todo = layout.todo
         self._settings = settings
         self._recorder = recorder
+        self._environ = environ
         self._last = self._before = status_file.look(path)
         found = self._last.reading.status if self._last.reading else None
         # A finished report is the end of an earlier story; the deltas of a new one begin at nothing.
@@ -127,7 +130,7 @@ class StatusReports:
             return False
         from claude_iterate.progress import git_history
 
-        return git_history.had(self._root, file.content, self._began)
+        return git_history.had(self._root, file.content, self._began, self._environ)
 
     def _tell(self, now: Status) -> None:
         change = compare(self._known, now)

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claude_iterate.errors import AgentProblem, UsageProblem
+from claude_iterate.system import programs
 
 if TYPE_CHECKING:
     from claude_iterate.agent.command.sandbox import Sandbox
     from claude_iterate.core.settings.declared import Settings
     from claude_iterate.workspace.layout import Layout
     from claude_iterate.workspace.lifecycle.project import Project
+
+_MOST_OTHERS = 200
+"""Other workspaces that are kept; each is a mount."""
 
 
 @contextlib.contextmanager
@@ -22,7 +26,7 @@ def opened(project: Project, layout: Layout, settings: Settings, dry_run: bool) 
     if settings.sandbox.kind == "none" or dry_run:
         yield None
         return
-    made = make(project, settings, [project.root, layout.folder], _own(layout))
+    made = make(project, settings, [project.root, layout.folder], _own(project, layout))
     if made.network:
         yield made
         return
@@ -43,7 +47,7 @@ def for_programs(project: Project, layout: Layout, settings: Settings, run: str)
     """The sandbox for a program of the user alone, which has no way to Claude's service."""
     if settings.sandbox.kind == "none":
         return None
-    return make(project, settings, [project.root, layout.folder], _own(layout)).changed(run=run)
+    return make(project, settings, [project.root, layout.folder], _own(project, layout)).changed(run=run)
 
 
 def make(project: Project, settings: Settings, folders: list[Path], own: list[Path]) -> Sandbox:
@@ -56,14 +60,12 @@ def make(project: Project, settings: Settings, folders: list[Path], own: list[Pa
             f"A sandbox of {asked.kind} needs an image with Claude Code in it.",
             "Name it: claude-iterate config sandbox.image NAME",
         )
-    probe = sandbox_probe.probe(asked.kind, project.environ)
+    # A program that an earlier run left in the project must not take the place of the sandbox.
+    environ = programs.found_outside(project.environ, [str(path) for path in folders])
+    probe = sandbox_probe.probe(asked.kind, environ)
     if probe.problem:
         raise AgentProblem(f"There is no sandbox: {probe.problem}. Nothing was started.", probe.fix)
-    if (
-        asked.image
-        and asked.kind != "bwrap"
-        and sandbox_probe.missing_image(probe.program, asked.image, project.environ)
-    ):
+    if asked.image and asked.kind != "bwrap" and sandbox_probe.missing_image(probe.program, asked.image, environ):
         raise AgentProblem(
             f"The image {asked.image} is not on this computer. Nothing was started.",
             f"Get it: {asked.kind} pull {asked.image} (or build it: {asked.kind} build -t {asked.image} .)",
@@ -71,6 +73,11 @@ def make(project: Project, settings: Settings, folders: list[Path], own: list[Pa
     return sandbox_places.sandbox_for(settings, project.environ, project.root, probe.program, folders, own)
 
 
-def _own(layout: Layout) -> list[Path]:
-    """What is ours alone in a workspace: records, settings, and programs that a later run starts."""
-    return [layout.runs, layout.metadata, layout.prompts, layout.folder / "hooks"]
+def _own(project: Project, layout: Layout) -> list[Path]:
+    """What is ours alone: records, settings, and programs that a later run starts; and all other workspaces, which have
+    settings as well."""
+    from claude_iterate.workspace.layout import named_folders
+
+    places = [project.workspaces_folder / name for name in named_folders(project.workspaces_folder)]
+    others = [place for place in places if place != layout.folder][:_MOST_OTHERS]
+    return [layout.runs, layout.metadata, layout.prompts, layout.folder / "hooks", *others]

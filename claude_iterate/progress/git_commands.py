@@ -43,10 +43,11 @@ class GitProblem(Exception):
 
 class Git:
     """Git in one folder. A repository that git does not find by itself is given as `repository`, with the folder as its
-    work tree."""
+    work tree. Without `filters` none of those that git's settings name is started: Claude may have named them."""
 
-    def __init__(self, folder: str, environ: Mapping[str, str], repository: str = "") -> None:
+    def __init__(self, folder: str, environ: Mapping[str, str], repository: str = "", filters: bool = True) -> None:
         self._folder = folder
+        self._filters = filters
         own = {"GIT_DIR": repository, "GIT_WORK_TREE": folder} if repository else {}
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
         self._environ = kept | _QUIET | own
@@ -55,8 +56,9 @@ class Git:
         self.allow()
 
     def allow(self, seconds: float = PATIENCE) -> None:
-        """From now on calls may take this long, all together."""
+        """From now on calls may take this long, all together. The settings of git may be other ones by now."""
         self._until = time.monotonic() + seconds
+        self._dropped = False
 
     def ignores(self, folder: str) -> bool:
         """True for a folder that the repository ignores: then git says nothing of what is in it."""
@@ -76,6 +78,8 @@ class Git:
 
     def start(self, *words: str, index: str = "") -> subprocess.Popen[bytes]:
         """Begin a call that reads nothing. `index` takes the place of the repository's own index."""
+        if not (self._filters or self._dropped):
+            self._drop_filters()
         environ = self._environ | ({"GIT_INDEX_FILE": index} if index else {})
         pipe = subprocess.PIPE
         try:
@@ -105,6 +109,29 @@ class Git:
     def line(self, *words: str) -> str:
         """The text that a call prints."""
         return os.fsdecode(self.ask(*words)).strip("\n")
+
+    def _drop_filters(self) -> None:
+        self._dropped = True  # first, because this asks git, too
+        self._words = self._words[: 1 + 2 * len(OPTIONS)]
+        try:
+            printed = self.ask(*FILTERS)
+        except GitProblem:
+            return  # there are none, or there is no repository
+        self._dropped = False
+        self._words += without_filters(printed)
+        self._dropped = True
+
+
+FILTERS = ("config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$")
+"""The call that lists the filters in all settings that git reads."""
+
+
+def without_filters(printed: bytes) -> list[str]:
+    """Options that switch off each filter of such a list. A GitProblem for one that no option can name."""
+    keys = dict.fromkeys(names(printed))
+    if any("=" in key or "\n" in key for key in keys):
+        raise GitProblem("the settings of git name a filter that cannot be switched off")
+    return [word for key in keys for word in ("-c", f"{key}={'false' if key.endswith('.required') else ''}")]
 
 
 def names(printed: bytes) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from claude_iterate.progress.git_commands import Git, GitProblem
@@ -10,7 +11,7 @@ from claude_iterate.progress.git_commands import Git, GitProblem
 _PATIENCE = 5.0
 
 
-def had(root: Path, data: bytes, since: float) -> bool:
+def had(root: Path, data: bytes, since: float, environ: Mapping[str, str] = os.environ) -> bool:
     """True when the repository has had a file with these bytes since before that moment (epoch seconds): in a commit of
     any branch, in a stash or in the index. False where git cannot be asked.
 
@@ -20,7 +21,7 @@ def had(root: Path, data: bytes, since: float) -> bool:
 
     blob = b"blob %d\0%b" % (len(data), data)
     names = [hashlib.new(kind, blob, usedforsecurity=False).hexdigest() for kind in ("sha1", "sha256")]
-    git = Git(str(root), os.environ)
+    git = Git(str(root), environ)
     git.allow(_PATIENCE)
     try:
         answers = (

@@ -10,11 +10,11 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from claude_iterate.progress.git_commands import OPTIONS
+from claude_iterate.progress.git_commands import FILTERS, OPTIONS, GitProblem, without_filters
 
 _PATIENCE = 20.0
 _LARGEST = 64 * 1024 * 1024
@@ -29,6 +29,28 @@ _OPTIONS = (*OPTIONS, "core.looseCompression=0")  # these objects are not kept, 
 _GIT = ("git", *(word for option in _OPTIONS for word in ("-c", option)))
 
 
+class Asked(NamedTuple):
+    """How git is asked: with which environment, None for our own, and whether its filters may run."""
+
+    environ: Mapping[str, str] | None = None
+    filters: bool = True
+    more: tuple[tuple[str, str], ...] = ()
+    """What is put on top of the environment."""
+    options: tuple[str, ...] = ()
+
+    def of(self, root: Path) -> Asked:
+        """In this repository, which may have filters of its own."""
+        if self.filters:
+            return self
+        try:
+            return self._replace(options=tuple(without_filters(_run(root, FILTERS, self._replace(options=())))))
+        except _Failed:
+            return self._replace(options=())  # there are none
+
+
+USUAL = Asked()
+
+
 class Tree(NamedTuple):
     """The id of the tree, and each file of it with its content's id."""
 
@@ -40,16 +62,17 @@ class _Failed(Exception):
     """Git is missing, fails or takes too long."""
 
 
-def tree_of(root: Path, counts: Callable[[str], bool], scratch: Path) -> Tree | None:
+def tree_of(root: Path, counts: Callable[[str], bool], scratch: Path, asked: Asked = USUAL) -> Tree | None:
     """All files of the project that git does not ignore and that count, by their path in it. None when git cannot tell.
 
     The index and new objects go into the folder `scratch`, which is removed afterwards.
     """
     try:
+        asked = asked._replace(more=()).of(root)
         prefix, index, objects = _ask(
-            root, "rev-parse", "--show-prefix", "--git-path", "index", "--git-path", "objects"
+            root, asked, "rev-parse", "--show-prefix", "--git-path", "index", "--git-path", "objects"
         )
-        if prefix and _is_ignored(root):
+        if prefix and _is_ignored(root, asked):
             return None  # the repository around the project knows nothing of it
         (scratch / "objects").mkdir(parents=True, exist_ok=True)
         if (root / index).exists():
@@ -59,8 +82,8 @@ def tree_of(root: Path, counts: Callable[[str], bool], scratch: Path) -> Tree | 
             "GIT_OBJECT_DIRECTORY": f"{scratch}/objects",
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": _known_objects(root / objects),
         }
-        return _Look(root, counts, elsewhere, scratch / "nested").tree(prefix)
-    except (_Failed, OSError, ValueError):
+        return _Look(root, counts, asked._replace(more=tuple(elsewhere.items())), scratch / "nested").tree(prefix)
+    except (_Failed, GitProblem, OSError, ValueError):
         return None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -69,10 +92,10 @@ def tree_of(root: Path, counts: Callable[[str], bool], scratch: Path) -> Tree | 
 class _Look:
     """One look, with an index of its own."""
 
-    def __init__(self, root: Path, counts: Callable[[str], bool], environment: dict[str, str], scratch: Path) -> None:
+    def __init__(self, root: Path, counts: Callable[[str], bool], asked: Asked, scratch: Path) -> None:
         self._root = root
         self._counts = counts
-        self._environment = environment
+        self._asked = asked
         self._scratch = scratch
         self._spent = 0
 
@@ -104,7 +127,7 @@ class _Look:
         return found
 
     def _inside(self, folder: str) -> dict[str, str]:
-        tree = tree_of(self._root / folder, lambda name: self._counts(folder + name), self._scratch)
+        tree = tree_of(self._root / folder, lambda name: self._counts(folder + name), self._scratch, self._asked)
         return {folder + name: content for name, content in tree.files.items()} if tree is not None else {}
 
     def _clear_flags(self) -> None:
@@ -114,9 +137,9 @@ class _Look:
 
     def _identity(self, prefix: str, has_files: bool) -> str:
         if prefix and not has_files:
-            return _ask(self._root, "hash-object", "-t", "tree", os.devnull, **self._environment)[0]
+            return _ask(self._root, self._asked, "hash-object", "-t", "tree", os.devnull)[0]
         of_project = [f"--prefix={prefix}"] if prefix else []
-        return _ask(self._root, "write-tree", *of_project, **self._environment)[0]
+        return _ask(self._root, self._asked, "write-tree", *of_project)[0]
 
     def _is_gone(self, name: str) -> bool:
         """There is no file of this name; a folder is one only as a repository of its own."""
@@ -138,12 +161,12 @@ class _Look:
         return f"{about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
 
     def _list(self, *words: str) -> list[str]:
-        return _fields(_run(self._root, (*words, "-z", "--", "."), self._environment))
+        return _fields(_run(self._root, (*words, "-z", "--", "."), self._asked))
 
     def _update(self, *options: str, names: Iterable[str]) -> None:
         given = b"".join(os.fsencode(name) + b"\0" for name in names)
         if given:
-            _run(self._root, ("update-index", *options, "-z", "--stdin"), self._environment, given)
+            _run(self._root, ("update-index", *options, "-z", "--stdin"), self._asked, given)
 
 
 def _entry(line: str) -> tuple[str, str]:
@@ -163,26 +186,27 @@ def _known_objects(repository: Path) -> str:
     return os.pathsep.join([f'"{name}"', *([others] if others else [])])
 
 
-def _is_ignored(root: Path) -> bool:
+def _is_ignored(root: Path, asked: Asked) -> bool:
     try:
-        _run(root, ("check-ignore", "-q", "."), {})
+        _run(root, ("check-ignore", "-q", "."), asked)
     except _Failed:
         return False
     return True
 
 
-def _ask(root: Path, *words: str, **environment: str) -> list[str]:
+def _ask(root: Path, asked: Asked, *words: str) -> list[str]:
     """The lines that git prints."""
-    return os.fsdecode(_run(root, words, environment)).removesuffix("\n").split("\n")
+    return os.fsdecode(_run(root, words, asked)).removesuffix("\n").split("\n")
 
 
-def _run(root: Path, words: tuple[str, ...], environment: dict[str, str], given: bytes = b"") -> bytes:
-    inherited = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+def _run(root: Path, words: tuple[str, ...], asked: Asked, given: bytes = b"") -> bytes:
+    own = os.environ if asked.environ is None else asked.environ
+    inherited = {name: value for name, value in own.items() if name not in _ELSEWHERE}
     try:
         return subprocess.run(
-            [*_GIT, *words],
+            [*_GIT, *asked.options, *words],
             cwd=root,
-            env=inherited | _ALWAYS | environment,
+            env=inherited | _ALWAYS | dict(asked.more),
             input=given,
             stderr=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -66,11 +66,13 @@ def counting(root: Path, left_out: Sequence[Path]) -> Callable[[str], bool]:
     return counts
 
 
-def look(root: Path, left_out: Sequence[Path], watched: Sequence[Path], scratch: Path) -> ProjectState:
+def look(
+    root: Path, left_out: Sequence[Path], watched: Sequence[Path], scratch: Path, asked: git_tree.Asked = git_tree.USUAL
+) -> ProjectState:
     """The state now, without what is `left_out`: files, or folders with all that is in them. The files `watched` count
     in any case. `scratch` is a folder for temporary files; it is removed."""
     counts = counting(root, left_out)
-    tree = git_tree.tree_of(root, counts, scratch)
+    tree = git_tree.tree_of(root, counts, scratch, asked)
     files = tree.files if tree is not None else file_scan.scan(root, counts)
     if files is None:
         return ProjectState()

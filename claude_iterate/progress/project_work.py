@@ -43,13 +43,16 @@ class Look(Record):
 
 class Work:
     """Looks at one project again and again. `wanted` is auto, git or files. Git is asked only where there is something
-    to ask it for: an empty folder outside git costs no process."""
+    to ask it for: an empty folder outside git costs no process. `filters`: those of git may run."""
 
-    def __init__(self, place: Place, environ: Mapping[str, str], wanted: str, store: Path) -> None:
+    def __init__(
+        self, place: Place, environ: Mapping[str, str], wanted: str, store: Path, filters: bool = True
+    ) -> None:
         self._place = place
         self._environ = environ
         self._wanted = wanted
         self._store = store
+        self._filters = filters
         self._snapshots: Snapshots | None = None
         self._how = ""
         self._last: Snapshot | None = None
@@ -103,7 +106,7 @@ class Work:
         from claude_iterate.progress.snapshots import Snapshots
 
         try:
-            self._snapshots = Snapshots(self._place, self._environ)
+            self._snapshots = Snapshots(self._place, self._environ, filters=self._filters)
             self._how = "git"
         except (GitProblem, ValueError):  # a repository without a work tree, or one that ignores the project
             pass
@@ -164,6 +167,9 @@ class Work:
             return self._last
         if not now.files and self._snapshots is None and since is None:
             return None
+        if self._store.is_symlink():  # what is written there would go elsewhere
+            self._how = "files"
+            return None
         if len(now.files) > MOST_STORED or sum(seen.mark[0] for seen in now.files.values()) > MOST_STORED_BYTES:
             self._how = "files"
             return None
@@ -172,7 +178,7 @@ class Work:
 
         try:
             if self._snapshots is None:
-                self._snapshots = Snapshots(self._place, self._environ, self._store)
+                self._snapshots = Snapshots(self._place, self._environ, self._store, self._filters)
             self._last = self._snapshots.take(name)
         except (GitProblem, OSError):
             self._how, self._last = "files", None

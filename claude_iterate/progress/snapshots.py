@@ -38,9 +38,11 @@ class Snapshot(Record):
 class Snapshots:
     """Takes snapshots of one project, in the repository that it is in, or in a store of our own."""
 
-    def __init__(self, place: Place, environ: Mapping[str, str], store: Path | None = None) -> None:
+    def __init__(
+        self, place: Place, environ: Mapping[str, str], store: Path | None = None, filters: bool = True
+    ) -> None:
         self.place = place
-        self._git = git = Git(str(place.root), environ, str(store) if store else "")
+        self._git = git = Git(str(place.root), environ, str(store) if store else "", filters)
         if store is not None:
             _make_store(Git(str(place.root), environ), store)
             self._top, self.prefix, self._folder, self._users = str(place.root), "", str(store), ""

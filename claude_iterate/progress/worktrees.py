@@ -1,7 +1,7 @@
 """The git worktree of a run: a checkout of its own, on a branch of its own, inside the project.
 
-Git starts no hook and no filter of the repository for us. A worktree is removed only when it has nothing that is not
-committed; its branch is never removed.
+Git starts no hook and no filter of the repository or of a submodule for us. A worktree is removed only when it has
+nothing that is not committed; its branch is never removed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from claude_iterate.progress.git_commands import Git, GitProblem
 
 FOLDER = "worktrees"
 _IGNORE = b"# Written by claude-iterate: worktrees of runs, which the project's own git leaves alone.\n*\n"
+_SUBMODULE = b"160000 "
 _CHECKOUT = 600.0
 """Seconds for a checkout of a large repository."""
 
@@ -44,7 +45,7 @@ class Worktree(Record):
             what = [str(self.top), self.branch] if self.found else ["-b", self.branch, str(self.top), self.base]
             force = ["--force"] if self.registered else []  # its folder was deleted by hand
             try:
-                git.ask(*_without_filters(git), "worktree", "add", *force, *what)
+                git.ask("worktree", "add", *force, *what)
             except GitProblem as problem:
                 raise _problem(f"The worktree {self.top} cannot be made: {problem}.", "git worktree list") from None
         self.place.mkdir(parents=True, exist_ok=True)
@@ -74,15 +75,17 @@ class Worktree(Record):
         """Files of the project that git knows have changes that are not committed."""
         try:
             git = _git(self.main, self.environ)
-            return bool(git.ask(*_without_filters(git), "status", "--porcelain", "--untracked-files=no"))
+            return bool(git.ask("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty"))
         except GitProblem:
             return False
 
     def _is_clean(self, git: Git) -> bool:
-        """Its branch is checked out, and nothing is changed, untracked or half-done."""
-        words = _without_filters(git)
-        changed = git.ask(*words, "status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none")
-        if changed or git.line("rev-parse", "--symbolic-full-name", "HEAD") != f"refs/heads/{self.branch}":
+        """Its branch is checked out, and nothing is changed, untracked or half-done. A submodule is not looked into:
+        that would run what its own settings name, and git removes no worktree with one."""
+        changed = git.ask("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty")
+        if changed or any(entry.startswith(_SUBMODULE) for entry in git.ask("ls-files", "--stage", "-z").split(b"\0")):
+            return False
+        if git.line("rev-parse", "--symbolic-full-name", "HEAD") != f"refs/heads/{self.branch}":
             return False
         own = Path(git.line("rev-parse", "--absolute-git-dir"))
         return not any(
@@ -170,18 +173,6 @@ def _commit(git: Git, name: str) -> str:
         return ""
 
 
-def _without_filters(git: Git) -> list[str]:
-    """Options that switch off every filter that the settings of git name: they are programs of the user's."""
-    try:
-        printed = git.ask(
-            "config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$"
-        )
-    except GitProblem:
-        return []
-    keys = dict.fromkeys(key for key in os.fsdecode(printed).split("\0") if key)
-    return [word for key in keys for word in ("-c", f"{key}={'false' if key.endswith('.required') else ''}")]
-
-
 def _make_folder(folder: Path) -> None:
     """The folder of all worktrees, which git leaves alone: it ignores itself, so no file of the user's is changed."""
     try:
@@ -194,7 +185,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _git(folder: Path, environ: Mapping[str, str]) -> Git:
-    return Git(str(folder), environ)
+    return Git(str(folder), environ, filters=False)
 
 
 def _problem(message: str, step: str) -> WorkspaceProblem:

@@ -184,17 +184,43 @@ def test_what_a_later_run_or_git_acts_on_is_kept(tmp_path: Path) -> None:
     assert made.kept_of_claude == (str(home / ".claude" / "settings.json"),)
 
 
-def test_a_linked_work_tree_can_commit(tmp_path: Path) -> None:
-    """Its repository lies elsewhere: it can be written, without its settings and hooks."""
+@pytest.mark.parametrize(("back", "writes"), [("tree/.git", True), ("another/.git", False)])
+def test_a_linked_work_tree_can_commit(tmp_path: Path, back: str, writes: bool) -> None:
+    """Its repository lies elsewhere: it can be written, without its settings and hooks; but only if it knows the work
+    tree, because Claude could have written the file that names it."""
     repository, root = tmp_path / "main" / ".git", tmp_path / "tree"
     (repository / "worktrees" / "tree").mkdir(parents=True)
+    (repository / "worktrees" / "tree" / "gitdir").write_text(f"{tmp_path}/{back}\n")
     (repository / "HEAD").touch()
     (repository / "config").touch()
     root.mkdir()
     (root / ".git").write_text(f"gitdir: {repository}/worktrees/tree\n")
     made = sandbox_places.sandbox_for(settings(), {"HOME": "/h"}, root, "b", [root], [])
-    assert made.writable == (str(root), str(repository))
-    assert str(repository / "config") in made.kept
+    assert (str(repository) in made.writable) is writes
+    assert (str(repository / "config") in made.kept) is writes
+
+
+def test_a_link_that_claude_made_shows_nothing_in_the_next_run(tmp_path: Path) -> None:
+    """In the place of settings, and in the place of git's own folder."""
+    root, secret = tmp_path / "p", tmp_path / "secret"
+    (secret / "HEAD").mkdir(parents=True)
+    root.mkdir()
+    for name in (".git", ".mcp.json"):
+        (root / name).symlink_to(secret)
+    made = sandbox_places.sandbox_for(settings(), {"HOME": "/h"}, root, "b", [root], [])
+    assert not [path for path in (*made.writable, *made.readable, *made.kept) if path.startswith(str(secret))]
+
+
+def test_a_part_of_a_repository_is_shown_with_the_rest_to_read(tmp_path: Path) -> None:
+    """Or git would take the rest for deleted. Where the home folder is in it, git does not work inside."""
+    top, root = tmp_path / "top", tmp_path / "top" / "part"
+    (top / ".git").mkdir(parents=True)
+    root.mkdir()
+    made = sandbox_places.sandbox_for(settings(), {"HOME": "/h"}, root, "b", [root], [])
+    assert str(top) in made.readable
+    assert {str(root), str(top / ".git")} <= set(made.writable)
+    around = sandbox_places.sandbox_for(settings(), {"HOME": str(top / "me")}, root, "b", [root], [])
+    assert str(top) not in (*around.readable, *around.writable)
 
 
 @pytest.mark.parametrize(

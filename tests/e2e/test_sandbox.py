@@ -268,3 +268,29 @@ def test_no_link_brings_a_file_of_the_user_in(loop: Loop, linked: str) -> None:
     assert done.code != 0
     assert f"{path} leads out of the project" in done.err
     assert not (loop.folder / "agent" / "prompt-2").exists()
+
+
+@needs_bwrap
+def test_no_link_leads_us_to_a_file_of_the_user(loop: Loop) -> None:
+    """Claude makes links in the place of files that claude-iterate writes, or reads for itself: what they lead to is in
+    no prompt, and stays as it is."""
+    loop.make()
+    (loop.root / "work").write_text("begun")
+    names = (".status.json", "TODO.md", "verification-report.md", ".lock", "IMPLEMENTATION_PLAN.md")
+    links = {f"$W/{name}": loop.home / name for name in names}
+    links[f"{loop.root}/claude-iterate/snapshots.git"] = store = loop.home / "store"
+    links["$(ls $W/iterate-*.log)"] = loop.home / "log"
+    store.mkdir()
+    text = '{"complete": false, "summary": "plover", "progress": {"completed": 1, "total": 3}}\n- [ ] plover\n'
+    for path in links.values():
+        if path != store:
+            path.write_text(text)
+    deed = "\n".join(f"P={place}; rm -rf $P; ln -s {path} $P" for place, path in links.items())
+    closed(loop, f"{deed}\ndate > {loop.root}/work", DONE)
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = "true"
+    assert loop.run("-m", "1").code == 0
+    (loop.workspace / ".status.json").unlink()
+    assert loop.run("-m", "1").code == 0
+    assert "plover" not in prompt(loop, 1) + prompt(loop, 2)
+    assert list(store.iterdir()) == []
+    assert {path.read_text() for path in links.values() if path != store} == {text}

@@ -9,6 +9,7 @@ import pytest
 
 from tests.bubblewrap import needs_bwrap
 from tests.e2e.conftest import until
+from tests.e2e.shell_agent import git, with_git
 from tests.mocks.messages_api import text, tool
 from tests.real.conftest import RealLoop
 
@@ -73,6 +74,57 @@ def working(real: RealLoop) -> subprocess.Popen[bytes]:
     until(lambda: (real.root / "ready").exists() or process.poll() is not None)
     assert (real.root / "ready").exists(), real.finish(process)
     return process
+
+
+def test_one_ctrl_c_lets_the_iteration_end(real: RealLoop) -> None:
+    """Claude goes on with its command and reports; then the run ends, and nothing is called left behind."""
+    real.make()
+    closed(real, network=False)
+    waiting = "touch ready; until [ -e go ]; do sleep 0.1; done; echo ok > made"
+    real.api.script(tool("Bash", command=waiting), real.report(False), text("Done."))
+    process = real.start("run", "my-task", "--detailed-exit-code")
+    until(lambda: (real.root / "ready").exists() or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    until(lambda: real.events("StopRequested"))
+    (real.root / "go").touch()
+    ended = real.finish(process)
+    assert ended.code == 130, ended.err
+    assert (real.root / "made").read_text() == "ok\n"
+    assert (real.iterations(), real.api.left) == ([(1, "ok")], 0)
+    assert real.events("LeftoversEnded") == []
+    real.gone()
+
+
+@pytest.mark.needs_git
+def test_hooks_checks_and_tests_are_inside_too_and_so_is_a_worktree(real: RealLoop) -> None:
+    """Claude commits in the worktree; the hook, the check and the test command see what it sees; the checkout of the
+    project stays as it is, and the clean worktree is removed."""
+    real.make()
+    closed(real, network=False)
+    (real.root / ".gitignore").write_text("/claude-iterate/\n")
+    with_git(real)
+    (real.home / "secret").touch()
+    inside = f'[ "$IS_SANDBOX" = 1 ] && [ ! -e {real.home}/secret ] && pwd > {real.workspace}/working/$1'
+    working = real.workspace / "working"
+    working.mkdir()
+    look = working / "look"
+    look.write_text(inside)
+    hook = real.root / "claude-iterate" / "hooks" / "iteration_finished"
+    hook.parent.mkdir()
+    hook.write_text(f"#!/bin/sh\nsh {look} hook\n")
+    hook.chmod(0o755)
+    real.set(commands__test=f"sh {look} tests", progress__tests="true", verification__checks=f"sh {look} check")
+    commit = "git add made && git -c user.name=C -c user.email=c@example.org commit -qm made"
+    real.api.script(tool("Bash", command=f"echo ok > made; {commit}"), real.report(True), text("Done."))
+    done = real.run("--worktree")
+    assert done.code == 0, done.err
+    tree = real.root / "claude-iterate" / "worktrees" / "my-task"
+    seen = {name: (working / name).read_text().strip() for name in ("hook", "tests", "check")}
+    assert set(seen.values()) == {str(tree)}
+    assert "git -C" in done.out
+    assert not tree.exists()
+    assert not (real.root / "made").exists()
+    git(real, "show", "claude-iterate/my-task:made")
 
 
 def test_ctrl_c_twice_reaches_claude(real: RealLoop) -> None:

@@ -15,7 +15,7 @@ PROXY_PORT = 3128
 """Inside, where there is no other network: nothing else can have it."""
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/sys")
-_EMPTY = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - the names of folders that are empty inside
+EMPTY = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - the names of folders that are empty inside
 _OF_EVERY_PROGRAM = ("USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "NO_COLOR", "TZ")
 _OF_CLAUDE = (
     *("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "CLAUDE_CONFIG_DIR"),
@@ -145,7 +145,7 @@ def _bwrap(sandbox: Sandbox, mounts: Sequence[_Mount], root: str, terminal: bool
     for path in SYSTEM:
         words += ["--ro-bind-try", path, path]
     words += ["--proc", "/proc", "--dev", "/dev"]
-    for path in _EMPTY:
+    for path in EMPTY:
         words += ["--tmpfs", path]
     if sandbox.network:  # where /etc/resolv.conf often leads
         words += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]

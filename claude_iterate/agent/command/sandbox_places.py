@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from claude_iterate.agent.command import sandbox_relay
+from claude_iterate.agent.command import sandbox_git, sandbox_relay
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.agent.command.sandbox import SYSTEM, Sandbox
 from claude_iterate.core.settings.declared import SandboxSettings, Settings
@@ -19,6 +19,7 @@ _ACTED_ON = ("settings.json", "settings.local.json", "CLAUDE.md", "agents", "com
 """Of Claude's own folder: what a Claude outside would act on."""
 _ACTED_ON_IN_PROJECT = (
     *(".claude-iterate.toml", ".claude-iterate.json", "claude-iterate/hooks", "claude-iterate/prompts"),
+    *("claude-iterate/templates", "claude-iterate/archive", "claude-iterate/snapshots.git"),
     *(".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json"),
 )
 
@@ -35,20 +36,21 @@ def sandbox_for(
     home = _home(environ)
     _refuse_open_house(root, home)
     asked, container = settings.sandbox, settings.sandbox.kind != "bwrap"
-    inside = [*folders, *_git_folders(root)]
-    writable = _existing(inside) + _mounted(asked, home, ":rw")
+    repository = sandbox_git.found(root, home)
+    inside = [*folders, *repository.folders]
+    kept = [*own, *(root / name for name in _ACTED_ON_IN_PROJECT), *repository.acted_on]
+    writable = _existing([*inside, *_between(folders, kept)]) + _mounted(asked, home, ":rw")
     config = _config_folder(settings, environ, home)
     readable = [] if container else list(_programs(settings, environ, root, home, writable))
-    kept = [*own, *(root / name for name in _ACTED_ON_IN_PROJECT)]
-    kept += [folder / name for folder in [root / ".git", *_git_folders(root)] for name in ("config", "hooks")]
     python = "python3" if container else sys.executable
     return Sandbox(
         kind=asked.kind,
         program=program,
         home=home,
         writable=tuple(writable),
-        readable=(*readable, *_mounted(asked, home, "")),
-        kept=tuple(_existing(path for path in kept if path.exists())),
+        readable=(*_existing(repository.around), *readable, *_mounted(asked, home, "")),
+        # A link is not followed: Claude may have made it, so that the next run shows what it leads to.
+        kept=tuple(_existing(path for path in kept if path.exists() and not path.is_symlink())),
         of_claude=tuple(
             _existing([config, *([] if _has_own_config(settings, environ) else [Path(home, ".claude.json")])])
         ),
@@ -118,17 +120,13 @@ def _config_folder(settings: Settings, environ: Mapping[str, str], home: str) ->
     return folder
 
 
-def _git_folders(root: Path) -> list[Path]:
-    """The repository of a linked work tree, which lies elsewhere; a commit has to reach it."""
-    try:
-        words = (root / ".git").read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return []
-    if not words.startswith("gitdir: "):
-        return []
-    folder = Path(root, words.removeprefix("gitdir: ").strip())
-    common = folder.parent.parent if folder.parent.name == "worktrees" else folder
-    return [common.resolve()] if (common / "HEAD").exists() else []
+def _between(folders: Sequence[Path], kept: Iterable[Path]) -> Iterator[Path]:
+    """The folders that lie between one that can be written and what is kept in it. What is mounted cannot be renamed:
+    else Claude could put another folder in its place."""
+    for path in kept:
+        for folder in folders:
+            between = [parent for parent in path.parents if parent != folder and parent.is_relative_to(folder)]
+            yield from (parent for parent in between if parent.is_dir() and not parent.is_symlink())
 
 
 def _programs(

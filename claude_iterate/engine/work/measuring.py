@@ -46,7 +46,8 @@ class Measuring:
         self._supervisor = supervisor
         settings = plan.settings.progress
         store = plan.layout.root / "claude-iterate" / "snapshots.git"
-        self._work = Work(place_of(plan.layout, plan.run, settings.ignore), plan.environ, settings.measure, store)
+        place, filters = place_of(plan.layout, plan.run, settings.ignore), plan.sandbox is None
+        self._work = Work(place, plan.own_environ, settings.measure, store, filters)
         before = plan.resumed.snapshot if plan.resumed is not None else None
         self._since = (before.tree, before.head) if before is not None else None
         self._taken_over = plan.resumed.iterations if plan.resumed is not None else 0

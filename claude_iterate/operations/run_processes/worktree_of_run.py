@@ -28,7 +28,12 @@ def found(project: Project, layout: Layout, settings: Settings, options: Options
         return None
     from claude_iterate.progress.worktrees import find  # most runs have none
 
-    return find(project.root, layout.name, settings.worktree, project.environ)
+    environ = project.environ
+    if settings.sandbox.kind != "none":
+        from claude_iterate.system.programs import found_outside
+
+        environ = found_outside(environ, [str(project.root)])
+    return find(project.root, layout.name, settings.worktree, environ)
 
 
 def layout_in(layout: Layout, tree: Worktree | None) -> Layout:

@@ -133,7 +133,15 @@ def _is_locked(path: Path) -> bool:
 
 
 def _opened(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    """A link in its place is not ours: to write through it would change another file."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    try:
+        return os.open(path, flags, 0o644)
+    except OSError:
+        if not path.is_symlink():
+            raise
+        path.unlink()
+        return os.open(path, flags, 0o644)
 
 
 def _acquired(handle: int, path: Path, needed: bool = False) -> bool:

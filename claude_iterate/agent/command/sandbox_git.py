@@ -1,0 +1,68 @@
+"""What a sandbox shows of the git repository that a project is in, wherever the repository lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from claude_iterate.agent.command.sandbox import EMPTY
+from claude_iterate.core.records import Record
+
+_ACTED_ON = ("config", "config.worktree", "hooks")
+"""What git acts on outside: settings, which can name programs, and hooks."""
+_MOST_SUBMODULES = 100
+
+
+class Repository(Record):
+    """`folders` are those of git, which a commit has to reach; `acted_on` are parts of them that git acts on outside;
+    `around` is the work tree, if the project is only a part of it: else git would take the rest for deleted."""
+
+    folders: tuple[Path, ...] = ()
+    acted_on: tuple[Path, ...] = ()
+    around: tuple[Path, ...] = ()
+
+
+def found(root: Path, home: str) -> Repository:
+    """The repository of the project. One around the home folder or all temporary files is not shown."""
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
+    if top is None or (top != root and _is_too_large(top.resolve(), Path(home).resolve())):
+        return Repository()
+    folders = _folders(top)
+    modules = [path for folder in folders for path in sorted((folder / "modules").glob("*"))[:_MOST_SUBMODULES]]
+    acted_on = [folder / name for folder in (*folders, *modules) for name in _ACTED_ON]
+    return Repository(folders, tuple(acted_on), () if top == root else (top,))
+
+
+def _is_too_large(top: Path, home: Path) -> bool:
+    return home.is_relative_to(top) or str(top) in EMPTY
+
+
+def _folders(top: Path) -> tuple[Path, ...]:
+    """The folder of git; in a linked work tree that of the repository, which lies elsewhere."""
+    own = top / ".git"
+    if own.is_symlink():  # Claude could have made it, to reach another repository in the next run
+        return ()
+    if own.is_dir():
+        return (own,)
+    words = _text(own)
+    if not words.startswith("gitdir: "):
+        return ()
+    folder = Path(top, words.removeprefix("gitdir: ").strip())
+    common = folder.parent.parent if folder.parent.name == "worktrees" else folder
+    return (common.resolve(),) if (common / "HEAD").exists() and _knows(folder, top) else ()
+
+
+def _knows(folder: Path, top: Path) -> bool:
+    """This folder of git names the work tree in turn: a file that Claude wrote into the work tree is not enough."""
+    if folder.parent.name == "worktrees":
+        named = _text(folder / "gitdir").strip()
+        return bool(named) and Path(folder, named).resolve() == (top / ".git").resolve()
+    lines = (line.partition("=") for line in _text(folder / "config").splitlines())
+    trees = [value.strip().strip('"') for key, _, value in lines if key.strip().lower() == "worktree"]
+    return any(Path(folder, path).resolve() == top.resolve() for path in trees)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

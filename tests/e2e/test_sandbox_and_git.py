@@ -1,0 +1,111 @@
+"""A sandbox and git: Claude can commit inside, and nothing that it leaves is started outside, by git or by us."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from claude_iterate.workspace.layout import Layout
+from tests.bubblewrap import needs_bwrap
+from tests.e2e.conftest import Loop
+from tests.e2e.shell_agent import git, with_git
+from tests.e2e.test_sandbox import DONE, closed
+
+pytestmark = [needs_bwrap, pytest.mark.needs_git]
+COMMIT = "git add made && git -c user.name=C -c user.email=c@example.org commit -qm 'by Claude'"
+
+
+def outside(loop: Loop) -> Path:
+    """A folder of the user, of which a sandbox shows nothing."""
+    folder = loop.folder / "outside"
+    folder.mkdir()
+    return folder
+
+
+def test_nothing_that_claude_leaves_is_started_outside(loop: Loop) -> None:
+    """Neither a filter whose program it changed, nor one of a repository that it made, nor a `git` or a `bwrap` in a
+    folder of the project that PATH names; in two iterations with measured work and a proof, in a worktree as well."""
+    loop.make()
+    traces, tools = outside(loop), loop.root / "tools"
+    tools.mkdir()
+    for name in ("clean", "smudge"):
+        (tools / name).write_text("cat\n")
+    (loop.root / ".gitattributes").write_text("*.odd filter=own\n")
+    (loop.root / "a.odd").write_text("a\n")
+    with_git(loop)
+    for name in ("clean", "smudge"):
+        git(loop, "config", f"filter.own.{name}", f"sh {tools}/{name}")
+    deed = f"""
+for name in clean smudge; do echo 'touch {traces}/own-'$name'; cat' > {tools}/$name; done
+for name in git bwrap systemd-inhibit; do
+    printf '#!/bin/sh\\ntouch {traces}/path-%s\\nexec /usr/bin/%s "$@"\\n' $name $name > {tools}/$name
+    chmod +x {tools}/$name
+done
+cd {loop.root}; date > b.odd; date >> a.odd
+/usr/bin/git init -q nested; cd nested
+/usr/bin/git config filter.evil.clean 'touch {traces}/nested; cat'
+echo '* filter=evil' > .gitattributes; date > file
+"""
+    closed(loop, f"({deed})\nreport '{{\"complete\": false}}'", f"({deed})\n{DONE}")
+    loop.env["PATH"] = f"{tools}:{loop.env['PATH']}"
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = "true"
+    loop.env["CLAUDE_ITERATE_KEEP_AWAKE"] = "true"
+    done = loop.run()
+    assert done.code == 0, done.err
+    assert [event["progress"] for event in loop.events("WorkMeasured")] == [["files"], ["files"]]
+    again = loop.run("--again", "--worktree")
+    assert again.code == 0, again.err
+    assert os.listdir(traces) == []
+
+
+def test_git_in_a_part_of_a_repository(loop: Loop) -> None:
+    """The project is a sub-folder: Claude commits, sees the rest of the repository, and cannot write it. It cannot put
+    other folders in the place of those with settings, nor change the settings of another task."""
+    top = loop.root
+    loop.root = top / "part"
+    loop.workspace = loop.root / "claude-iterate" / "workspaces" / "my-task"
+    loop.layout = Layout(loop.root, loop.workspace)
+    loop.make()
+    other = loop.workspace.parent / "other" / ".metadata.json"
+    other.parent.mkdir()
+    other.write_text('{"format": 3, "name": "other", "mode": "loop"}')
+    (loop.root / ".claude").mkdir()
+    (loop.root / ".claude" / "settings.json").write_text("{}")
+    (top / "README").write_text("all of it\n")
+    for words in (["init", "-q"], ["add", "README"], ["commit", "-qm", "first"]):
+        git(loop, "-C", str(top), *words)
+    tries = [
+        *(f"mv {path} {path}-x" for path in (top / ".git", loop.root / ".claude", loop.root / "claude-iterate")),
+        *(
+            f"mv {loop.workspace.parent} {loop.workspace.parent}-x",
+            f"echo > {other}",
+            f"echo > {top}/README",
+            f"echo >> {top}/.git/config",
+        ),
+    ]
+    deed = f"cd {loop.root}; echo x > made; {COMMIT}; cat {top}/README > seen; git status --short > status"
+    closed(loop, "\n".join([deed, *(f"{one} 2>/dev/null && echo '{one}' >> done" for one in tries), DONE]))
+    done = loop.run()
+    assert done.code == 0, done.err
+    assert not (loop.root / "done").exists(), (loop.root / "done").read_text()
+    assert (loop.root / "seen").read_text() == "all of it\n"
+    assert " D " not in (loop.root / "status").read_text()
+    (measured,) = loop.events("WorkMeasured")
+    assert measured["changes"]["commits"] == 1
+
+
+def test_a_worktree_in_a_sandbox(loop: Loop) -> None:
+    """Claude commits in the worktree, the checkout of the project stays as it is, and a clean worktree is removed."""
+    loop.make()
+    (loop.root / ".gitignore").write_text("claude-iterate/workspaces/\n")
+    with_git(loop)
+    closed(loop, f"echo x > made; {COMMIT}; {DONE}")
+    done = loop.run("--worktree")
+    assert done.code == 0, done.err
+    assert "merge claude-iterate/my-task" in done.out
+    assert not (loop.root / "made").exists()
+    assert not (loop.root / "claude-iterate" / "worktrees" / "my-task").exists()
+    git(loop, "merge", "-q", "claude-iterate/my-task")
+    assert (loop.root / "made").read_text() == "x\n"
