@@ -66,15 +66,19 @@ def test_every_promised_python_is_tested() -> None:
 
 
 def test_wheel_holds_what_it_needs(wheel: Path) -> None:
-    """All modules, all prompts, the mark for type checkers, the licence, the command."""
+    """All modules, all prompts, what pages are made of, the mark for type checkers, the licence, the command."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         command = next(name for name in names if name.endswith("entry_points.txt"))
         assert "claude-iterate = claude_iterate.cli:main" in archive.read(command).decode()
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "claude_iterate").rglob("*.py")}
+    shown = {
+        str(path.relative_to(ROOT)) for path in (ROOT / "claude_iterate/views").rglob("*.*") if path.suffix != ".pyc"
+    }
+    assert len([name for name in shown if "/static/" in name]) == 3
     prompts = {f"claude_iterate/{path.relative_to(ROOT)}" for path in (ROOT / "templates").rglob("*.md")}
     assert prompts
-    assert {*modules, *prompts, "claude_iterate/py.typed"} - names == set()
+    assert {*modules, *shown, *prompts, "claude_iterate/py.typed"} - names == set()
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

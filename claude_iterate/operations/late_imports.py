@@ -16,11 +16,14 @@ _PACKAGE = "claude_iterate"
 _NEVER = (
     "cli.commands.",
     "fake_claude",
+    "operations.dashboard",
     "operations.doctor",
     "operations.watching",
     "selftest",
+    "views.charts",
     "views.report",
     "views.screen",
+    "views.web",
     "workspace.archives",
     "workspace.templates",
 )

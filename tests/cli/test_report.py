@@ -14,7 +14,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted, Tokens
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.views.report.charts import Bar, bars
+from claude_iterate.views.charts.bars import Bar, bars
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 from tests.cli.conftest import Type
@@ -94,7 +94,7 @@ def test_a_night_fits_into_one_small_file_that_needs_no_network(typed: Type, lay
     assert "<script>alert(1)</script>" in page.words
     assert not {"\x1b", "\x07", "\u202e"} & set(text)
     assert "Task completed successfully after 50 iterations" in page.words
-    assert page.tags.count("svg") == 5
+    assert page.tags.count("svg") == 6
 
 
 def test_its_figures_are_those_of_history(typed: Type, layout: Layout) -> None:

@@ -18,6 +18,8 @@ UNUSED = {
     "ndjson": "there is no journal to read",
     "asyncio": "nothing uses it",
     "textual": "only `watch` needs it",
+    "starlette": "only `dashboard` needs it",
+    "uvicorn": "only `dashboard` needs it",
     "socket": "the name of the computer comes from os.uname",
     "tempfile": "files without a name come from the system",
     "shutil": "nothing is copied or deleted, and programs are found without it",
@@ -94,7 +96,7 @@ from claude_iterate.operations import late_imports
 load = late_imports.loader()
 for _ in range(10_000):
     load()
-assert "textual" not in sys.modules, "only `watch` needs it"
+assert not {"textual", "uvicorn"} & set(sys.modules), "only `watch` and `dashboard` need them"
 before = set(sys.modules)
 code = main()
 print(*(name for name in set(sys.modules) - before if name.startswith(("claude_iterate.", "jinja2"))))

@@ -7,18 +7,22 @@ from typing import NamedTuple
 from claude_iterate.views.story.followed_journal import FollowedJournal
 from claude_iterate.views.story.story import Story
 from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.journal.tail import size_of
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import notes, run_lock
 
 
 class Seen(NamedTuple):
-    """What was seen of a workspace. `story` is None when it never ran; `gone`: its folder was deleted."""
+    """What was seen of a workspace. `story` is None when it never ran; `gone`: its folder was deleted; `cursor` are the
+    bytes of the journal that were read, `share` the part of it, from 0 to 1."""
 
     name: str
     story: Story | None = None
     alive: bool = False
     notes: int = 0
     gone: bool = False
+    cursor: int = 0
+    share: float = 1.0
 
     @property
     def condition(self) -> str:
@@ -31,11 +35,14 @@ class Seen(NamedTuple):
 
 
 class WatchedWorkspace:
-    """Follows one workspace over all its runs."""
+    """Follows one workspace over all its runs, or with `run` that one. `steps`: see `FollowedJournal.read`."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, run: str = "", steps: int = 0) -> None:
         self.layout = layout
+        self._run = run
+        self._steps = steps
         self._followed: FollowedJournal | None = None
+        self._newest: tuple[object, str] = (None, "")
 
     def look(self) -> Seen:
         """What is there now. Nothing that happens to the folder is an error."""
@@ -44,14 +51,26 @@ class WatchedWorkspace:
             if not layout.folder.is_dir():
                 return Seen(layout.name, gone=True)
             holder = run_lock.holder(layout.lock)
-            run = str(holder.get("run", "")) if holder else ""
-            if not run or not layout.journal(run).is_file():
-                run = next(reader.newest(layout), "")
+            held = str(holder.get("run", "")) if holder else ""
+            run = self._run or (held if held and layout.journal(held).is_file() else self._newest_run())
             if run and (self._followed is None or self._followed.story.run != run):
                 self._followed = FollowedJournal(layout, run)
-            if self._followed is not None:
-                self._followed.read()
-            story = self._followed.story if self._followed is not None else None
-            return Seen(layout.name, story, holder is not None, len(notes.names(layout)))
+            alive = holder is not None and self._run in {"", held}
+            found = self._followed
+            if found is None:
+                return Seen(layout.name, None, alive, len(notes.names(layout)))
+            found.read(self._steps)
+            return Seen(
+                layout.name, found.story, alive, len(notes.names(layout)), cursor=found.cursor, share=found.share
+            )
         except OSError:
             return Seen(layout.name, gone=not layout.folder.is_dir())
+
+    def _newest_run(self) -> str:
+        """The newest run with a beginning. It is looked for again only when there may be another one: a journal that
+        has lost its beginning would be read to its end."""
+        ids = self.layout.run_ids()
+        key = (ids, bool(ids) and size_of(self.layout.journal(ids[-1])) > 0)
+        if self._newest[0] != key:
+            self._newest = key, next(reader.newest(self.layout), "")
+        return self._newest[1]

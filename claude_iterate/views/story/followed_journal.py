@@ -20,16 +20,25 @@ class FollowedJournal:
         self._whole_from = -1
         self.cursor = 0
         """Bytes that were read."""
+        self.caught_up = False
         self.story = Story(run)
 
-    def read(self) -> bool:
-        """Take what was added since the last time; True if there was anything. A half-written line waits."""
+    def read(self, steps: int = 0) -> bool:
+        """Take what was added since the last time; True if there was anything. A half-written line waits. `steps`: at
+        most so many pieces of a few megabytes, for readers that cannot be away for long; 0 means all."""
         if self._whole_from < 0:
             self._whole_from = max(0, size_of(self._path) - self._whole)
-        before = self.cursor
-        while self._step():
-            pass
+        before, taken = self.cursor, 0
+        self.caught_up = False
+        while not self.caught_up and (not steps or taken < steps):
+            self.caught_up = not self._step()
+            taken += 1
         return self.cursor != before
+
+    @property
+    def share(self) -> float:
+        """How much of the journal was read, from 0 to 1."""
+        return 1.0 if self.caught_up else min(1.0, self.cursor / max(1, size_of(self._path)))
 
     def _step(self) -> bool:
         found = entries_since(self._path, self.cursor, self._whole_from)

@@ -1,0 +1,44 @@
+"""`dashboard`: a local web page that shows and steers the runs of a project."""
+
+from __future__ import annotations
+
+import click
+
+from claude_iterate.cli import options, output
+from claude_iterate.cli.invocation import Invocation
+from claude_iterate.errors import ExpectedError
+
+_PORT = 8611
+
+
+@click.command("dashboard")
+@click.option("--port", type=options.Whole(0, 65535), default=_PORT, show_default=True, help="0 takes a free one.")
+@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where it listens.")
+@options.flag("--open", "opens", help="Open it in the browser.")
+@click.pass_obj
+def command(invocation: Invocation, port: int, host: str, opens: bool) -> None:
+    """Show the workspaces of this project on a local web page, live, with buttons that steer a run.
+
+    The printed address has a token that lets you in; keep it to yourself. Ctrl-C ends the dashboard, and runs go on.
+    """
+    project = invocation.project
+    project.workspaces()  # a folder that cannot be read is told now
+    try:
+        from claude_iterate.operations.dashboard.listening import is_loopback
+        from claude_iterate.operations.dashboard.web_server import Dashboard
+    except ImportError as missing:
+        install = 'Install them: pip install "claude-iterate[web]" (from a checkout: pip install ".[web]")'
+        raise ExpectedError(f"The dashboard needs more packages; {missing.name} is missing.", install) from None
+    board = Dashboard(project, host, port)
+    if not is_loopback(host):
+        output.warn(
+            f"{host} can be reached from other computers, and nothing on the way is encrypted. An ssh tunnel is safer: "
+            "ssh -L 8611:127.0.0.1:8611 THIS-COMPUTER"
+        )
+    output.note(f"The dashboard of {project.root}:")
+    output.result(board.address)
+    output.note("Ctrl-C ends it; runs go on.")
+    if opens:
+        board.open(lambda: output.note("There is no browser to open. Open the address yourself."))
+    board.serve()
+    output.note("The dashboard has ended.")

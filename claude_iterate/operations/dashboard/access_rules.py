@@ -1,0 +1,140 @@
+"""Who may see and steer: the rules for every request to the dashboard. Pure, but for the comparison of secrets.
+
+Other programs of this computer, other users of it and every page that the browser has open can send requests here.
+"""
+
+from __future__ import annotations
+
+import hmac
+from ipaddress import ip_address
+from typing import NamedTuple
+from urllib.parse import quote
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+"""Of every answer, beside the policy."""
+_OPEN = "/static/"
+"""Our own style sheet and script: they are in every copy of the package."""
+
+
+class Keys(NamedTuple):
+    """What opens the dashboard: the token of the printed address, and the value of the cookie that it is changed for.
+    `names` are the hosts that an address may have; `addresses`: any IP address, too."""
+
+    token: str
+    session: str
+    cookie: str
+    names: frozenset[str] = LOOPBACK
+    addresses: bool = False
+
+
+class Visit(NamedTuple):
+    """What a request says of itself. `site` is Sec-Fetch-Site, which pages cannot forge."""
+
+    method: str
+    path: str
+    hosts: tuple[str, ...]
+    origin: str | None = None
+    site: str | None = None
+    token: str | None = None
+    cookie: str | None = None
+    rest: str = ""
+    """The query without the token."""
+
+    @property
+    def wants_events(self) -> bool:
+        """It asks for the stream of a page."""
+        return self.path == "/events" or self.path.endswith("/events")
+
+
+class Answer(NamedTuple):
+    """What is answered instead of the page: a refusal, or after a right token the address without it."""
+
+    status: int
+    sentence: str
+    hint: str = ""
+    location: str = ""
+    again: str = ""
+    """An address that is worth a second try, from our own page."""
+
+
+_PRINTED = "Open the address that `claude-iterate dashboard` printed; the token is at its end."
+
+
+def judged(visit: Visit, keys: Keys) -> Answer | None:
+    """None when it may go on."""
+    if len(visit.hosts) != 1 or not _is_ours(visit.hosts[0], keys):
+        hint = "Use the printed address. To listen under another name: claude-iterate dashboard --host NAME"
+        return Answer(421, "This is not the address of the dashboard.", hint)
+    if visit.method not in {"GET", "HEAD", "POST"}:
+        return Answer(405, "The dashboard does not know this method.")
+    if _is_foreign(visit):
+        return Answer(403, "Another page has sent this, so nothing was done.")
+    if visit.path.startswith(_OPEN):
+        return None
+    if visit.token is not None and visit.method == "GET":
+        if not _same(visit.token, keys.token):
+            return Answer(403, "The token is wrong.", _PRINTED)
+        return Answer(303, "Come in.", location=_without_token(visit))
+    if not _same(visit.cookie or "", keys.session):
+        return Answer(401, "The dashboard does not know this browser yet.", _PRINTED, again=_second_try(visit))
+    return None
+
+
+def _is_ours(host: str, keys: Keys) -> bool:
+    """A page elsewhere can give its own name our address (DNS rebinding), but it cannot call itself `localhost`."""
+    name = _name_of(host)
+    if name in keys.names:
+        return True
+    try:
+        return bool(keys.addresses and ip_address(name))
+    except ValueError:
+        return False
+
+
+def _name_of(host: str) -> str:
+    """Without the port: a tunnel may have another one here."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].rstrip(".")
+
+
+def _is_foreign(visit: Visit) -> bool:
+    """What changes something, and a stream, must come from our own page. A page on another port of this computer is
+    another page, although its cookies are the same."""
+    own = {f"http://{visit.hosts[0]}", f"https://{visit.hosts[0]}"}
+    if visit.method == "POST":
+        return visit.origin not in own or visit.site not in {None, "same-origin"}
+    if visit.wants_events:
+        return visit.origin not in {None, *own} or visit.site not in {None, "same-origin"}
+    return visit.origin not in {None, "null", *own}
+
+
+def _same(given: str, right: str) -> bool:
+    """In a time that does not tell how much of it was right."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
+
+
+def _without_token(visit: Visit) -> str:
+    """Always on this host: a path that begins with two slashes would name another."""
+    path = "/" + quote(visit.path.lstrip("/\\"), safe="/-._~")
+    return f"{path}?{visit.rest}" if visit.rest else path
+
+
+def _second_try(visit: Visit) -> str:
+    """A link from elsewhere comes without the cookie, because it is SameSite=Strict; from our own page it has it."""
+    arrives = visit.method == "GET" and visit.site == "cross-site" and not visit.wants_events
+    return _without_token(visit) if arrives else ""

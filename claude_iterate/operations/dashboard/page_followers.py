@@ -1,0 +1,217 @@
+"""One follower for each page that is open somewhere, however many browsers show it: it looks, draws, and keeps what is
+new for each of them until they ask. Nothing is queued, so a slow browser costs no memory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+from claude_iterate.operations.dashboard.daemon_calls import in_daemon_thread
+from claude_iterate.views.web.drawn_page import Drawn, Line, panel
+
+PAUSE = 0.5
+"""Seconds between two looks."""
+_LINGERS = 30.0
+"""Seconds that a follower goes on when its last page was closed: a reload comes back."""
+_MOST = 100
+"""Pages that can be open at once."""
+_NUMBERS = itertools.count(1)
+
+
+class Drawing(Protocol):
+    """What a follower asks again and again."""
+
+    def draw(self) -> Drawn | None:
+        """The page; None when nothing changed."""
+
+
+class Since(NamedTuple):
+    """What a browser has: of which follower, up to which version, and up to which line."""
+
+    follower: int = 0
+    version: int = 0
+    seq: int = 0
+    run: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> Since:
+        """From the form that `str` gives; anything else means that it has nothing."""
+        parts = text.split(".", 3)
+        if len(parts) == 4 and all(part.isdecimal() and len(part) < 16 for part in parts[:3]):
+            return cls(int(parts[0]), int(parts[1]), int(parts[2]), parts[3])
+        return cls()
+
+    def __str__(self) -> str:
+        return f"{self.follower}.{self.version}.{self.seq}.{self.run}"
+
+
+class PageFollower:
+    """Draws one page while it is watched."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        self._drawing = drawing
+        self._number = next(_NUMBERS)
+        self._version = 0
+        self._changed: dict[str, int] = {}
+        """The version in which each panel became what it is."""
+        self._news = asyncio.Event()
+        self._nudge = asyncio.Event()
+        self._watchers = 0
+        self._left = time.monotonic()
+        self.drawn = Drawn("", {}, whole=False)
+        self.closed = False
+
+    @property
+    def since(self) -> Since:
+        """What a browser has that shows the page as it is now."""
+        seq = self.drawn.lines[-1].seq if self.drawn.lines else 0
+        return Since(self._number, self._version, seq, self.drawn.run)
+
+    @property
+    def is_idle(self) -> bool:
+        """No page shows it, for a while now."""
+        return not self._watchers and time.monotonic() > self._left + _LINGERS
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """A page is open."""
+        self._watchers += 1
+        try:
+            yield
+        finally:
+            self._watchers -= 1
+            self._left = time.monotonic()
+
+    async def follow(self) -> None:
+        """Look until no one looks on."""
+        while not self.closed and not self.is_idle:
+            try:
+                drawn = await in_daemon_thread(self._drawing.draw)
+            except Exception as problem:  # noqa: BLE001 - the page says it; the next look may go well
+                drawn = _failed(self.drawn, problem)
+            if drawn is not None:
+                self._publish(drawn)
+            if self.drawn.whole:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._nudge.wait(), PAUSE)
+                self._nudge.clear()
+        self.close()
+
+    def _publish(self, drawn: Drawn) -> None:
+        self._version += 1
+        for name, html in drawn.panels.items():
+            if self.drawn.panels.get(name) != html:
+                self._changed[name] = self._version
+        self.drawn = drawn
+        self._wake()
+
+    def _wake(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    def nudge(self) -> None:
+        """Look now: something was asked for."""
+        self._nudge.set()
+
+    def close(self) -> None:
+        """No more looks; every page that waits is told."""
+        self.closed = True
+        self._nudge.set()
+        self._wake()
+
+    async def news(self, since: Since, patience: float) -> bool:
+        """Wait until there is something that this browser does not have; False when there is nothing."""
+        if self.closed or (self._version and (since.follower, since.version) != (self._number, self._version)):
+            return True
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), patience)
+        return since.version != self._version or self.closed
+
+    async def first(self, patience: float) -> Drawn:
+        """The page, as soon as it is drawn for the first time."""
+        if not self._version:
+            await self.news(self.since, patience)
+        return self.drawn
+
+    def change(self, since: Since) -> dict[str, Any]:
+        """What this browser does not have."""
+        known = since.follower == self._number
+        again = not known or since.run != self.drawn.run
+        version = since.version if known else 0
+        lines: list[Line] = [line for line in self.drawn.lines if again or line.seq > since.seq]
+        return {
+            "title": self.drawn.title,
+            "panels": {name: html for name, html in self.drawn.panels.items() if self._changed[name] > version},
+            "lines": [line._asdict() for line in lines],
+            "again": again,
+            "offers": self.drawn.offers,
+            "says": self.drawn.says,
+            "now": round(time.time(), 1),
+        }
+
+
+def _failed(before: Drawn, problem: Exception) -> Drawn | None:
+    """The page as it was, with a word about what went wrong; None if it says so already."""
+    text = f"The dashboard cannot read this at the moment: {type(problem).__name__}: {problem}"
+    told = panel("run_panels", "problem", text=text)
+    name = "problem" if "head" in before.panels or not before.panels else "workspaces"
+    if before.panels.get(name) == told:
+        return None
+    return before._replace(panels={**before.panels, name: told}, whole=True)
+
+
+class PageFollowers:
+    """All followers by the address of their page."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, PageFollower] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._open = 0
+        self.closed = False
+
+    def of(self, address: str, drawing: Callable[[], Drawing]) -> PageFollower:
+        """The follower of this page; a new one where there is none."""
+        self._known = {known: follower for known, follower in self._known.items() if not follower.closed}
+        if address not in self._known:
+            made = self._known[address] = PageFollower(drawing())
+            task = asyncio.get_running_loop().create_task(made.follow())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return self._known[address]
+
+    def nudge(self, name: str) -> None:
+        """Something was asked of this workspace."""
+        for address, follower in self._known.items():
+            if address == "/" or address.split("/")[2] == name:
+                follower.nudge()
+
+    @contextlib.contextmanager
+    def place(self) -> Iterator[bool]:
+        """A place for one more stream; False when there is none."""
+        self._open += 1
+        try:
+            yield self._open <= _MOST
+        finally:
+            self._open -= 1
+
+    @property
+    def is_full(self) -> bool:
+        """No further page can be followed."""
+        return self._open >= _MOST
+
+    def close(self) -> None:
+        """The dashboard ends."""
+        self.closed = True
+        for follower in self._known.values():
+            follower.close()
+
+
+def message(event: str, document: dict[str, Any], identity: str = "") -> str:
+    """One event of a stream. JSON has no line breaks, so none can end it early."""
+    head = f"id: {identity}\n" if identity else ""
+    return f"{head}event: {event}\ndata: {json.dumps(document)}\n\n"

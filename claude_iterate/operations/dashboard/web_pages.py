@@ -1,0 +1,219 @@
+"""The pages of the dashboard and what they can ask for: the same requests as the commands. Reading changes nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route, Router
+from starlette.staticfiles import StaticFiles
+
+from claude_iterate.errors import ExpectedError
+from claude_iterate.operations.dashboard.access_rules import POLICY, Answer
+from claude_iterate.operations.dashboard.daemon_calls import in_daemon_thread
+from claude_iterate.operations.dashboard.guarded_application import refused
+from claude_iterate.operations.dashboard.page_followers import PageFollower, PageFollowers, Since, message
+from claude_iterate.operations.run_processes.requests_to_runs import ask
+from claude_iterate.views.report import report_pages
+from claude_iterate.views.report.night_report import night_report
+from claude_iterate.views.web import run_panels, watched_run
+from claude_iterate.views.web.drawn_page import STATIC, page
+from claude_iterate.views.web.watched_project import WatchedProject
+from claude_iterate.views.web.watched_run import WatchedRun
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import notes
+
+_FIRST = 0.6
+"""Seconds that a page waits for its first picture; a long journal takes more, and the page says how far it is."""
+_TICK = 10.0
+_LARGEST = 2 * notes.LARGEST
+_VERBS = (
+    ("pause", "Pause", "Let this iteration finish, then hold."),
+    ("resume", "Resume", "Go on after the pause."),
+    ("retry", "Retry", "End the wait and try again now."),
+    ("skip", "Skip", "End this iteration now and begin the next?"),
+    ("stop", "Stop", "End the run after this iteration?"),
+)
+
+
+class NotThere(ExpectedError):
+    """An address that leads to nothing."""
+
+
+class WebPages:
+    """The pages of one project."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self.followers = PageFollowers()
+
+    def application(self) -> Router:
+        """The routes. Names are one part of a path, so none can lead elsewhere."""
+        workspace = "/workspaces/{name}"
+        routes: list[Route | Mount] = [
+            Route("/", self._guarded(self.listing)),
+            Route("/events", self._guarded(self.events)),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ]
+        for place in (workspace, workspace + "/runs/{run}"):
+            routes += [
+                Route(place, self._guarded(self.run)),
+                Route(f"{place}/events", self._guarded(self.events)),
+                Route(f"{place}/report", self._guarded(self.report)),
+            ]
+        routes += [
+            Route(f"{workspace}/requests", self._guarded(self.request), methods=["POST"]),
+            Route(f"{workspace}/notes", self._guarded(self.note), methods=["POST"]),
+            Route("/{rest:path}", self._guarded(self.nothing)),
+        ]
+        return Router(routes=routes)
+
+    def _guarded(self, endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        """What a user can fix is a page, or for a request a document, that says so."""
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await endpoint(request)
+            except ExpectedError as problem:
+                missing = isinstance(problem, NotThere)
+                if request.method == "POST":
+                    text = f"{problem.message} {problem.hint}".strip()
+                    return JSONResponse({"text": text}, 404 if missing else 409)
+                return refused(Answer(404 if missing else 409, problem.message, problem.hint))
+
+        return answer
+
+    async def nothing(self, _request: Request) -> Response:
+        """Any other address."""
+        raise NotThere("There is no such page.", "Go back to the workspaces.")
+
+    async def listing(self, _request: Request) -> Response:
+        """All workspaces."""
+        follower = self._follower("", "")
+        drawn = await follower.first(_FIRST)
+        values = {"title": drawn.title or "Workspaces", "project": self._project.root.name, "drawn": drawn}
+        if not drawn.panels:
+            values["drawn"] = drawn._replace(panels={"workspaces": ""})
+        return HTMLResponse(page("listing_page", events="/events", since=follower.since, now=time.time(), **values))
+
+    async def run(self, request: Request) -> Response:
+        """One run: the newest of a workspace, or a certain one."""
+        layout, run = self._named(request)
+        follower = self._follower(layout.name, run)
+        drawn = await follower.first(_FIRST)
+        if not drawn.panels:
+            drawn = run_panels.unread(layout.name)
+        here = f"/workspaces/{layout.name}" + (f"/runs/{run}" if run else "")
+        shown = page(
+            "run_page",
+            title=drawn.title,
+            name=layout.name,
+            run=run,
+            drawn=drawn,
+            verbs=_VERBS,
+            report=f"{here}/report",
+            events=f"{here}/events",
+            since=follower.since,
+            now=time.time(),
+            most=run_panels.LINES,
+        )
+        return HTMLResponse(shown)
+
+    async def events(self, request: Request) -> Response:
+        """The stream of a page: what is new since what the browser has."""
+        layout, run = self._named(request) if "name" in request.path_params else (None, "")
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
+        if self.followers.is_full:
+            return refused(Answer(503, "Too many pages are open.", "Close some of them."))
+        follower = self._follower(layout.name if layout is not None else "", run)
+        given = request.headers.get("last-event-id") or request.query_params.get("since", "")
+        return StreamingResponse(self._stream(follower, Since.read(given)), media_type="text/event-stream")
+
+    async def _stream(self, follower: PageFollower, since: Since) -> AsyncIterator[str]:
+        yield "retry: 2000\n\n"
+        yield message("tick", {"now": round(time.time(), 1)})
+        with self.followers.place(), follower.watched():
+            while not follower.closed:
+                if await follower.news(since, _TICK) and not follower.closed:
+                    change, since = follower.change(since), follower.since
+                    yield message("change", change, str(since))
+                else:
+                    yield message("tick", {"now": round(time.time(), 1)})
+        if self.followers.closed:
+            yield message("bye", {})
+
+    async def report(self, request: Request) -> Response:
+        """The morning report, as the command writes it."""
+        layout, run = self._named(request)
+        made = await in_daemon_thread(lambda: night_report(layout, run or None, time.time()))
+        if made is None:
+            raise NotThere(f"{layout.name} has no run yet.", f"Begin one: claude-iterate run {layout.name}")
+        text = await in_daemon_thread(lambda: report_pages.html(made))
+        style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(style[1].encode() if style else b"").digest()).decode()
+        headers = {"content-security-policy": POLICY.format(styles=f" 'sha256-{digest}'")}
+        return HTMLResponse(text, headers=headers)
+
+    async def request(self, request: Request) -> Response:
+        """`pause`, `resume`, `stop`, `skip`, `retry`: what the commands send, and what the run answers."""
+        layout, _ = self._named(request)
+        verb = (await _document(request)).get("verb")
+        if not isinstance(verb, str) or verb not in {name for name, _, _ in _VERBS}:
+            return JSONResponse({"text": "The dashboard does not know this request."}, 400)
+        reply = await in_daemon_thread(lambda: ask(layout, verb))
+        self.followers.nudge(layout.name)
+        return JSONResponse({"text": reply.text, "answered": reply.answered})
+
+    async def note(self, request: Request) -> Response:
+        """A note for the next iteration."""
+        layout, _ = self._named(request)
+        text = (await _document(request)).get("text")
+        if not isinstance(text, str):
+            return JSONResponse({"text": "The note has no text."}, 400)
+        await in_daemon_thread(lambda: notes.add(layout, text))
+        self.followers.nudge(layout.name)
+        return JSONResponse({"text": "Noted for the next iteration."})
+
+    def _named(self, request: Request) -> tuple[Layout, str]:
+        """The workspace and the run that the address names, if they exist."""
+        name, run = str(request.path_params["name"]), str(request.path_params.get("run", ""))
+        try:
+            layout = self._project.layout(name)
+        except ExpectedError as problem:
+            raise NotThere(problem.message, problem.hint) from None
+        if run and not watched_run.exists(layout, run):
+            raise NotThere(f"{name} has no run {run!r}.", f"See: claude-iterate logs {name} --list")
+        return layout, run
+
+    def _follower(self, name: str, run: str) -> PageFollower:
+        if not name:
+            return self.followers.of("/", lambda: WatchedProject(self._project))
+        layout = self._project.layout(name)
+        return self.followers.of(f"/workspaces/{name}/{run}", lambda: WatchedRun(self._project, layout, run))
+
+
+async def _document(request: Request) -> dict[str, Any]:
+    """What was sent: a small JSON object, and nothing that a form of another page could send."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise ExpectedError("The dashboard takes JSON only.")
+    data = b""
+    try:
+        async for part in request.stream():
+            data += part
+            if len(data) > _LARGEST:
+                raise ExpectedError("That is too long.", "Put it into a file of the project, and name it in a note.")
+        found = json.loads(data)
+    except (ValueError, RecursionError, ClientDisconnect):
+        found = None
+    if not isinstance(found, dict):
+        raise ExpectedError("The dashboard does not understand what was sent.")
+    return found

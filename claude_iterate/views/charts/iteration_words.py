@@ -1,0 +1,46 @@
+"""One iteration as words for a table: the report and the dashboard say the same."""
+
+from __future__ import annotations
+
+from claude_iterate.core.formats import cost, counted, duration
+from claude_iterate.core.harmless import harmless
+from claude_iterate.text import local_times
+from claude_iterate.views.setting_values import shortened
+from claude_iterate.views.story.iteration_rows import Row
+from claude_iterate.views.story.total_lines import green_tests
+
+FINE = frozenset({"ok", "max_turns"})
+"""Outcomes of a call that came to its own end."""
+TOKENS = ("input", "output", "cache_read", "cache_creation")
+
+
+def in_words(row: Row) -> dict[str, str]:
+    """Each figure of it as text. It is not escaped for HTML."""
+    number = str(row.number) if row.attempt == 1 else f"{row.number} (attempt {row.attempt})"
+    return {
+        "number": number,
+        "began": local_times.whole(row.began),
+        "took": duration(row.duration),
+        "cost": cost(row.known_cost_usd, row.cost_is_lower_bound),
+        "tokens": shortened(used_tokens(row)),
+        "tools": str(row.tools),
+        "files": _files(row),
+        "tests": green_tests(row.tests),
+        "progress": f"{row.progress.completed}/{row.progress.total}" if row.progress is not None else "",
+        "claim": {None: "", True: "held", False: "refuted"}[row.claim_held] or ("claimed" if row.complete else ""),
+        "outcome": row.outcome.replace("_", " "),
+        "message": harmless(row.message),
+        "mark": "ok" if row.outcome in FINE else "bad",
+    }
+
+
+def used_tokens(row: Row) -> int:
+    """Tokens of all sorts."""
+    return sum(getattr(row.tokens, name) for name in TOKENS)
+
+
+def _files(row: Row) -> str:
+    if row.files is None:
+        return "not measured"
+    changed = f"+{row.files.created} ~{row.files.modified} -{row.files.deleted}"
+    return f"{changed}, {counted(row.commits, 'commit')}" if row.commits else changed

@@ -1,0 +1,79 @@
+"""A page of the dashboard as it is drawn: its panels as HTML, the lines of its timeline, what can be asked for.
+
+Whatever Claude, a check or the user wrote passes two gates here, for every value of every template: characters that
+could steer or disguise are made visible, and what HTML would read as its own is escaped.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from claude_iterate.core.formats import counted, duration
+from claude_iterate.core.harmless import harmless
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FOLDER = Path(__file__).parent
+STATIC = FOLDER / "static"
+_LONGEST = 4000
+"""Characters of one text on a page; of a longer one its end is shown."""
+
+
+class Line(NamedTuple):
+    """One line of the timeline."""
+
+    seq: int
+    clock: str
+    iteration: int
+    event: str
+    text: str
+
+
+class Drawn(NamedTuple):
+    """What a page shows at one moment. `whole`: nothing is left to read; `offers` are the requests that make sense now;
+    `says` is for a screen reader, when it changes."""
+
+    title: str
+    panels: Mapping[str, str]
+    lines: tuple[Line, ...] = ()
+    offers: tuple[str, ...] = ()
+    says: str = ""
+    whole: bool = True
+    run: str = ""
+
+
+def page(name: str, /, **values: Any) -> str:
+    """A whole page."""
+    return _environment().get_template(f"{name}.html.jinja").render(values)
+
+
+def panel(file: str, macro: str, /, **values: Any) -> str:
+    """One part of a page: a macro of a template, called with these values."""
+    made = getattr(_environment().get_template(f"{file}.html.jinja").module, macro)(**values)
+    return made.strip() if type(made) is str else type(made)(made.strip())
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # only pages need it
+
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_clean,
+    )
+    environment.globals.update(duration=duration, counted=counted)
+    environment.filters["end"] = lambda text: text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"
+    return environment
+
+
+def _clean(value: object) -> object:
+    """Every text that a template prints. What is HTML already was made from such texts."""
+    return harmless(value) if type(value) is str else value

@@ -1,0 +1,212 @@
+"""The panels of a run page, made from what was seen of the run. Pure but for the time zone.
+
+A panel that needs every iteration is drawn again only when an iteration ended. All lists have an end, so neither the
+page nor what is sent to it grows with the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.formats import cost, duration
+from claude_iterate.core.harmless import harmless
+from claude_iterate.core.rules.endings import in_words
+from claude_iterate.text.wait_lines import REASONS
+from claude_iterate.views.charts import iteration_words
+from claude_iterate.views.charts.iteration_charts import iteration_charts
+from claude_iterate.views.run_names import short
+from claude_iterate.views.screen import glance
+from claude_iterate.views.setting_values import shortened
+from claude_iterate.views.story.iteration_rows import Row
+from claude_iterate.views.story.run_totals import history_of
+from claude_iterate.views.story.story import Happening, Story
+from claude_iterate.views.web.drawn_page import Drawn, Line, panel
+
+if TYPE_CHECKING:
+    from claude_iterate.views.web.watched_run import RunPicture
+
+LINES = 200
+"""Lines of the timeline on a page."""
+_ROWS, _PROOFS, _TOOLS, _FILES = 50, 5, 12, 20
+_FILE = "run_panels"
+NAMES = ("problem", "head", "figures", "watch", "charts", "iterations", "work", "tools", "proof", "log", "runs")
+"""The panels, each with the element of its name on the page."""
+
+
+class RunPanels:
+    """Draws the panels of one run; keeps those that need every iteration."""
+
+    def __init__(self) -> None:
+        self._key: tuple[object, ...] = ()
+        self._kept: dict[str, str] = {}
+
+    def drawn(self, picture: RunPicture) -> Drawn:
+        """The page of this picture."""
+        seen = picture.seen
+        title = f"{seen.name}: {_words(seen.condition)}"
+        panels = dict.fromkeys(NAMES, "")
+        panels["problem"] = panel(_FILE, "problem", text=picture.problem)
+        panels["runs"] = panel(_FILE, "runs", name=seen.name, runs=[(run, short(run)) for run in picture.runs])
+        if seen.share < 1.0:
+            panels["head"] = panel(_FILE, "reading", share=round(100 * seen.share))
+            return Drawn(title, panels, whole=False)
+        story = seen.story
+        if story is None or story.started is None:
+            panels["head"] = panel(_FILE, "unborn", name=seen.name, condition=seen.condition, gone=seen.gone)
+            return Drawn(title, panels, says=title)
+        panels |= self._of_iterations(story)
+        told = lines(story)
+        panels |= {name: panel(_FILE, name, **values) for name, values in _live(picture, story, told).items()}
+        says = f"{title}. {glance.iteration(story.state)}"
+        return Drawn(title, panels, told, offers(picture), says, run=story.run)
+
+    def _of_iterations(self, story: Story) -> dict[str, str]:
+        ended = story.rows.ended
+        key = (story.run, len(ended), ended[-1] if ended else None)
+        if key != self._key:
+            rows = history_of(story).iterations[: len(ended)]
+            self._key = key
+            self._kept = {
+                "charts": panel(_FILE, "charts", charts=iteration_charts(rows)),
+                "iterations": panel(_FILE, "iterations", rows=_table(rows), more=max(0, len(rows) - _ROWS)),
+            }
+        return self._kept
+
+
+def unread(name: str) -> Drawn:
+    """The page of a run whose journal is being opened."""
+    return Drawn(name, {**dict.fromkeys(NAMES, ""), "head": panel(_FILE, "reading", share=0)}, whole=False)
+
+
+def _table(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """The last iterations, newest first."""
+    return [iteration_words.in_words(row) for row in reversed(rows[-_ROWS:])]
+
+
+def _live(picture: RunPicture, story: Story, told: Sequence[Line]) -> dict[str, dict[str, Any]]:
+    """The values of the panels that change at any time."""
+    measured = story.state.work.last_measure
+    changes = measured.changes if measured is not None else None
+    tools = [line for line in told if line.event in {"ToolCalled", "ToolAnswered"}][-_TOOLS:]
+    return {
+        "head": _head(picture, story),
+        "figures": {"figures": _figures(picture, story)},
+        "watch": _watch(picture, story),
+        "work": {"measured": measured, "changes": changes, "files": changes.files[:_FILES] if changes else ()},
+        "tools": {"lines": tools[::-1], "total": _tools(story)},
+        "proof": {"proofs": list(story.evidence.proofs)[: -_PROOFS - 1 : -1]},
+        "log": {"name": picture.log_name, "text": picture.log},
+    }
+
+
+def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
+    seen, at, state = picture.seen, picture.at, story.state
+    status, condition, wait = state.status, seen.condition, state.wait
+    now = story.now(at)
+    ended = in_words(state.finished, state) if state.finished is not None and not seen.alive else None
+    heard = at - now.tool_duration if now.tool_duration is not None else at - now.silence
+    return {
+        "condition": _words(condition),
+        "mark": _mark(condition, seen.alive),
+        "iteration": glance.iteration(state),
+        "since": round(at - glance.elapsed(seen, at), 1) if seen.alive else 0,
+        "elapsed": duration(glance.elapsed(seen, at)),
+        "dry_run": story.started is not None and story.started.dry_run,
+        "purpose": str(story.started.purpose) if story.started is not None else "run",
+        "done": min(status.completed or 0, status.total) if status is not None and status.total else 0,
+        "total": status.total if status is not None and status.total else 0,
+        "left": glance.remaining(story) if seen.alive else "",
+        "summary": status.summary if status is not None and status.summary else "",
+        "doing": _doing(picture, story) if seen.alive else "",
+        "heard": round(heard, 1) if seen.alive and wait is None and state.call is not None else 0,
+        "until": round(wait.until, 1) if seen.alive and wait is not None else 0,
+        "cause": ended.cause if ended is not None else "",
+        "next": ended.next if ended is not None else "" if seen.alive else f"claude-iterate run {seen.name}",
+        "said": story.said.text if story.said is not None else "",
+    }
+
+
+def _doing(picture: RunPicture, story: Story) -> str:
+    """What it is busy with; how long is counted on the page."""
+    state, now = story.state, story.now(picture.at)
+    if state.wait is not None:
+        return str(REASONS.get(state.wait.why, state.wait.why))
+    if now.tool is not None:
+        return now.tool
+    if state.call is None:
+        return "Paused: no iteration begins until Resume" if state.paused else _words(picture.seen.condition)
+    return "Claude thinks"
+
+
+def _figures(picture: RunPicture, story: Story) -> list[tuple[str, str]]:
+    state, seen = story.state, picture.seen
+    tokens = state.tokens + state.spending.tokens
+    paid = cost(state.cost_usd + state.spending.cost_usd, state.cost_is_lower_bound or state.spending.at_least)
+    dry_run = story.started is not None and story.started.dry_run
+    used = tokens.input + tokens.output + tokens.cache_read + tokens.cache_creation
+    found = [
+        ("Cost", "none: a dry run" if dry_run else paid),
+        ("Tokens", "none: a dry run" if dry_run else shortened(used)),
+        ("Iterations", str(state.iterations)),
+        ("Tool calls", str(_tools(story))),
+        ("Files changed", str(state.work.files_changed) if state.work.measured else "not measured"),
+        ("Commits", str(state.work.commits) if state.work.measured else "not measured"),
+        ("Waits", f"{story.wait_count}, {duration(story.waited)}" if story.wait_count else "none"),
+        ("Notes waiting", str(seen.notes)),
+    ]
+    if state.session.context is not None:
+        found.append(("Context", f"{100 * state.session.context:.0f} %"))
+    return found
+
+
+def _watch(picture: RunPicture, story: Story) -> dict[str, Any]:
+    windows = []
+    for name, window in story.windows.items():
+        used = f"{100 * window.utilization:.0f} % used" if window.utilization is not None else window.status
+        windows.append((_words(name), used))
+    more = picture.seen.notes - len(picture.notes)
+    return {"counters": picture.counters, "windows": windows, "notes": picture.notes, "more": more}
+
+
+def _tools(story: Story) -> int:
+    under_way = story.rows.under_way
+    return sum(row.tools for row in story.rows.ended) + (under_way.tools if under_way is not None else 0)
+
+
+def offers(picture: RunPicture) -> tuple[str, ...]:
+    """The requests that make sense now. A note can be left at any time."""
+    story, always = picture.seen.story, ("note",)
+    if picture.seen.gone or (picture.chosen and not picture.seen.alive):
+        return ()
+    if story is None or not picture.seen.alive or story.state.finished is not None:
+        return always
+    if story.started is not None and story.started.purpose != "run":
+        return ("stop", *always)
+    state = story.state
+    found = ["resume" if state.paused else "pause", "stop", "skip"]
+    return (*found, *(("retry",) if state.wait is not None else ()), *always)
+
+
+def lines(story: Story) -> tuple[Line, ...]:
+    """The timeline, oldest first."""
+    return tuple(_line(one) for one in story.recent[-LINES:])
+
+
+def _line(one: Happening) -> Line:
+    clock = f"{datetime.fromtimestamp(one.at, UTC).astimezone():%H:%M:%S}"
+    return Line(one.seq, clock, one.iteration, one.event, harmless(one.line))
+
+
+def _mark(condition: str, alive: bool) -> str:
+    """live, good or bad: the colour of the word."""
+    if alive:
+        return "live"
+    ending = ENDINGS.get(condition)  # type: ignore[call-overload]
+    return "good" if ending is not None and ending.good else "bad"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

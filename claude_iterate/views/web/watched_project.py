@@ -1,0 +1,119 @@
+"""All workspaces of a project for the first page of the dashboard: which run, how far they are.
+
+A workspace that does not run is read from its summary, and again only when its files changed; one that runs is
+followed, as its own page does.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import NamedTuple
+
+from claude_iterate.core.formats import cost, counted
+from claude_iterate.text import local_times
+from claude_iterate.views.listing_view import WorkspaceRow, listing
+from claude_iterate.views.screen import glance
+from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
+from claude_iterate.views.web.drawn_page import Drawn, panel
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.running import run_lock
+
+_STEPS = 4
+_MOST = 300
+"""Workspaces on the page."""
+_GOOD = frozenset({"completed", "max_iterations", "stagnation", "planned", "stopped"})
+_NEUTRAL = frozenset({"new", "new_task", "unfinished"})
+
+
+class Card(NamedTuple):
+    """One workspace. `mark` is live, good, bad or plain: the colour of its word."""
+
+    name: str
+    condition: str
+    mark: str
+    done: int = 0
+    total: int = 0
+    facts: str = ""
+    doing: str = ""
+    last_run: str = ""
+
+
+class WatchedProject:
+    """The workspaces as they come and go. `draw` is for one thread at a time."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._running: dict[str, WatchedWorkspace] = {}
+        self._idle: dict[str, tuple[object, WorkspaceRow]] = {}
+        self._before: list[Card] | None = None
+
+    def draw(self) -> Drawn | None:
+        """The page as it is now; None when nothing has changed since the last time."""
+        at = time.time()
+        names = self._project.workspaces()
+        self._running = {name: known for name, known in self._running.items() if name in names}
+        self._idle = {name: row for name, row in self._idle.items() if name in names}
+        cards = sorted((self._card(name, at) for name in names), key=lambda card: card.last_run, reverse=True)
+        cards.sort(key=lambda card: card.mark != "live")  # those that run first, then those that ran last
+        if cards == self._before:
+            return None
+        self._before = cards
+        running = sum(card.mark == "live" for card in cards)
+        title = f"{self._project.root.name}: {running} of {counted(len(cards), 'workspace')} running"
+        shown = panel("listing_panels", "workspaces", rows=cards[:_MOST], more=max(0, len(cards) - _MOST))
+        return Drawn(title, {"workspaces": shown}, says=title)
+
+    def _card(self, name: str, at: float) -> Card:
+        layout = self._layout(name)
+        if run_lock.holder(layout.lock) is None:
+            self._running.pop(name, None)
+            return _idle_card(self._row(name), at)
+        watched = self._running.setdefault(name, WatchedWorkspace(layout, steps=_STEPS))
+        return _live_card(watched.look(), at)
+
+    def _layout(self, name: str) -> Layout:
+        return Layout(self._project.root, self._project.workspaces_folder / name)
+
+    def _row(self, name: str) -> WorkspaceRow:
+        """As `list` has it."""
+        layout = self._layout(name)
+        stamp = tuple(map(_stamp, (layout.metadata, layout.instructions, layout.runs, layout.status)))
+        known = self._idle.get(name)
+        if known is None or known[0] != stamp:
+            found = listing(self._project.root, layout.folder.parent, [name]).workspaces[0]
+            known = self._idle[name] = stamp, found
+        return known[1]
+
+
+def _stamp(path: object) -> int:
+    try:
+        return os.stat(str(path)).st_mtime_ns  # noqa: PTH116 - four for each of many workspaces
+    except OSError:
+        return 0
+
+
+def _live_card(seen: Seen, at: float) -> Card:
+    if seen.share < 1.0:
+        return Card(seen.name, "reading", "live", doing=f"Reading the journal: {100 * seen.share:.0f} %")
+    if seen.story is None or seen.story.started is None:
+        return Card(seen.name, seen.condition, "live")
+    row, status = glance.summary(seen, at), seen.story.state.status
+    total = status.total or 0 if status is not None else 0
+    done = min(status.completed or 0, total) if status is not None else 0
+    tool = seen.story.now(at).tool
+    doing = tool if tool is not None else ""
+    return Card(seen.name, row.condition, "live", done, total, f"{row.iteration} · {row.cost}", doing, "9")
+
+
+def _idle_card(row: WorkspaceRow, at: float) -> Card:
+    mark = "good" if row.state in _GOOD else "plain" if row.state in _NEUTRAL else "bad"
+    parts = [
+        counted(row.iterations, "iteration") if row.iterations else "",
+        cost(row.cost_usd, row.cost_is_lower_bound) if row.cost_usd is not None else "",
+        local_times.day_and_time(row.last_run, at) if row.last_run else "",
+    ]
+    done, total = (row.progress.completed, row.progress.total) if row.progress is not None else (0, 0)
+    facts, why = " · ".join(filter(None, parts)), row.cause or ""
+    return Card(row.name, row.state.replace("_", " "), mark, done, total, facts, why, row.last_run or "")

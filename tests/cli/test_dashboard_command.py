@@ -1,0 +1,76 @@
+"""`dashboard`: what keeps it from starting is told with the next step, before anything listens."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import sys
+
+import pytest
+
+from claude_iterate.operations.dashboard import listening
+from tests.cli.conftest import Type
+
+
+@pytest.mark.parametrize("package", ["starlette", "uvicorn"])
+def test_without_the_extra_it_says_how_to_install_it(
+    typed: Type, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    """The rest of the program does without these packages."""
+    for name in [name for name in sys.modules if name.startswith("claude_iterate.operations.dashboard")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    for name in [name for name in sys.modules if name.startswith(f"{package}.")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    answer = typed("dashboard", "--port", "0")
+    assert answer.code == 1
+    assert package in answer.err
+    assert 'pip install "claude-iterate[web]"' in answer.err
+
+
+def test_a_port_in_use_is_told_with_the_next_step(typed: Type) -> None:
+    """The other program is not disturbed."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        answer = typed("dashboard", "--port", str(port))
+    assert answer.code == 1
+    assert f"Port {port} is in use" in answer.err
+    assert "claude-iterate dashboard --port 0" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--port", "65536"), 2, "65536"),
+        (("--port", "x"), 2, "'x'"),
+        (("--host", "203.0.113.7", "--port", "0"), 1, "is no address of this computer"),
+        (("--host", "no such name", "--port", "0"), 1, "is no address of this computer"),
+    ],
+)
+def test_a_bad_place_is_refused(typed: Type, arguments: tuple[str, ...], code: int, words: str) -> None:
+    """A number that is no port, an address that is not ours."""
+    answer = typed("dashboard", *arguments)
+    assert answer.code == code
+    assert words in answer.err
+
+
+def test_every_refusal_of_the_system_has_a_next_step() -> None:
+    """Also a port that only the administrator may use, and what no one has thought of."""
+    for number in (errno.EACCES, errno.ENOBUFS):
+        problem = listening._explained(OSError(number, "x"), "127.0.0.1", 80)
+        assert "claude-iterate dashboard --port 0" in problem.hint
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "shown"),
+    [
+        ("127.0.0.1", 1, "http://127.0.0.1:1/"),
+        ("::1", 2, "http://[::1]:2/"),
+        ("0.0.0.0", 3, "http://127.0.0.1:3/"),
+        ("::", 4, "http://[::1]:4/"),
+        ("box", 5, "http://box:5/"),
+    ],
+)
+def test_the_address_is_one_that_a_browser_takes(host: str, port: int, shown: str) -> None:
+    """One that means everywhere leads nowhere."""
+    assert listening.address(host, port) == shown
