@@ -29,6 +29,7 @@ COMMANDS = (
     Row("Look", "watch", "watch", "Watch runs live, and steer them with keys."),
     Row("Look", "dashboard", "dashboard", "Show and steer all runs on a local web page."),
     Row("Look", "report", "report", "Write what a run did into one file for the morning."),
+    Row("Look", "replay", "replay", "Show a recorded run again; as a picture, too."),
     Row("Look", "logs", "logs", "Print or follow the log of a run."),
     Row("Steer", "pause", "steer", "Let the running iteration finish, then hold."),
     Row("Steer", "resume", "steer", "Go on after a pause."),

@@ -16,6 +16,7 @@ _PACKAGE = "claude_iterate"
 _NEVER = (
     "cli.commands.",
     "fake_claude",
+    "operations.cassettes",
     "operations.dashboard",
     "operations.doctor",
     "operations.watching",

@@ -35,6 +35,8 @@ UNUSED = {
     "claude_iterate.core.reports.review": "there is no review",
     "claude_iterate.engine.proof.check": "there is no check",
     "claude_iterate.engine.proof.verification": "nothing is claimed",
+    "claude_iterate.operations.cassettes": "no recorded run is played",
+    "claude_iterate.operations.playback": "no recorded run is shown",
     "claude_iterate.progress.project_state": "nothing is proven",
     "claude_iterate.sinks.notifications": "no notification is sent",
     "claude_iterate.views": "no document is printed",

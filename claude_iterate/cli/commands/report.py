@@ -9,10 +9,10 @@ import click
 
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
-from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
+from claude_iterate.cli.output_file import output_file
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views import run_names
 from claude_iterate.views.report.night_report import NightReport, night_report
-from claude_iterate.workspace.files.atomic import write_text
 
 _ENDS = {"html": ".html", "md": ".md", "json": ".json"}
 
@@ -54,7 +54,8 @@ def command(
         output.part(text)
         return
     path = Path(target) if target is not None else layout.folder / f"report-{report.run.id}{_ENDS[form]}"
-    _write(path, text)
+    with output_file(path, "-o") as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
     output.done(f"Wrote {path}")
     if opens:
         _open(path)
@@ -70,18 +71,6 @@ def _text(report: NightReport, form: str) -> str:
     from claude_iterate.views.report import report_pages
 
     return report_pages.html(report) if form == "html" else report_pages.markdown(report)
-
-
-def _write(path: Path, text: str) -> None:
-    if path.is_dir():
-        raise UsageProblem(f"{path} is a folder.", "Name a file: -o report.html")
-    if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8")  # a device or a pipe keeps its name
-        return
-    try:
-        write_text(path, text)
-    except OSError as error:
-        raise ExpectedError(f"{path} cannot be written: {error.strerror}.", "Choose another place: -o FILE") from None
 
 
 def _open(path: Path) -> None:

@@ -8,22 +8,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from claude_iterate.agent.protocol.stream import Translator
-from claude_iterate.core.events import SessionOpened
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations.cassettes.cassette import Cassette, Step, steps
+from claude_iterate.operations.cassettes.raw_outputs import raw_output
 from claude_iterate.operations.cassettes.recorded_calls import ITERATION, REVIEW, RecordedCall, RecordedCalls
 from claude_iterate.views import run_names
-from claude_iterate.views.full_texts import FullTexts, full_texts, prompt_of
+from claude_iterate.views.full_texts import FullTexts, prompt_of
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
-
-_MOST_LINES = 100
-"""A session introduces itself in one of the first lines."""
 
 
 def chosen(project: Project, layout: Layout, wanted: str, mode: str) -> Cassette:
@@ -42,7 +38,6 @@ def chosen(project: Project, layout: Layout, wanted: str, mode: str) -> Cassette
     taken: set[Path] = set()
     for call in recorded.calls:
         found = _raw(layout, run, call, taken)
-        taken.add(found.path)
         calls[call.kind].append(steps(call, found.path, _identity(layout, run, call, found.path)))
     hung = sum(call.hung for call in recorded.calls)
     return Cassette(run, recorded.iterations, calls, hung, recorded.plan, recorded.report)
@@ -87,7 +82,7 @@ def _refuse_unplayable(layout: Layout, run: str, recorded: RecordedCalls, mode: 
 
 def _raw(layout: Layout, run: str, call: RecordedCall, taken: set[Path]) -> FullTexts:
     """The raw output of a call, whole; otherwise there is nothing true to play."""
-    found = full_texts(layout, run, call.name if call.kind == ITERATION else _review(layout, run, call, taken))
+    found = raw_output(layout, run, call, taken)
     if found.missing:
         raise WorkspaceProblem(f"Run {run} cannot be played. {found.missing}", _another(layout))
     if found.is_cut:
@@ -95,26 +90,6 @@ def _raw(layout: Layout, run: str, call: RecordedCall, taken: set[Path]) -> Full
             f"Run {run} cannot be played: the call {call.name} printed more than is kept.", _another(layout)
         )
     return found
-
-
-def _review(layout: Layout, run: str, call: RecordedCall, taken: set[Path]) -> str:
-    """The name of a review's file: its session tells; one that opened none is the oldest that is left."""
-    folder = Path(layout.raw(run, "")).parent
-    found = [path for path in folder.glob(f"{call.name}-*.ndjson") if path not in taken]
-    found.sort(key=lambda path: (path.stat().st_mtime_ns, path.name))
-    by_session = [path for path in found if call.session and _session(path) == call.session]
-    without = [path for path in found if not call.session and not _session(path)]
-    return (by_session or without or [Path(call.name)])[0].name.removesuffix(".ndjson")
-
-
-def _session(path: Path) -> str:
-    translator = Translator()
-    with path.open("rb") as file:
-        for _number, line in zip(range(_MOST_LINES), file, strict=False):
-            for event in translator.translate(line.rstrip(b"\n")):
-                if isinstance(event, SessionOpened):
-                    return event.session
-    return ""
 
 
 def _identity(layout: Layout, run: str, call: RecordedCall, path: Path) -> str:

@@ -1,0 +1,102 @@
+"""What a terminal showed, as a picture: one SVG file that needs no font, no script and no network.
+
+Pure: lines with the colours of our own console in, text out. Each piece of text has its place and its length in cells,
+so that it looks the same with any font.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import NamedTuple
+
+from claude_iterate.core.expressions import expression
+from claude_iterate.core.formats import counted, width
+
+COLUMNS = 100
+MOST_LINES = 400
+_FIRST_LINES = 100
+_CELL, _LINE, _SIZE, _MARGIN, _TOP = 8.4, 19, 14, 16, 44
+_STYLES = {"1": "b", "2": "d", "31": "r", "32": "g", "33": "y", "36": "c"}
+_CODE = expression(r"\x1b\[([0-9;]*)m")
+_SHEET = (
+    "text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;"
+    f"font-size:{_SIZE}px;fill:#d7dae0;white-space:pre}}"
+    ".b{font-weight:700;fill:#fff}.d{fill:#8b919d}.r{fill:#ff7b72}.g{fill:#7ee787}.y{fill:#e3b341}.c{fill:#79c0ff}"
+)
+
+
+class Piece(NamedTuple):
+    """Some text of one look, from a column on."""
+
+    column: int
+    text: str
+    style: str
+
+
+def picture(lines: Sequence[str], title: str, columns: int = COLUMNS) -> str:
+    """The picture of these lines, with a title above them."""
+    rows = [row for line in _shortened(lines) for row in _wrapped(line, columns)]
+    wide, high = round(columns * _CELL + 2 * _MARGIN), _TOP + len(rows) * _LINE + _MARGIN
+    drawn = "\n".join(
+        _drawn(piece, _TOP + number * _LINE + _SIZE) for number, row in enumerate(rows) for piece in row if piece.text
+    )
+    dots = "".join(f'<circle cx="{20 + 18 * number}" cy="20" r="6" fill="#4b5160"/>' for number in range(3))
+    head = f'<text class="d" x="{wide / 2:g}" y="25" text-anchor="middle">{_safe(title)}</text>'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" role="img"'
+        f' aria-label="{_safe(title)}"><title>{_safe(title)}</title><style>{_SHEET}</style>\n'
+        f'<rect width="{wide}" height="{high}" rx="8" fill="#1c1f26"/>{dots}{head}\n{drawn}\n</svg>\n'
+    )
+
+
+def _shortened(lines: Sequence[str]) -> Sequence[str]:
+    """A picture of more lines is not looked at: the middle is left out, and says so."""
+    if len(lines) <= MOST_LINES:
+        return lines
+    left = len(lines) - MOST_LINES
+    said = f"\x1b[2m… {counted(left, 'line')} left out\x1b[0m"
+    return [*lines[:_FIRST_LINES], said, *lines[left + _FIRST_LINES :]]
+
+
+def _wrapped(line: str, columns: int) -> list[list[Piece]]:
+    """The rows of a line: a terminal breaks it where it is full."""
+    rows: list[list[Piece]] = [[]]
+    column, style, text = 0, "", ""
+    for character, look in _characters(line):
+        cells = width(character)
+        if look != style or column + width(text) + cells > columns:
+            rows[-1].append(Piece(column, text, style))
+            column, style, text = column + width(text), look, ""
+            if column + cells > columns:
+                rows.append([])
+                column = 0
+        text += character
+    rows[-1].append(Piece(column, text, style))
+    return rows
+
+
+def _characters(line: str) -> Iterator[tuple[str, str]]:
+    """Each character and its look."""
+    style, place = "", 0
+    for code in _CODE.finditer(line):
+        yield from ((character, style) for character in line[place : code.start()])
+        style, place = _STYLES.get(code[1], ""), code.end()
+    yield from ((character, style) for character in line[place:])
+
+
+def _drawn(piece: Piece, y: int) -> str:
+    """Without the spaces around it, which some viewers fold."""
+    bare = piece.text.strip(" ")
+    if not bare:
+        return ""
+    before = len(piece.text) - len(piece.text.lstrip(" "))
+    x = _MARGIN + (piece.column + before) * _CELL
+    look = f' class="{piece.style}"' if piece.style else ""
+    return f'<text{look} x="{x:.1f}" y="{y}" textLength="{width(bare) * _CELL:.1f}">{_safe(bare)}</text>'
+
+
+def _safe(text: str) -> str:
+    """As XML allows it: no control characters, no half characters."""
+    kept = "".join(one if one.isprintable() or one == " " else "\ufffd" for one in text.expandtabs(4))
+    return escape(kept)

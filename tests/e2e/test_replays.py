@@ -1,0 +1,130 @@
+"""`replay` shows a recorded run as it was seen: the same lines, whole where the raw output is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Loop
+from tests.e2e.test_steering import DONE, UNDONE
+from tests.screen import Screen
+
+LONG = "word " * 200
+TALK: list[dict[str, Any]] = [
+    {"init": {}},
+    {"say": LONG},
+    {"tool": {"name": "Bash", "input": {"command": "ls " + "x" * 300}, "result": "\n".join(map(str, range(300)))}},
+    *UNDONE[1:],
+]
+
+
+@pytest.fixture
+def recorded(loop: Loop) -> tuple[Loop, str]:
+    """A run of two iterations with long texts and a review, and what it printed."""
+    loop.make()
+    review: list[dict[str, Any]] = [{"init": {}}, {"say": f"R{LONG}"}, {"result": {}}]
+    loop.script(TALK, DONE, review)
+    done = loop.run("--output", "verbose", "--verify", "-m", "2")
+    return loop, done.err + done.out
+
+
+def test_the_same_lines_again_with_their_full_texts(recorded: tuple[Loop, str]) -> None:
+    """Of iterations and reviews. Without the raw output texts are shortened, and that is said."""
+    loop, printed = recorded
+    shown = loop.call("replay", "my-task")
+    assert (shown.code, shown.err) == (0, "")
+    assert sorted(shown.out.splitlines()) == sorted(printed.splitlines())
+    assert shown.out.count(LONG.strip()[:900]) >= 2
+    one = loop.call("replay", "my-task", "--iteration", "1", "--speed", "max")
+    assert "Running iteration 1..." in one.out
+    assert "Running iteration 2..." not in one.out
+    assert "Starting my-task" not in one.out
+    run = loop.layout.run_ids()[0]
+    Path(loop.layout.raw(run, "0001")).unlink()
+    part = loop.call("replay", "my-task")
+    assert "The raw output of 1 call is missing (0001), so long texts are shortened there." in part.err
+    shutil.rmtree(loop.layout.runs / run / "raw")
+    bare = loop.call("replay", "my-task")
+    assert "is not kept any more, so long texts are shortened" in bare.err
+    assert LONG.strip()[:900] not in bare.out
+
+
+def test_a_secret_in_the_raw_output_is_not_shown(loop: Loop) -> None:
+    """Raw output is not redacted; what is shown of it is."""
+    loop.make()
+    loop.env["MY_API_KEY"] = "hunter2hunter2hunter2"
+    secret: list[dict[str, Any]] = [{"init": {}}, {"say": "x" * 400 + " hunter2hunter2hunter2 end"}, *DONE[1:]]
+    loop.script(secret)
+    assert loop.run("-q").code == 0
+    shown = loop.call("replay", "my-task", "--output", "verbose")
+    assert "hunter2" not in shown.out
+    assert " end" in shown.out
+
+
+def test_pictures_and_recordings(recorded: tuple[Loop, str], tmp_path: Path) -> None:
+    """Both have what was shown; the recording, on a real terminal, ends with the closing lines and no live line."""
+    loop, _ = recorded
+    drawn, cast = tmp_path / "a.svg", tmp_path / "a.cast"
+    for words in (("--svg", str(drawn)), ("--cast", str(cast))):
+        done = loop.call("replay", "my-task", "--output", "progress", *words)
+        assert (done.code, f"Wrote {words[1]}" in done.out + done.err) == (0, True), done
+    assert "Running iteration 2..." in drawn.read_text()
+    _header, *moments = [json.loads(line) for line in cast.read_text().splitlines()]
+    rows = [row for row in Screen("".join(text for _at, _kind, text in moments)).rows if row]
+    assert "Running iteration 1..." in rows
+    assert rows[-1].startswith("Log: ")
+    assert any(re.search(r"\[\d/2\] · ", text) for _at, _kind, text in moments)
+    assert [at for at, *_ in moments] == sorted(at for at, *_ in moments)
+
+
+def test_damage_is_told_and_the_rest_is_shown(recorded: tuple[Loop, str]) -> None:
+    """In its place."""
+    loop, _ = recorded
+    journal = loop.layout.journal(loop.layout.run_ids()[0])
+    lines = journal.read_bytes().splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if b'"IterationStarted","number":2' in line)
+    lines[at] = b"\xff\x00 torn\n"
+    journal.write_bytes(b"".join(lines))
+    shown = loop.call("replay", "my-task", "--output", "progress")
+    assert shown.code == 0
+    plain = [re.sub(r"^[-\d: ]*\d\d:\d\d:\d\d ", "", line) for line in shown.out.splitlines()]
+    said = plain.index(f"⚠ Line {at + 1} of the journal cannot be read: something is missing here.")
+    assert plain.index("Running iteration 1...") < said
+    assert "Running iteration 2..." not in plain
+    assert any("Iteration 2 " in line for line in plain[said:])
+
+
+def test_bad_input_has_a_next_step_and_writes_nothing(loop: Loop, tmp_path: Path) -> None:
+    """No run yet, an unknown run or iteration, a bad speed, places where no file can be, a newer journal."""
+    loop.make()
+    assert "claude-iterate run my-task" in loop.call("replay", "my-task").err
+    loop.script(DONE)
+    loop.run("-q")
+    (tmp_path / "link.svg").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for words, said in (
+        (("--run", "9"), "has no run '9'"),
+        (("--iteration", "4"), "has no iteration 4"),
+        (("--speed", "fast"), "'fast' is not a number from 0 on"),
+        (("--speed", "-1"), "is not a number from 0 on"),
+        (("--speed", "nan"), "is not a number from 0 on"),
+        (("--svg", str(tmp_path / "link.svg")), "is a symbolic link"),
+        (("--svg", str(tmp_path / "folder")), "is a folder"),
+        (("--cast", str(tmp_path / "pipe")), "is not a regular file"),
+        (("--cast", str(tmp_path / "no" / "x.cast")), "There is no folder"),
+        (("--svg", "a", "--cast", "b"), "Choose one of --svg and --cast"),
+    ):
+        refused = loop.call("replay", "my-task", *words)
+        assert refused.code in {1, 2}
+        assert said in refused.err
+    assert not (tmp_path / "elsewhere").exists()
+    journal = loop.layout.journal(loop.layout.run_ids()[-1])
+    journal.write_text(journal.read_text().replace('"event":"RunStarted"', '"event":"RunStarted","format":99', 1))
+    assert "written by a newer claude-iterate" in loop.call("replay", "my-task").err
