@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, PATIENCE, ScriptedProject, until
+from claude_iterate.selftest.harness.scripted_project import PATIENCE, until
+from tests.warm_start import WarmStarts
 
 __all__ = ["PATIENCE", "ROOT", "Loop", "loop", "until"]
 ROOT = Path(__file__).parents[2]
-_PATCHED = """
-import importlib, sys
-for module, name, value in {changes!r}:
-    setattr(importlib.import_module("claude_iterate." + module), name, value)
-from claude_iterate.cli import main
-sys.exit(main())
-"""
 
 
-class Loop(ScriptedProject):
+class Loop(WarmStarts):
     """Prints into pipes, which no limit on the size of files can reach, and finds processes without the code under
     test."""
-
-    program: tuple[str, ...] = COMMAND_LINE
 
     def start(self, *arguments: str, **more: Any) -> subprocess.Popen[bytes]:
         options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "program": self.program}
         return super().start(*arguments, **options | more)
-
-    def patch(self, module: str, **constants: float | tuple[float, ...]) -> None:
-        """From now on the program has other constants: how long it waits must not decide how a test ends."""
-        changes = [(module, name, value) for name, value in constants.items()]
-        self.program = (sys.executable, "-c", _PATCHED.format(changes=changes))
 
     def processes(self) -> list[int]:
         """Every living process with our state folder in its environment, except the commands that were started here."""

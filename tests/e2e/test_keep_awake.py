@@ -28,6 +28,7 @@ def install(loop: Loop, deed: str) -> Path:
     program.write_text(f'#!/bin/sh\necho $$ > {folder}/pid\necho "$@" > {called}\n{deed}\n')
     program.chmod(0o755)
     loop.env["PATH"] = f"{folder}:{loop.env['PATH']}"
+    loop.env["CLAUDE_ITERATE_KEEP_AWAKE"] = "true"
     loop.make()
     return Path(called)
 

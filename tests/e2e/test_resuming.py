@@ -132,7 +132,7 @@ def refused(self, *arguments, **more):
 
 start = subprocess.Popen.__init__
 def init(self, argv, *arguments, **more):
-    (refused if argv[0] == "/bin/sh" else start)(self, argv, *arguments, **more)
+    (refused if argv[0] == "/bin/sh" and "--version" not in argv else start)(self, argv, *arguments, **more)
 subprocess.Popen.__init__ = init
 """
 

@@ -16,11 +16,12 @@ import pytest
 from claude_iterate.selftest import faults
 from claude_iterate.selftest.faults import fault_table
 from claude_iterate.selftest.faults.fault_table import FAULTS
-from claude_iterate.selftest.harness.fault import Fault
+from claude_iterate.selftest.harness.fault import Fault, FaultProject
 from claude_iterate.selftest.harness.fault_runner import run_fault
 from claude_iterate.selftest.harness.scripted_project import PATIENCE, until
 from claude_iterate.system import processes
 from tests.package_path import PACKAGES
+from tests.warm_start import WarmStarts
 
 WRONG = """
 from dataclasses import replace
@@ -33,6 +34,10 @@ wrong = replace(fault_table.FAULTS["http-401"], expected=Expected("blocked", 1, 
 fault_table.FAULTS = {"http-401": wrong, name: first}
 raise SystemExit(main(["selftest"]))
 """
+
+
+class WarmFaults(FaultProject, WarmStarts):
+    """What the command has, but for the start of the program."""
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -54,7 +59,7 @@ def selftest(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(("name", "fault"), FAULTS.items(), ids=FAULTS)
 def test_the_fault_is_survived(name: str, fault: Fault, tmp_path: Path) -> None:
     """It ends for the expected reason, with the expected code, and leaves nothing behind."""
-    result = run_fault(name, fault, tmp_path / "fault")
+    result = run_fault(name, fault, tmp_path / "fault", kind=WarmFaults)
     if result.state == "skipped":
         pytest.skip(result.problems[0])
     assert result.problems == ()

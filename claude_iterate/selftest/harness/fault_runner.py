@@ -76,13 +76,17 @@ def run_faults(faults: Mapping[str, Fault], folder: Path, jobs: int) -> Generato
 
 
 def run_fault(
-    name: str, fault: Fault, folder: Path, opened: Callable[[FaultProject], None] = lambda _project: None
+    name: str,
+    fault: Fault,
+    folder: Path,
+    opened: Callable[[FaultProject], None] = lambda _project: None,
+    kind: type[FaultProject] = FaultProject,
 ) -> FaultResult:
     """Run one fault from start to end. `opened` gets its project as soon as there is one."""
     obstacle = fault.impossible()
     if obstacle:
         return FaultResult(name, fault, "skipped", problems=(obstacle,))
-    project = FaultProject(folder, fault.settings)
+    project = kind(folder, fault.settings)
     opened(project)
     began = time.monotonic()
     try:

@@ -34,6 +34,7 @@ SETTINGS: Mapping[str, Any] = {
     "stop.no_progress": 0,
 }
 """Most scripts do no work in the project, so the breaker would end the run; those about the breaker set it."""
+_Process = subprocess.Popen[bytes]
 _MARK = "CLAUDE_ITERATE_FAKE_STATE"
 _PACKAGES = Path(__file__).parents[3]
 _SHORTEST, _LONGEST = 0.01, 0.05
@@ -83,7 +84,7 @@ class ScriptedProject:
         self.workspace = self.root / "claude-iterate" / "workspaces" / NAME
         self.layout = Layout(self.root, self.workspace)
         self.env = self._environment() | _variables({**SETTINGS, **(settings or {})})
-        self.started: list[subprocess.Popen[bytes]] = []
+        self.started: list[_Process] = []
         self._abandoned = threading.Event()
         self.root.mkdir(parents=True)
         self.home.mkdir()
@@ -114,7 +115,7 @@ class ScriptedProject:
         path.write_text(json.dumps({"calls": calls, "after": after}))
         self.env["CLAUDE_ITERATE_FAKE_SCRIPT"] = str(path)
 
-    def start(self, *arguments: str, program: Sequence[str] = COMMAND_LINE, **more: Any) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, program: Sequence[str] = COMMAND_LINE, **more: Any) -> _Process:
         """Start a command. It prints into files, so that a process that outlives it cannot block `finish`."""
         if self._abandoned.is_set():
             raise TooSlow("the self-test was ended")
@@ -125,20 +126,24 @@ class ScriptedProject:
                 if name not in more
             }
             options: dict[str, Any] = {"stdin": subprocess.DEVNULL, **streams, **more}
-            process = subprocess.Popen([*program, *arguments], cwd=self.root, env=self.env, **options)
+            process = self.launched(program, arguments, options)
         self.started.append(process)
         if self._abandoned.is_set():  # `abandon` may have missed the process that was started just now
             process.kill()
         return process
 
+    def launched(self, program: Sequence[str], arguments: Sequence[str], options: dict[str, Any]) -> _Process:
+        """The process of a command. Tests know a faster way to have one."""
+        return subprocess.Popen([*program, *arguments], cwd=self.root, env=self.env, **options)
+
     def _printed(self, stream: str, count: int) -> Path:
         return self.folder / f"{stream}-{count}"
 
-    def start_run(self, *flags: str) -> subprocess.Popen[bytes]:
+    def start_run(self, *flags: str) -> _Process:
         """Start `run`."""
         return self.start("run", NAME, *flags)
 
-    def finish(self, process: subprocess.Popen[bytes]) -> Done:
+    def finish(self, process: _Process) -> Done:
         """Wait for the end of a command."""
         try:
             piped = process.communicate(timeout=PATIENCE)
