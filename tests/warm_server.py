@@ -24,8 +24,8 @@ import threading
 import time
 from typing import Any
 
-# In a forked child these say nothing: `watch` is never started this way, and what it needs is large.
-_NOT_LOADED = ("claude_iterate.__main__", "claude_iterate.fake_claude", "claude_iterate.views.screen")
+_NOT_LOADED = ("__main__", "fake_claude", "operations.dashboard", "views.screen")
+"""Programs of their own, and what only a large package can do: each command that needs it loads it."""
 _FOREIGN = ("jinja2", "httpx", "ndjson", "regex", "tomlkit", "watchdog.observers")
 _LARGEST = 1 << 18
 
@@ -36,8 +36,9 @@ def _load() -> None:
     for name in _FOREIGN:
         importlib.import_module(name)
     for module in pkgutil.walk_packages(claude_iterate.__path__, "claude_iterate."):
-        if not module.name.startswith(_NOT_LOADED):
-            importlib.import_module(module.name)
+        if not module.name.removeprefix("claude_iterate.").startswith(_NOT_LOADED):
+            with contextlib.suppress(ImportError):  # of an extra that is not installed
+                importlib.import_module(module.name)
     gc.collect()
     gc.freeze()  # so that a child does not copy what it only looks at
 
