@@ -39,6 +39,11 @@ class Ignored:
         return any(self.covers(folder, folder=True) for folder in above) or self.covers(path)
 
 
+def literally(path: str) -> str:
+    """The pattern for this one file."""
+    return "/" + re.sub(r"([\\*?\[\]! ])", r"\\\1", path)
+
+
 @lru_cache(maxsize=1000)
 def _rule(line: str) -> tuple[re.Pattern[str], bool, bool] | None:
     text = line.rstrip("\r\n")

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from claude_iterate.core.events import ClaimDropped, Event, IterationFinished, IterationStarted, Outcome, StopRequested
+from claude_iterate.core.events import (
+    Changes,
+    ClaimDropped,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    StopRequested,
+)
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.reports.status import Status
@@ -14,6 +22,7 @@ from claude_iterate.core.rules.verdicts import Begin, Finish, Verify
 from claude_iterate.core.state.handover import resumption
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
+from claude_iterate.core.state.work_steps import moved
 from claude_iterate.text.run_lines import claim_dropped, iteration_finished
 from tests.core.building import entries, facts
 
@@ -95,3 +104,11 @@ def test_no_line_says_more_than_is_known(kind: Kind) -> None:
     assert "will be repeated" not in first
     assert "(2.0s)" in first
     assert claim_dropped(ClaimDropped("x", cut=True)) == ["⚠ The claim does not count: x."]
+
+
+def test_a_claim_that_was_cut_off_is_no_progress() -> None:
+    """Crash after crash with the same claim and nothing done: the breaker counts on. After a good end items count."""
+    items = Status(True, 2, 2)
+    for kind, progress in ((Kind.CRASH, ()), (Kind.OK, ("items",))):
+        state = fold(entries(IterationStarted(1), IterationFinished(1, Outcome(kind, "x"), items)))
+        assert moved(state, Changes(), None) == progress

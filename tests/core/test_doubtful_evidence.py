@@ -6,7 +6,7 @@ import pytest
 
 from claude_iterate.core.reports.doubtful_evidence import speaks_against
 from claude_iterate.core.reports.requirements import Requirement
-from claude_iterate.core.reports.review import INCOMPLETE, judged
+from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, judged
 
 AGAINST = [
     "not implemented",
@@ -29,6 +29,26 @@ AGAINST = [
     "b.txt is empty",
     "no such file",
     "The build is broken.",
+    "there is no b.txt",
+    "none of the files exist",
+    "isn't implemented",
+    "doesn\u2019t exist",
+    "npm test exits with code 1",
+    "FAILED tests/test_a.py::test_b",
+    "only 3 of 10 files exist",
+    "0 of 3 present",
+    "Traceback (most recent call last)",
+    "permission denied",
+    "timed out",
+    "unable to tell",
+    "skipped",
+    "b.txt \u2717",
+    "the claim says so",
+    "per the report, done",
+    "b.txt still to be written",
+    "done except one",
+    "crashes on start",
+    "false",
 ]
 FOR = [
     "a.txt, line 1",
@@ -49,6 +69,13 @@ FOR = [
     "A remark; it asks for nothing.",
     "Its steps in TODO.md are ticked.",
     "finds partial matches, see test_partial",
+    "The old module does not exist any more, as asked",
+    "exits with code 1 on bad input, as asked: tests/test_cli.py:12 passes",
+    "pytest: 12 passed, 1 skipped",
+    "9/9 tests, src/a.py:3/4",
+    "prints permission denied for other users",
+    "there are no TODO marks left",
+    "returns false for an empty list, test_empty passes",
 ]
 
 
@@ -65,3 +92,21 @@ def test_words_that_say_otherwise(words: str) -> None:
 def test_words_that_only_sound_so(words: str) -> None:
     """Conditions, denials, quotations, and names of files and tests."""
     assert not speaks_against(words)
+
+
+@pytest.mark.parametrize(
+    ("summary", "remark", "verdict"),
+    [
+        ("All holds.", "The names could be better.", VERIFIED),
+        ("All holds.", "A page about it is missing, but it was not asked for.", VERIFIED),
+        ("All holds.", "b.txt is missing entirely", INCOMPLETE),
+        ("Not done: b.txt is missing. The claim is false.", "", INVALID),
+        ("The work is not complete.", "", INVALID),
+    ],
+)
+def test_a_summary_and_remarks_may_not_say_otherwise(summary: str, remark: str, verdict: str) -> None:
+    """Though each entry says `met`."""
+    findings = [{"missing": False, "text": remark}] if remark else []
+    entry = {"number": 1, "status": "met", "evidence": "a.txt:1"}
+    found = judged({"summary": summary, "findings": findings, "requirements": [entry]}, (Requirement(1, "one"),))
+    assert found.verdict == verdict

@@ -18,24 +18,27 @@ def block(**fields: str) -> str:
 @pytest.mark.parametrize(
     ("fields", "status"),
     [
-        ({"STATUS": "COMPLETE"}, Status(True, worked=False, source="block")),
-        ({"STATUS": "IN_PROGRESS", "EXIT_SIGNAL": "True"}, Status(True, worked=False, source="block")),
+        ({"STATUS": "COMPLETE"}, Status(True, source="block")),
+        (
+            {"EXIT_SIGNAL": "true", "STATUS": "COMPLETE", "FILES_MODIFIED": "0"},
+            Status(True, worked=False, source="block", files=0),
+        ),
         (
             {"STATUS": "IN_PROGRESS", "TASKS_COMPLETED_THIS_LOOP": "2", "RECOMMENDATION": "go on"},
             Status(False, worked=True, summary="go on", source="block", tasks=2),
         ),
         (
             {"STATUS": "BLOCKED", "EXIT_SIGNAL": "true"},
-            Status(False, worked=False, blocked="no reason given", source="block"),
+            Status(False, blocked="no reason given", source="block"),
         ),
         ({"STATUS": "IN_PROGRESS", "FILES_MODIFIED": "1"}, Status(False, worked=True, source="block", files=1)),
         (
             {"STATUS": "IN_PROGRESS", "TESTS_STATUS": "FAILING", "WORK_TYPE": "Testing"},
-            Status(False, worked=False, source="block", tests="failing", work="testing"),
+            Status(False, source="block", tests="failing", work="testing"),
         ),
         (
             {"STATUS": "BLOCKED", "RECOMMENDATION": "need a key"},
-            Status(False, worked=False, summary="need a key", blocked="need a key", source="block"),
+            Status(False, summary="need a key", blocked="need a key", source="block"),
         ),
     ],
 )
@@ -53,7 +56,7 @@ def test_a_block_is_seen_however_its_lines_are_set(indent: str, ending: str) -> 
     text = ending.join(indent + line for line in block(STATUS="COMPLETE", RECOMMENDATION="none").splitlines())
     reading = from_block(text)
     assert reading is not None
-    assert reading.status == Status(True, worked=False, summary="none", source="block")
+    assert reading.status == Status(True, summary="none", source="block")
     assert reading.problems == ()
 
 
@@ -76,6 +79,13 @@ def test_a_block_claims_completion_only_at_the_end_of_the_answer(more: str) -> N
     assert open_work.problems == ()
 
 
+def test_a_block_that_contradicts_itself_claims_nothing() -> None:
+    """In progress and to be ended: that is told."""
+    reading = from_block(block(STATUS="IN_PROGRESS", EXIT_SIGNAL="True"))
+    assert reading is not None
+    assert (reading.status, len(reading.problems)) == (Status(False, source="block"), 1)
+
+
 def test_the_last_whole_block_counts() -> None:
     """An unfinished one after it does not, nor one before it."""
     text = block(STATUS="COMPLETE") + block(STATUS="IN_PROGRESS") + "\n---LOOP_STATUS---\nSTATUS: COMPLETE\n"
@@ -96,7 +106,7 @@ def test_odd_fields_are_told() -> None:
     """A bad number or word counts as none."""
     reading = from_block(block(STATUS="MAYBE", FILES_MODIFIED="many", TESTS_STATUS="fine", WORK_TYPE="sleep"))
     assert reading is not None
-    assert reading.status == Status(False, worked=False, source="block")
+    assert reading.status == Status(False, source="block")
     assert len(reading.problems) == 4
 
 
@@ -171,5 +181,5 @@ def test_a_block_in_code_is_an_example(fence: str) -> None:
     assert from_block(quoted) is None
     reading = from_block(block(STATUS="IN_PROGRESS") + "\n" + quoted + closed)
     assert reading is not None
-    assert reading.status == Status(False, worked=False, source="block")
+    assert reading.status == Status(False, source="block")
     assert from_block(quoted + closed + "\n" + block(STATUS="COMPLETE")) is not None

@@ -64,12 +64,12 @@ ASKED = (Requirement(1, "one"), Requirement(2, "two"), Requirement(3, "three"))
     [
         "1. met: a\n2. met: b\n3. met: c",
         "1) one: done\n2) two: **met**\n3) three: ✓",
-        "- Requirement 1: met\n- Requirement 2: met\n- Requirement 3: met",
-        "| # | status |\n|---|---|\n| 1 | met |\n| 2 | met |\n| 3 | met |",
-        "1. write a.txt\n   Met, seen in a.txt\n2. met\n3. met",
+        "- Requirement 1: met, a.txt\n- Requirement 2: met (b.txt:1)\n- Requirement 3: met by `make`",
+        "| # | status | seen |\n|---|---|---|\n| 1 | met | a |\n| 2 | met | b |\n| 3 | met | c |",
+        "1. write a.txt\n   Met, seen in a.txt\n2. met: b\n3. met: c",
         "**1-3:** met, all of them seen",
-        "1, 2 and 3: met",
-        "### 1. One\nmet\n### 2. Two\nmet\n### 3. Three\nmet",
+        "1, 2 and 3: met, as `make test` shows",
+        "### 1. One\nmet: a\n### 2. Two\nmet: b\n### 3. Three\nmet: c",
     ],
 )
 def test_each_numbered_requirement_is_called_met(lines: str) -> None:
@@ -91,6 +91,30 @@ def test_a_requirement_that_is_left_out_is_not_a_pass(lines: str, left_out: str)
     found = read(GOOD.replace("- tests pass: met, `npm test` is green", lines), "abc", asked=ASKED)
     assert found.verdict == INVALID
     assert f"requirement {left_out} met" in found.summary
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("met (except that b.txt does not exist yet)", "says otherwise"),
+        ("met - b.txt absent, but that is fine", "says otherwise"),
+        ("met - I did not look", "says otherwise"),
+        ("met - b.txt: No such file or directory", "says otherwise"),
+        ("met - ls: cannot access b.txt", "says otherwise"),
+        ("Met? Hardly. b.txt lacks content", "says otherwise"),
+        ("met - half of it", "says otherwise"),
+        ("met - skipped", "says otherwise"),
+        ("met - the file is empty (0 bytes), a TODO remains", "says otherwise"),
+        ("met - assuming b.txt gets written later", "says otherwise"),
+        ("met", "without evidence for requirement 2"),
+        ("**met** ✓", "without evidence for requirement 2"),
+    ],
+)
+def test_evidence_is_judged_as_in_an_answer_by_schema(line: str, why: str) -> None:
+    """A line that calls a requirement met needs evidence, and none that says otherwise."""
+    text = GOOD.replace("- tests pass: met, `npm test` is green", f"1. met: a.txt\n2. {line}\n3. met: c.txt")
+    found = read(text, "abc", asked=ASKED)
+    assert (found.verdict, why in found.summary or "not met" in found.summary) == (INVALID, True), found
 
 
 def test_an_incomplete_report_lists_what_is_missing() -> None:

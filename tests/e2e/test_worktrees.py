@@ -99,7 +99,9 @@ def test_a_worktree_with_work_survives(repository: Loop) -> None:
     assert (top(loop) / "left.txt").exists()
     assert "claude-iterate verify my-task --worktree=topic" in loop.call("show", "my-task").out
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = '["test -f left.txt"]'
-    assert loop.call("verify", "my-task", "--checks-only").code != 0
+    before = loop.call("list").out
+    refused = loop.call("verify", "my-task", "--checks-only")
+    assert (refused.code, "its work is not here" in refused.err, loop.call("list").out) == (1, True, before)
     assert loop.call("verify", "my-task", "--checks-only", "--worktree=topic").code == 0
 
 

@@ -98,7 +98,7 @@ def test_a_folder_that_came_back_and_is_in_use_is_not_ours(layout: Layout, place
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ([run_place.LOG], "The log of this run was deleted or replaced, and it is written again."),
+        ([run_place.LOG], "The log of this run was deleted, replaced or emptied, and it is written again."),
         (
             [run_place.JOURNAL, run_place.LOG, run_place.LOG, run_place.LOCK],
             "The journal, the log and the lock of this run were",

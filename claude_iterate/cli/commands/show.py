@@ -77,9 +77,12 @@ def _before(view: WorkspaceView) -> str:
 
 
 def _print_progress(view: WorkspaceView) -> None:
-    """As the report has it; without a report, as the last run counted it."""
+    """As the report has it; without a report that counts, as the last run counted it."""
     report, run = view.report, view.last_run
-    if report.text is not None:
+    claims = report.text is not None and report.complete is True and view.status != "completed"
+    if claims:
+        output.result(f"Last report{_before(view)}: {foreign(report.text or '')}")
+    if report.text is not None and not claims:
         output.result(f"Progress{_before(view)}: {foreign(report.text)}")
         left = (report.total or 0) - (report.completed or 0)
         if report.total and left > 0:

@@ -21,7 +21,8 @@ _WORK = frozenset({"implementation", "testing", "documentation", "refactoring"})
 
 def from_block(message: str) -> Reading | None:
     """The last whole LOOP_STATUS block of a message, as a report; None when there is none. One in code is an example.
-    `EXIT_SIGNAL` has the last word: only without one does `STATUS: COMPLETE` suffice. A block that claims completion
+    `EXIT_SIGNAL` has the last word: only without one does `STATUS: COMPLETE` suffice; but one that says IN_PROGRESS as
+    well claims nothing. A block that claims completion
     must be the end of the message: what is said after it may take it back."""
     fields, is_last = _last_block(message)
     if fields is None:
@@ -36,12 +37,15 @@ def from_block(message: str) -> Reading | None:
     if signal not in {"true", "false"}:
         problems.append(f"LOOP_STATUS: EXIT_SIGNAL is {signal or 'empty'}")
     claims = state != "BLOCKED" and signal == "true"
+    if claims and state == "IN_PROGRESS":
+        claims = False
+        problems.append("LOOP_STATUS: STATUS is IN_PROGRESS and EXIT_SIGNAL is true, so it claims nothing")
     if claims and not is_last:
         problems.append("LOOP_STATUS: words follow the block, so it claims nothing; it has to be the end of the answer")
     status = Status(
         # A blocked agent may want to end the loop, but has not finished.
         complete=claims and is_last,
-        worked=(tasks or 0) + (files or 0) > 0,
+        worked=(tasks or 0) + (files or 0) > 0 if tasks is not None or files is not None else None,
         summary=advice,
         blocked=(advice or "no reason given") if state == "BLOCKED" else None,
         source="block",

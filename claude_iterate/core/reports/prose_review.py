@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import listed
+from claude_iterate.core.reports.doubtful_evidence import speaks_against
 from claude_iterate.core.reports.requirements import Requirement
 from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, Review
 
@@ -62,6 +63,11 @@ _NUMBERED = expression(
     re.IGNORECASE,
 )
 """A line that begins with the numbers of requirements: `2.`, `Requirement 2:`, `| 2 |`, `1-3:`."""
+_WORD = expression(r"\w")
+_STATUS = expression(
+    rf"^[ \t|:.)—–=-]*(?:{_DONE}|yes|ok|holds?|true|[✓✔✅☑])(?![\w'])[ \t|:.,;—–-]*", re.IGNORECASE | re.MULTILINE
+)
+"""The status at the beginning of what is said of a requirement."""
 _MET = expression(rf"\b(?:{_DONE}|pass(?:es|ed)?|yes|ok|holds?|green|true|there)\b|[✓✔✅☑]|\[[xX]\]", re.IGNORECASE)
 
 
@@ -115,18 +121,34 @@ def _contradiction(text: str, sections: list[tuple[str, str]], findings: tuple[s
 
 
 def _left_out(text: str, asked: Sequence[Requirement]) -> str:
-    """Which requirement the report does not call met; empty when there is none."""
-    met: set[int] = set()
+    """Which requirement the report does not call met, or not with evidence for it; empty when there is none."""
+    said = _said_of_each(text)
+    unmet = [str(one.number) for one in asked if not _MET.search(said.get(one.number, ""))]
+    if unmet:
+        return f"the report says VERIFIED and does not call requirement {listed(unmet)} met"
+    doubtful = [str(one.number) for one in asked if speaks_against(_evidence(said[one.number]))]
+    if doubtful:
+        return f"the report says VERIFIED, and its evidence for requirement {listed(doubtful)} says otherwise"
+    bare = [str(one.number) for one in asked if not _WORD.search(_evidence(said[one.number]))]
+    return f"the report says VERIFIED without evidence for requirement {listed(bare)}" if bare else ""
+
+
+def _said_of_each(text: str) -> dict[int, str]:
+    """What the lines say that begin with the number of a requirement, and those that follow them."""
+    said: dict[int, str] = {}
     numbers: set[int] = set()
     for line in text.splitlines():
         found = _NUMBERED.match(line)
         if found or line.lstrip().startswith("#"):
             numbers = _numbers(found[1]) if found else set()
-        said = line[found.end() :] if found else line
-        if numbers and _MET.search(said):
-            met |= numbers
-    missing = [str(one.number) for one in asked if one.number not in met]
-    return f"the report says VERIFIED and does not call requirement {listed(missing)} met" if missing else ""
+        for number in numbers:
+            said[number] = f"{said.get(number, '')}\n{line[found.end() :] if found else line}"
+    return said
+
+
+def _evidence(said: str) -> str:
+    """Without the words that only say that it is met."""
+    return _STATUS.sub("", _EMPHASIS.sub("", said))
 
 
 def _numbers(words: str) -> set[int]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import listed, one_line, shortened
-from claude_iterate.core.reports.doubtful_evidence import speaks_against
+from claude_iterate.core.reports.doubtful_evidence import denies, is_finding, speaks_against
 from claude_iterate.core.reports.requirements import Requirement, told
 
 VERIFIED, INCOMPLETE, INVALID = "verified", "incomplete", "invalid"
@@ -68,6 +68,8 @@ def judged(answer: Mapping[str, Any], asked: Sequence[Requirement]) -> Review:
     missing, remarks = _findings(answer.get("findings"), faults)
     unmet = [_unmet(one) for one in found if one.status in (NOT_MET, NOT_CHECKED)]
     summary = _text(answer.get("summary"))
+    if denies(summary):
+        faults.append("its summary says otherwise")
     if missing or unmet:
         return Review(INCOMPLETE, summary, (*missing, *unmet, *faults), found, remarks)
     if faults or not asked:
@@ -113,7 +115,7 @@ def _judged(requirement: Requirement, entries: dict[int, list[tuple[str, str]]],
 
 
 def _findings(given: Any, faults: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """What is missing, and remarks that do not speak against the work."""
+    """What is missing, and remarks that do not speak against the work; one that plainly does is none."""
     if not isinstance(given, list):
         faults.append("the answer has no list of findings")
         return [], ()
@@ -121,7 +123,7 @@ def _findings(given: Any, faults: list[str]) -> tuple[list[str], tuple[str, ...]
     for finding in given:
         is_table = isinstance(finding, dict)
         text = _text(finding.get("text") if is_table else finding)
-        if is_table and finding.get("missing") is False:
+        if is_table and finding.get("missing") is False and not is_finding(text):
             remarks.append(text)
         else:
             missing.append(text or "a finding without words")

@@ -75,7 +75,9 @@ def contradiction(state: RunState) -> str:
 
 
 def _items(state: RunState) -> int:
-    """How many more items are done than before the iteration."""
+    """How many more items are done than before the iteration. A claim of one that was cut off does not count."""
+    if state.last_status is not None and state.last_status.complete and not state.claim.sound:
+        return 0
     now = state.last_status.completed if state.last_status is not None else None
     before = state.status_before.completed if state.status_before is not None else None
     return (now or 0) - (before or 0)

@@ -17,8 +17,10 @@ from claude_iterate.core.state.work_steps import contradiction, moved
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.progress.ignored import literally
 from claude_iterate.progress.places import Place
 from claude_iterate.progress.project_work import Look, Work
+from claude_iterate.system import output_files
 
 if TYPE_CHECKING:
     from claude_iterate.workspace.layout import Layout
@@ -156,7 +158,8 @@ def place_of(layout: Layout, run: str, ignore: tuple[str, ...]) -> Place:
     inside = [f"{path.relative_to(root)}/" for path in own if path != root and path.is_relative_to(root)]
     kept = [str(path.relative_to(root)) for path in (layout.instructions, layout.todo) if path.is_relative_to(root)]
     notes = tuple(map(str, (layout.todo, layout.working, layout.plan, layout.impl)))
-    return Place(root, layout.name, run, tuple(inside), tuple(kept), ignore, notes)
+    printed = [literally(str(path.relative_to(root))) for path in output_files.within(root)]
+    return Place(root, layout.name, run, tuple(inside), tuple(kept), (*ignore, *printed), notes)
 
 
 def _changes(look: Look) -> Changes | None:

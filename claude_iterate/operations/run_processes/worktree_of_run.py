@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from typing import TYPE_CHECKING
 
 from claude_iterate.core.events import HeldBack, Warned, WorktreeMade
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.plan import Plan
+from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.user import User
 from claude_iterate.workspace.journal import reader
@@ -24,7 +27,10 @@ _MOST = 500
 
 def found(project: Project, layout: Layout, settings: Settings, options: Options) -> Worktree | None:
     """Where the run is to work; None: in the project. A WorkspaceProblem when it cannot; nothing is written yet."""
-    if not settings.worktree or options.dry_run or options.purpose not in _USERS:
+    if options.dry_run or options.purpose not in _USERS:
+        return None
+    if not settings.worktree:
+        _refuse_elsewhere(project, layout, options)
         return None
     from claude_iterate.progress.worktrees import find  # most runs have none
 
@@ -34,6 +40,24 @@ def found(project: Project, layout: Layout, settings: Settings, options: Options
 
         environ = found_outside(environ, [str(project.root)])
     return find(project.root, layout.name, settings.worktree, environ)
+
+
+def _refuse_elsewhere(project: Project, layout: Layout, options: Options) -> None:
+    """To prove the project says nothing of work that is in a worktree, and was not merged."""
+    last = reader.last_run(layout, ("run",)) if options.purpose == "verify" else None
+    made = last[1].worktree.made if last is not None else None
+    if made is None:
+        return
+    from claude_iterate.progress.worktrees import merge_command
+
+    merge = merge_command(project.root, made.branch, project.environ)
+    if not merge and not os.path.isdir(made.path):  # noqa: PTH112 - Path.is_dir may raise
+        return
+    there = shlex.join([*options.command_line.program, "verify", layout.name, f"--worktree={made.branch}"])
+    raise WorkspaceProblem(
+        f"The last run of {layout.name} worked in a worktree, on the branch {made.branch}: its work is not here.",
+        f"Prove it there: {there}" + (f"; or merge it first: {merge}" if merge else ""),
+    )
 
 
 def layout_in(layout: Layout, tree: Worktree | None) -> Layout:

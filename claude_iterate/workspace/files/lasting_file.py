@@ -30,17 +30,20 @@ class LastingFile:
         """`new`: a file that is there already is a FileExistsError."""
         self._path = path
         self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | (os.O_EXCL if new else 0), mode)
-        self._identity = _identity(os.fstat(self.handle))
+        about = os.fstat(self.handle)
+        self._identity = _identity(about)
+        self.size = about.st_size
+        """How much is known to be in it: who writes adds to it."""
 
     @property
     def in_place(self) -> bool:
-        """True while the name leads to this file. Costs one look."""
+        """True while the name leads to this file, and nothing of it was cut off. Costs one look."""
         try:
             named = os.lstat(self._path)
         except OSError:
             return False
         if _identity(named) == self._identity:
-            return True
+            return named.st_size >= self.size
         # Some file systems of networks change the numbers of their files. There the open file still has a name, and
         # what is said of both is the same.
         held = os.fstat(self.handle)
@@ -48,8 +51,8 @@ class LastingFile:
 
     def put_back(self, instead: bytes = b"") -> str:
         """Make a file of this name with all that was written. Where it cannot be made: an OSError, and nothing has
-        changed. Where what was written cannot be read any more, `instead` begins the new file, and the reason is
-        returned."""
+        changed. Where what was written cannot be read any more, or was cut off, `instead` begins the new file, and the
+        reason is returned."""
         with atomic.replacing(self._path, follow=False) as file:
             unread = self._copy_to(file.fileno())
             if unread:
@@ -59,11 +62,14 @@ class LastingFile:
         handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
         os.close(self.handle)
         self.handle = handle
-        self._identity = _identity(os.fstat(handle))
+        about = os.fstat(handle)
+        self._identity, self.size = _identity(about), about.st_size
         return unread
 
     def _copy_to(self, target: int) -> str:
         offset = 0
+        if os.fstat(self.handle).st_size < self.size:
+            return "it was emptied or cut"
         while True:
             try:
                 data = os.pread(self.handle, _AT_ONCE, offset)

@@ -48,9 +48,9 @@ class JournalWriter:
     On a full disk, entries that could not be written are kept and tried again. `secure` says whether there is enough
     space to record how the next call ends. Claude's words may be left out then, milestones never.
 
-    A journal that was deleted or replaced (`git stash`, `rm`) is put back before a milestone is written, which is while
-    Claude does not work: a file that appears between `git stash` and `git stash pop` would be in git's way. `is_ours`
-    says whether the folder of the workspace is still that of the run.
+    A journal that was deleted, replaced or emptied (`git stash`, `rm`) is put back before a milestone is written, while
+    Claude does not work: a file that appears between `git stash` and `git stash pop` would be in git's way.
+    `is_ours` says whether the folder of the workspace is still that of the run.
     """
 
     def __init__(
@@ -105,6 +105,7 @@ class JournalWriter:
         try:
             while self._buffer:
                 written = os.write(self._file.handle, self._buffer)
+                self._file.size += written
                 self._torn = self._buffer[written - 1] != _LINE_FEED
                 del self._buffer[:written]
         except OSError as error:

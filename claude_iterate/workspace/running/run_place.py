@@ -89,7 +89,8 @@ class RunPlace:
             *most, last = (f"the {part}" for part in parts)
             named = f"{', '.join(most)} and {last}" if most else last
             were, they = ("were", "they are") if most else ("was", "it is")
-            what = f"{named[0].upper()}{named[1:]} of this run {were} deleted or replaced, and {they} written again."
+            lost = f"{were} deleted, replaced or emptied"
+            what = f"{named[0].upper()}{named[1:]} of this run {lost}, and {they} written again."
         return what, self._against_git()
 
     def _against_git(self) -> str:
