@@ -24,6 +24,11 @@ TAKEN: list[tuple[str, Any, Any]] = [
     ("notify.url", " http://host:80/x ", "http://host:80/x"),
     ("notify.url", "https://host", "https://host"),
     ("notify.url", "", ""),
+    (
+        "notify.report_url",
+        "https://host/{project}/{workspace}/{run}.html",
+        "https://host/{project}/{workspace}/{run}.html",
+    ),
     ("verification.report_filename", "review.md", "review.md"),
     ("limits.reserve", {"five_hour": 100, "seven_day": 0}, {"five_hour": 100.0, "seven_day": 0.0}),
 ]
@@ -51,6 +56,8 @@ REFUSED: list[tuple[str, Any]] = [
     ("limits.patterns", [".*"]),
     ("limits.patterns", ["("]),
     ("notify.url", "ftp://host"),
+    ("notify.report_url", "https://host/{name}.html"),
+    ("notify.report_url", "{run}.html"),
     ("notify.url", "https://"),
     ("notify.url", "https://host:0/"),
     ("notify.url", "https://host/a b"),

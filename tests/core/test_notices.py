@@ -223,6 +223,7 @@ def test_facts() -> None:
         "next": "claude-iterate run my-task",
         "costUsd": 0.25,
         "costIsLowerBound": False,
+        "report": None,
         "at": "2025-10-15T14:23:45.000Z",
     }
     assert subject.trial("w", "", AT).facts.keys() == notice.facts.keys()

@@ -98,6 +98,27 @@ def test_a_whole_run_in_the_original_form(loop: Loop, receiver: Receiver) -> Non
     assert last.text.startswith("TASK COMPLETE ✅\n\nWorkspace: my-task\nTotal iterations: 2\n")
 
 
+@pytest.mark.setting("notify.report_url")
+def test_the_end_has_a_link_to_the_report(loop: Loop, receiver: Receiver) -> None:
+    """With the names of the run in it, and no other notification has one; in the form of ntfy a tap opens it."""
+    loop.make()
+    url = "https://example.org/{project}/{workspace}/report-{run}.html?a=b"
+    aim(loop, receiver.url, NOTIFY__REPORT_URL=url)
+    loop.script(FINISH)
+    assert loop.run().code == 0
+    (run,) = (event["run"] for event in loop.events("RunStarted"))
+    link = f"https://example.org/project/my-task/report-{run}.html?a=b"
+    told = {item.event: item.document["report"] for item in receiver.received}
+    assert {event for event, report in told.items() if report} == {"completion"}
+    (end,) = receiver.named("completion")
+    assert end.document["report"] == link
+    assert f"\nReport: {link}" in end.document["message"]
+    loop.env["CLAUDE_ITERATE_NOTIFY__FORMAT"] = "ntfy"
+    assert loop.run("--again").code == 0
+    last = receiver.received[-1].headers
+    assert last["click"].startswith("https://example.org/project/my-task/report-")
+
+
 @pytest.mark.parametrize("most", [10, 11])
 def test_a_milestone_every_ten_iterations(loop: Loop, receiver: Receiver, most: int) -> None:
     """Also when the tenth is the last; and the limit is said for what it is."""

@@ -18,6 +18,7 @@ from claude_iterate.core.settings.kinds import (
     HOURS,
     PATTERNS,
     PROGRAM,
+    REPORT_ADDRESS,
     REPORT_NAME,
     SHARES,
     TABLE,
@@ -187,6 +188,12 @@ class NotifySettings(Group):
     format: str = _set(choice(*NOTIFY_FORMATS), "ntfy", "The form of a notification: what its receiver understands.")
     headers: Mapping[str, str] = _set(HEADERS, {}, "Headers added to every notification, for example a login.")
     secret: str | None = _set(TEXT, None, "Signs every notification, so that the receiver can check its origin.")
+    report_url: str | None = _set(
+        REPORT_ADDRESS,
+        None,
+        "Where the report of a run can be read; the notification of its end has it as a link. `{project}`,"
+        " `{workspace}` and `{run}` are filled in.",
+    )
 
 
 class VerificationSettings(Group):

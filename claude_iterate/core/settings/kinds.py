@@ -197,6 +197,16 @@ def _web_address(value: Any) -> str:
     return address
 
 
+def _report_address(value: Any) -> str:
+    """An address in which the names of a run are filled in; nothing else may stand in braces."""
+    address = _text(value).strip()
+    for name in PLACES_IN_ADDRESS:
+        address = address.replace(f"{{{name}}}", "x")
+    _require("{" not in address and "}" not in address)
+    _web_address(address)
+    return _text(value).strip()
+
+
 def _timetable(judge: Callable[[str], object]) -> Callable[[Any], str]:
     """A text that means hours or days, kept as it was written."""
 
@@ -247,6 +257,12 @@ WEEKDAYS = each(Kind("a day or a range of days, such as sat or mon-fri", _timeta
 COMMANDS = each(Kind("a command that is not empty", _command))
 PATTERNS = each(Kind("a regular expression that does not match everything", _pattern), commas=False)
 WEB_ADDRESS = Kind("an http or https address with a host, for example https://ntfy.sh/my-topic", _web_address)
+PLACES_IN_ADDRESS = ("project", "workspace", "run")
+REPORT_ADDRESS = Kind(
+    "an http or https address in which {project}, {workspace} and {run} may stand, for example"
+    " https://example.org/{workspace}/report-{run}.html",
+    _report_address,
+)
 REPORT_NAME = Kind(
     "the name of a file in the workspace that is not used for anything else, such as review.md", _report_name
 )

@@ -44,6 +44,8 @@ def _ntfy(notice: Notice) -> tuple[dict[str, str], bytes]:
         "Priority": notice.priority,
         "Tags": _header(",".join(notice.tags)),
     }
+    if notice.facts.get("report"):
+        headers["Click"] = _header(notice.facts["report"])  # what a tap on it opens
     return headers, notice.body.encode()[:NTFY_BYTES].decode(errors="ignore").encode()
 
 

@@ -27,9 +27,9 @@ class Notice(msgspec.Struct, frozen=True):
     facts: dict[str, Any] = {}
 
 
-def notices(entry: Entry, state: RunState, project: str = "") -> list[Notice]:
+def notices(entry: Entry, state: RunState, project: str = "", report_url: str = "") -> list[Notice]:
     """The notices of an entry, usually none. Of one-off calls only the verification of `verify` is reported. `project`
-    is the name of the project, where several may notify the same user."""
+    is the name of the project, where several may notify the same user; `report_url` is where reports can be read."""
     rows, started = ROWS.get(type(entry.event)), state.started
     if rows is None or started is None:
         return []
@@ -46,6 +46,8 @@ def notices(entry: Entry, state: RunState, project: str = "") -> list[Notice]:
         "cause": ending.cause if ending is not None else None,
         "next": ending.next if ending is not None else None,
     }
+    if report_url and ending is not None and not started.dry_run:
+        facts["report"] = _filled_in(report_url, project=project, workspace=started.workspace, run=started.run)
     if state.finished is not None and state.finished.known_by:
         facts["knownBy"] = state.finished.known_by
     if state.status is not None and state.status.total:
@@ -63,6 +65,14 @@ def notices(entry: Entry, state: RunState, project: str = "") -> list[Notice]:
         for draft in drafts
         if draft is not None
     ]
+
+
+def _filled_in(address: str, **names: str) -> str:
+    from urllib.parse import quote  # only where an address is set
+
+    for name, value in names.items():
+        address = address.replace(f"{{{name}}}", quote(value, safe=""))
+    return address
 
 
 def _marked(draft: Draft) -> Draft:
@@ -98,11 +108,14 @@ def _notice(draft: Draft, workspace: str | None, project: str, at: float, **know
             "next",
             "costUsd",
             "costIsLowerBound",
+            "report",
         )
     )
     facts = {"workspace": workspace, "project": project or None, "at": precise_moment(at), **unknown, **known}
     title = f"[{workspace}] {draft.title}" if workspace else draft.title
     lines = list(draft.lines)
+    if known.get("report"):
+        lines.append(f"Report: {known['report']}")
     if project and any(line.startswith("Workspace: ") for line in lines):
         lines.append(f"Project: {project}")
     body = "\n".join([draft.headline, "", *lines])

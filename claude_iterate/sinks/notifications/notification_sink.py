@@ -60,7 +60,7 @@ class Notifier:
             self._held = []
         elif isinstance(event, IterationStarted | RunFinished):
             self._release()
-        found = notices(entry, state, self._project)
+        found = notices(entry, state, self._project, self._settings.notify.report_url or "")
         if isinstance(event, IterationFinished) and event.status is not None and event.status.complete:
             self._held = found
         else:

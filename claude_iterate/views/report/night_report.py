@@ -14,6 +14,7 @@ import msgspec
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import moment
 from claude_iterate.views import history_view, run_view
+from claude_iterate.views.report.diffstats import Diffstat, diffstats
 from claude_iterate.views.run_view import Recorded, RunView
 from claude_iterate.views.story.iteration_rows import Row
 from claude_iterate.views.story.proofs import EvidenceView
@@ -56,6 +57,10 @@ class NightReport(msgspec.Struct, frozen=True, rename="camel"):
     waited: float
     proofs: tuple[EvidenceView, ...]
     warnings: tuple[str, ...]
+    diffstat: Diffstat | None
+    """What the run changed in the project, from its first iteration to its last; null: not known."""
+    diffstats: tuple[Diffstat | None, ...]
+    """The same for each iteration."""
     written: str
     """When this report was made."""
 
@@ -77,6 +82,8 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
     text, missing = _instructions(layout.instructions)
     stories = [part.recorded.story for part in told]
     started = last.story.started
+    rows = tuple(row for part in history.runs for row in part.iterations)
+    changed = diffstats(layout, rows, started.settings.get("progress.ignore", ()) if started is not None else ())
     return NightReport(
         workspace=layout.name,
         path=str(layout.folder),
@@ -87,12 +94,14 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
         good=last.view.state == "running" or (last.view.reason is not None and ENDINGS[last.view.reason].good),
         instructions=text,
         instructions_missing=missing,
-        iterations=tuple(row for part in history.runs for row in part.iterations),
+        iterations=rows,
         total=history.total,
         waits=tuple(_wait(wait, at) for story in stories for wait in story.waits),
         waited=round(sum(story.waited for story in stories), 3),
         proofs=tuple(proof for story in stories for proof in story.evidence.proofs),
         warnings=tuple(what.line for story in stories for what in story.recent if what.event == "Warned"),
+        diffstat=changed.whole,
+        diffstats=changed.each,
         written=moment(at),
     )
 

@@ -13,6 +13,7 @@ from claude_iterate.core.harmless import harmless
 from claude_iterate.text import local_times
 from claude_iterate.views.charts.iteration_charts import iteration_charts
 from claude_iterate.views.charts.iteration_words import TOKENS, in_words
+from claude_iterate.views.report.diffstats import Diffstat, FileView
 from claude_iterate.views.report.night_report import NightReport
 from claude_iterate.views.setting_values import shortened
 
@@ -34,7 +35,12 @@ def _values(report: NightReport) -> dict[str, Any]:
     return {
         "report": report,
         "run": report.run,
-        "rows": [in_words(row) for row in report.iterations],
+        "rows": [
+            in_words(row) | {"lines": _lines(stat)}
+            for row, stat in zip(report.iterations, report.diffstats, strict=True)
+        ],
+        "lines": _lines,
+        "changed_files": "\n".join(map(_changed, report.diffstat.files)) if report.diffstat is not None else "",
         "paid": cost(report.total.cost_usd, report.total.cost_is_lower_bound),
         "tokens": shortened(sum(getattr(report.total.tokens, name) for name in TOKENS)),
         "duration": duration,
@@ -42,6 +48,17 @@ def _values(report: NightReport) -> dict[str, Any]:
         "counted": counted,
         "clean": lambda text: harmless(text)[-_LONGEST:],
     }
+
+
+def _lines(stat: Diffstat | None) -> str:
+    """Lines that came and went; a snapshot may be gone, or there was none."""
+    return "not known" if stat is None else f"+{stat.added} -{stat.removed}"
+
+
+def _changed(file: FileView) -> str:
+    if file.added is None:
+        return f"no text      {file.path}"
+    return f"{f'+{file.added}':>6} {f'-{file.removed}':<6}{file.path}"
 
 
 def _fence(text: str) -> str:

@@ -88,6 +88,10 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     """Characters of Claude's own text."""
     prompt_hash: str = ""
     instructions_hash: str = ""
+    tree_before: str = ""
+    """Git's name for all that was in the project when it began; empty: no snapshot. For `git diff`."""
+    tree_after: str = ""
+    """The same for what it left."""
 
 
 class IterationRows:
@@ -135,7 +139,10 @@ class IterationRows:
             case events.IterationStarted():
                 self._began = self._last_at = entry.at
                 about = self._run, event.number, self._attempt(event.number), moment(entry.at)
-                row = Row(*about, resumed_session=event.resumes or None, prompt_hash=event.prompt_hash)
+                tree = after.work.snapshot.tree if after.work.snapshot is not None else ""
+                row = Row(
+                    *about, resumed_session=event.resumes or None, prompt_hash=event.prompt_hash, tree_before=tree
+                )
                 self._begun = replace(row, instructions_hash=event.instructions_hash)
             case events.Rebooted() if self._begun is not None:
                 self._begun = replace(self._begun, rebooted=str(event.why))
@@ -146,7 +153,7 @@ class IterationRows:
             case events.ReviewFinished() | events.ErrandFinished():
                 self._other = _sum(self._other, Spending(event.cost_usd, at_least=event.cost_is_lower_bound))
             case events.WorkMeasured():
-                self._measured(event)
+                self._measured(event, after)
             case events.VerificationFinished():
                 self._judged(event.passed)
 
@@ -159,7 +166,7 @@ class IterationRows:
             earlier += 1
         return earlier + 1
 
-    def _measured(self, event: events.WorkMeasured) -> None:
+    def _measured(self, event: events.WorkMeasured, after: RunState) -> None:
         place = next((at for at in range(len(self.ended) - 1, -1, -1) if self.ended[at].number == event.number), None)
         if place is None:
             return  # it was measured for an iteration of a killed run
@@ -171,6 +178,7 @@ class IterationRows:
             commits=changes.commits if changes is not None and changes.how == "git" else None,
             tests=TestsView(tests.passed, tests.failed, tests.errors, tests.skipped) if tests is not None else None,
             moved=event.progress if known else None,
+            tree_after=after.work.snapshot.tree if after.work.snapshot is not None and changes is not None else "",
         )
 
     def _judged(self, passed: bool) -> None:

@@ -1,0 +1,70 @@
+"""What each iteration of a run changed, in files and lines, from the snapshots that are kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from claude_iterate.progress.ignored import Ignored
+from claude_iterate.views.report.kept_trees import ChangedFile, KeptTrees
+from claude_iterate.views.story.iteration_rows import Row
+from claude_iterate.workspace.layout import Layout
+
+_MOST_FILES = 100
+_MOST_ITERATIONS = 500
+"""Each costs a call of git; those before are not looked at."""
+
+
+class FileView(msgspec.Struct, frozen=True, rename="camel"):
+    """A file that differs: lines that came and went; null for one that is no text."""
+
+    path: str
+    added: int | None
+    removed: int | None
+
+
+class Diffstat(msgspec.Struct, frozen=True, rename="camel"):
+    """What differs between two snapshots: how many files and lines, and the files, those with most lines first."""
+
+    changed: int
+    added: int
+    removed: int
+    files: tuple[FileView, ...]
+
+
+class Diffstats(msgspec.Struct, frozen=True):
+    """`whole` is from before the first iteration to after the last; `each` has one for each row. None: not known."""
+
+    whole: Diffstat | None = None
+    each: tuple[Diffstat | None, ...] = ()
+
+
+def diffstats(layout: Layout, rows: Sequence[Row], ignore: Sequence[str]) -> Diffstats:
+    """Of these iterations. What the user does not want to count as work is left out here, too."""
+    if not any(row.tree_after for row in rows):
+        return Diffstats(None, (None,) * len(rows))
+    root = layout.root
+    store = root / "claude-iterate" / "snapshots.git"
+    places = [path for path in (*layout.own_folders(), store) if path != root and path.is_relative_to(root)]
+    own, ignored = tuple(f"{path.relative_to(root)}/" for path in places), Ignored(ignore)
+    trees = KeptTrees(root, store, os.environ, lambda path: path.startswith(own) or ignored.covers_any_part(path))
+    late = len(rows) - _MOST_ITERATIONS
+    each = [_of(trees, row.tree_before, row.tree_after) if at >= late else None for at, row in enumerate(rows)]
+    first = next((row.tree_before for row in rows if row.tree_before), "")
+    last = next((row.tree_after for row in reversed(rows) if row.tree_after), "")
+    return Diffstats(_of(trees, first, last), tuple(each))
+
+
+def _of(trees: KeptTrees, before: str, after: str) -> Diffstat | None:
+    found = trees.between(before, after) if before and after else None
+    if found is None:
+        return None
+    files = sorted(found, key=_size, reverse=True)[:_MOST_FILES]
+    sums = sum(file.added or 0 for file in found), sum(file.removed or 0 for file in found)
+    return Diffstat(len(found), *sums, tuple(FileView(*file) for file in files))
+
+
+def _size(file: ChangedFile) -> int:
+    return (file.added or 0) + (file.removed or 0)
