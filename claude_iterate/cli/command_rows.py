@@ -27,6 +27,7 @@ COMMANDS = (
     Row("Look", "show", "show", "Show one workspace: progress, last run, proof."),
     Row("Look", "history", "history", "Show what each iteration took and what came of it."),
     Row("Look", "watch", "watch", "Watch runs live, and steer them with keys."),
+    Row("Look", "attach", "attach", "Show a run on this terminal, with its keys."),
     Row("Look", "dashboard", "dashboard", "Show and steer all runs on a local web page."),
     Row("Look", "report", "report", "Write what a run did into one file for the morning."),
     Row("Look", "replay", "replay", "Show a recorded run again; as a picture, too."),

@@ -21,6 +21,7 @@ _TOGETHER = {
     "notify": ("hook", "Try out notifications; list and try your hooks."),
     "selftest": ("demo", "Play every fault; see a whole run, without Claude."),
     "pause": ("resume", "Hold after the running iteration; go on after that."),
+    "watch": ("attach", "See runs live: on a full screen; on this terminal."),
     "skip": ("reboot", "End the iteration: begin the next, or do it again."),
 }
 """Commands that share a line with the one after them."""

@@ -35,6 +35,8 @@ _SHOWING = frozenset(
         "parallel",
         "every",
         "reset",
+        "detach",
+        "watch",
     }
 )
 """Options that change what is printed and nothing else, and two that are not to be repeated without a thought."""

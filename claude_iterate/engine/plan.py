@@ -72,6 +72,8 @@ class Plan(Record):
     listen: Callable[[RunState], list[Requested]] = lambda _state: []
     keys: bool = False
     """Keys are read, so the user may be told of them."""
+    detaches: bool = False
+    """The run can give up its terminal while it works."""
     tick: float = 1.0
     command_line: CommandLine = CommandLine()
     load: Callable[[], None] = lambda: None

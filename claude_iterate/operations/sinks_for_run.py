@@ -64,6 +64,7 @@ def _console(plan: Plan, options: Options) -> Console:
         forced_color=forces_color(plan.environ),
         clock=not sys.stderr.isatty(),
         keys=plan.keys,
+        program=plan.command_line.program if plan.detaches else (),
         is_there=os.path.isfile,
         stop=plan.settings.stop,
     )

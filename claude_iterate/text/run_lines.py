@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+
 from claude_iterate.core import events
 from claude_iterate.core.formats import cost, counted, duration, one_line, shortened
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
@@ -39,6 +42,13 @@ def started(event: events.RunStarted, at: float) -> list[str]:
     before = f"  Going on with run {event.resumed.run}, which was killed after {done}."
     wait = event.resumed.wait
     return [first, before, *([wait_lines.resumed(wait, at, event.workspace)] if wait is not None else [])]
+
+
+def how_to_look(workspace: str, program: Sequence[str]) -> list[str]:
+    """The commands for a run that goes on without a terminal; `program` is how we are called."""
+    commands = [shlex.join((*program, verb, workspace)) for verb in ("attach", "watch", "show", "stop")]
+    looks = [f"{'  Look:' if number == 0 else ''}".ljust(8) + each for number, each in enumerate(commands[:-1])]
+    return [*looks, f"  Stop: {commands[-1]}"]
 
 
 def iteration_finished(

@@ -36,7 +36,7 @@ def test_keys_are_the_same_requests(loop: Loop, terminal: Open) -> None:
     until((loop.workspace / "ready").exists)
     until(lambda: not screen.echoes)
     screen.type("?")
-    screen.await_text("Keys: p pause or resume")
+    screen.await_text("Keys: p pause, resume")
     screen.type("p")
     screen.await_text("my-task pauses after iteration 1.")
     screen.type("n")

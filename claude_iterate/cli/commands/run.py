@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from claude_iterate.cli import completion, options, output
-from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.errors import UsageProblem
 
 if TYPE_CHECKING:
     from claude_iterate.operations.run_options import Options
+    from claude_iterate.system.front_process import Worker
     from claude_iterate.workspace.layout import Layout
 
 
@@ -51,6 +53,8 @@ _OPTIONS = (
     options.flag("--again", help="Run a completed task again without asking."),
     options.flag("--unless-completed", help="Do nothing (exit code 0) if the task is completed."),
     options.flag("--detailed-exit-code", help="A different exit code for every reason to end."),
+    options.flag("--detach", help="Let it run without this terminal; `attach` shows it."),
+    options.flag("--watch", help="Let it run without this terminal, and open `watch` on it."),
 )
 
 
@@ -69,7 +73,7 @@ def options_of_a_run(function: options.Function) -> options.Function:
 def command(invocation: Invocation, /, name: tuple[str, ...], every: bool, parallel: int, **given: Any) -> int:
     """Call Claude again and again until the task NAME is done; of several, each in a process of its own.
 
-    The first Ctrl-C lets the iteration finish, the second ends it now.
+    The first Ctrl-C lets the iteration finish, the second ends it now. Key d lets it go on without this terminal.
 
     \b
     Examples:
@@ -79,13 +83,16 @@ def command(invocation: Invocation, /, name: tuple[str, ...], every: bool, paral
       claude-iterate run my-task --dry-run           try it without Claude
       claude-iterate run one two --parallel 2        several at once; --all for every workspace
     """
+    way = _way(given)
     asked = _options(invocation, **given)
     if every or len(name) > 1:
+        if way:
+            raise UsageProblem(f"--{way} is for one run.", "For several: nohup claude-iterate run ONE TWO &")
         return _many(invocation, name, every, asked, parallel)
     if not name:
         context = click.get_current_context()
         raise click.MissingParameter(ctx=context, param=context.command.params[0])
-    return _one(invocation, name[0], asked)
+    return _one(invocation, name[0], asked, way)
 
 
 def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: Options, parallel: int) -> int:
@@ -109,18 +116,56 @@ def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: Op
 
 def run_in_mode(invocation: Invocation, name: str, mode: str, given: dict[str, Any]) -> int:
     """One run in a mode that is not the workspace's own."""
+    way = _way(given)
     asked = _options(invocation, **given)
-    return _one(invocation, name, asked.changed(mode=mode, command_line=asked.command_line._replace(verb=mode)))
+    return _one(invocation, name, asked.changed(mode=mode, command_line=asked.command_line._replace(verb=mode)), way)
 
 
-def _one(invocation: Invocation, name: str, asked: Options) -> int:
+def _way(given: dict[str, Any]) -> str:
+    """`detach` or `watch`, if the run is to go on without this terminal."""
+    detach, watch = given.pop("detach"), given.pop("watch")
+    way = "detach" if detach else "watch" if watch else ""
+    if detach and watch:
+        raise UsageProblem("Choose one of --detach and --watch.", "Both let it run without this terminal.")
+    if way and given["as_json"]:
+        raise UsageProblem(f"Choose one of --{way} and --json.", "The document is about a run that is over.")
+    if way and given["attended"]:
+        raise UsageProblem(f"Choose one of --{way} and --attended.", "An attended run asks on its terminal.")
+    return way
+
+
+def _one(invocation: Invocation, name: str, asked: Options, way: str) -> int:
+    project = invocation.project
+    layout = project.layout(name)
+    if not way and (not on_terminal() or os.getpid() == 1):
+        return _run(invocation, layout, asked)
+    if os.getpid() == 1:
+        refused = f"--{way} is not possible here: this is the first process of a container, which ends with it."
+        raise UsageProblem(refused, "Let the container run in the background: docker run --detach ...")
+    from claude_iterate.system import front_process
+
+    side = front_process.split()
+    if isinstance(side, front_process.Worker):
+        return _run(invocation, layout, asked.changed(silent=way == "watch"), side, bool(way))
+    code = side.wait()
+    if code is not None or way != "watch":
+        return code or 0
+    from claude_iterate.cli.terminal.attached_terminal import AttachedTerminal
+    from claude_iterate.cli.watched import watch
+
+    watch(lambda: [layout], only=True, asks=True)
+    return AttachedTerminal(layout, invocation.program, "", invocation.color, asked.detailed).leave()
+
+
+def _run(
+    invocation: Invocation, layout: Layout, asked: Options, worker: Worker | None = None, detaches: bool = False
+) -> int:
     # Imported here: they bring the engine, which `--help` does without.
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations.completed_task import may_run_again
     from claude_iterate.operations.launch import launch
 
-    project, user, as_json = invocation.project, TerminalUser(), asked.as_json
-    layout = project.layout(name)
+    project, user, as_json = invocation.project, TerminalUser(worker, detaches), asked.as_json
     if not may_run_again(layout, asked, user):
         return _left_as_it_is(layout, as_json)
     if as_json:  # before the run: an upgrade of the package must not come between

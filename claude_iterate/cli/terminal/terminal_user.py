@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
+from claude_iterate.core.events import Requested
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.plan import Plan
 from claude_iterate.operations.permissions import Permissions
 
+if TYPE_CHECKING:
+    from claude_iterate.system.front_process import Worker
+
 
 class TerminalUser:
-    """Implements `operations.user.User`."""
+    """Implements `operations.user.User`. `worker`: a front waits for us, so the run can be detached; with `detaches`
+    it is, as soon as it has begun."""
 
     note = staticmethod(output.passing)
+
+    def __init__(self, worker: Worker | None = None, detaches: bool = False) -> None:
+        self._worker = worker
+        self._detaches = detaches
 
     def warn(self, text: str) -> None:
         """Show something that needs attention."""
@@ -41,9 +52,19 @@ class TerminalUser:
     @contextlib.contextmanager
     def steers(self, plan: Plan) -> Iterator[Plan]:
         """Only `run` is steered: in attended mode by answers, else by keys while progress is shown."""
+        with self._steered(plan) as steered:
+            yield steered if self._worker is None else steered.changed(listen=self._accompanied(steered.listen))
+
+    @contextlib.contextmanager
+    def _steered(self, plan: Plan) -> Iterator[Plan]:
         if output.is_terminal(sys.stderr):
             plan = plan.changed(tick=0.25)  # the live line shows seconds
-        if plan.purpose != "run" or not on_terminal():
+        leave = self._worker.leave if self._worker is not None else None
+        if self._detaches and leave is not None:
+            from claude_iterate.cli.terminal.detaching import AtOnce
+
+            yield plan.changed(listen=AtOnce(leave), detaches=True)
+        elif plan.purpose != "run" or not on_terminal():
             yield plan
         elif plan.settings.attended:
             from claude_iterate.cli.terminal import attended
@@ -55,5 +76,16 @@ class TerminalUser:
         else:
             from claude_iterate.cli.terminal import keys
 
-            with keys.listening() as listen:
-                yield plan.changed(listen=listen, keys=True)
+            with keys.listening(leave) as listen:
+                yield plan.changed(listen=listen, keys=True, detaches=leave is not None)
+
+    def _accompanied(self, listen: Callable[[RunState], list[Requested]]) -> Callable[[RunState], list[Requested]]:
+        """What is listened for, and the end of the front: the shell, and what it stands for, has given us up."""
+        worker = self._worker
+        assert worker is not None
+
+        def heard(state: RunState) -> list[Requested]:
+            worker.end_if_abandoned()
+            return listen(state)
+
+        return heard

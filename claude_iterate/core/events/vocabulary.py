@@ -76,6 +76,7 @@ class Verb(Word):
     REBOOT = "reboot"
     RETRY = "retry"
     GO = "go"
+    DETACH = "detach"
 
 
 class Why(Word):

@@ -82,6 +82,8 @@ def answer(verb: Verb, state: RunState, now: bool = False, attended: bool = Fals
             return _retry(state)
         case Verb.GO:
             return f"Iteration {state.iterations + 1} begins."
+        case Verb.DETACH:
+            return f"Detached: {_name(state)} goes on without its terminal."
         case _:
             assert_never(verb)
 

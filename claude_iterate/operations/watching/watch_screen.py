@@ -12,6 +12,7 @@ from typing import ClassVar
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
 from textual.widgets import DataTable, Footer, Input, Static
 
 from claude_iterate.errors import ExpectedError
@@ -29,6 +30,32 @@ k  skip: end this iteration             n  leave a note for the next iteration
 r  retry: end a wait now                q  leave; the run goes on
 up, down: another workspace             ?  this help\
 """
+_LEAVE_OR_STOP = """\
+l  leave; the run goes on
+s  stop after this iteration
+n  stop now
+Escape: look on\
+"""
+
+
+class LeaveOrStop(ModalScreen[str]):
+    """What Ctrl-C means for a run that was started from here."""
+
+    CSS = """
+    LeaveOrStop { align: center middle; }
+    LeaveOrStop Static { width: auto; max-width: 100%; height: auto; padding: 1 2; background: $panel; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("l", "dismiss('leave')"),
+        Binding("q", "dismiss('leave')"),
+        Binding("s", "dismiss('stop')"),
+        Binding("n", "dismiss('now')"),
+        Binding("escape", "dismiss('')"),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """The question."""
+        yield Static(_LEAVE_OR_STOP, markup=False)
 
 
 class WatchScreen(App[None]):
@@ -50,14 +77,16 @@ class WatchScreen(App[None]):
         Binding("n", "note", "Note"),
         Binding("r", "ask('retry')", "Retry"),
         Binding("q", "quit", "Leave"),
-        Binding("ctrl+c", "quit", "Leave", show=False, priority=True),
+        Binding("ctrl+c", "interrupt", "Leave", show=False, priority=True),
         Binding("question_mark", "explain", "Help"),
     ]
     ENABLE_COMMAND_PALETTE = False
     TITLE = "claude-iterate"
 
-    def __init__(self, layouts: Callable[[], Sequence[Layout]], only: bool) -> None:
+    def __init__(self, layouts: Callable[[], Sequence[Layout]], only: bool, asks: bool = False) -> None:
+        """`asks`: Ctrl-C asks whether to leave, or to stop the run, which was started from here."""
         super().__init__()
+        self._asks = asks
         self._layouts = layouts
         self._only = only
         self._watched: dict[str, WatchedWorkspace] = {}
@@ -141,9 +170,25 @@ class WatchScreen(App[None]):
         self._answer(f"{verb}: asked ...")
         self.run_worker(lambda: self._asked(watched.layout, verb), thread=True, exclusive=False)
 
-    def _asked(self, layout: Layout, verb: str) -> None:
+    def action_interrupt(self) -> None:
+        """Ctrl-C; the second time it leaves."""
+        if not self._asks or isinstance(self.screen, LeaveOrStop):
+            self.exit()
+            return
+        self.push_screen(LeaveOrStop(), self._interrupted)
+
+    def _interrupted(self, wanted: str | None) -> None:
+        watched = self._watched.get(self._chosen)
+        if wanted == "leave" or watched is None:
+            self.exit()
+        elif wanted in {"stop", "now"}:
+            self._answer("stop: asked ...")
+            layout = watched.layout
+            self.run_worker(lambda: self._asked(layout, "stop", wanted == "now"), thread=True, exclusive=False)
+
+    def _asked(self, layout: Layout, verb: str, now: bool = False) -> None:
         try:
-            said = ask(layout, verb).text
+            said = ask(layout, verb, now).text
         except ExpectedError as problem:
             said = f"{problem.message} {problem.hint}".strip()
         self.call_from_thread(self._answer, said)

@@ -7,11 +7,12 @@ What comes before the closing message may begin with a clock: without a terminal
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TextIO, TypeGuard, get_args
 
 from claude_iterate.core import events
 from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.formats import counted
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.settings.declared import StopSettings
@@ -39,7 +40,8 @@ _LOOKS = frozenset(
 class Console:
     """Shows entries on two streams. `level` is quiet, progress or verbose. `live` asks for the line at the
     bottom, which is drawn on terminals only; `columns` gives the width of the terminal. `attended`: the user is
-    asked before each iteration. `is_there` says whether the log that is to be named exists."""
+    asked before each iteration. `is_there` says whether the log that is to be named exists. `program` is how we are
+    called, if the run can give up its terminal: then the console says how to look at it, and shows nothing more."""
 
     def __init__(
         self,
@@ -56,8 +58,11 @@ class Console:
         wall: Callable[[], float] = time.time,
         is_there: Callable[[str], bool] = lambda _path: True,
         stop: StopSettings | None = None,
+        program: Sequence[str] = (),
     ) -> None:
         self._is_there = is_there
+        self._program = program
+        self._left = False
         self._err = Output(err, color, forced_color)
         self._out = Output(out, color, forced_color, beside=self._err)
         self._at = 0.0
@@ -75,7 +80,7 @@ class Console:
 
     def __call__(self, batch: Batch) -> None:
         """Show what there is to show of a batch, at once."""
-        for entry, state in batch:
+        for entry, state in batch if not self._left else ():
             before, self._state = self._state, state
             event = entry.event
             if self._held is not None and type(event) in _LOOKS:
@@ -95,6 +100,9 @@ class Console:
                 self._held = event
             elif self._level != "quiet" or isinstance(event, events.Warned):
                 self._show(entry, before)
+            if self._program and isinstance(event, events.Requested) and event.verb == Verb.DETACH:
+                self._leave()
+                return
             if self._live is not None:
                 self._live.note(entry)
                 if not self.behind:
@@ -103,6 +111,8 @@ class Console:
 
     def tick(self, now: float) -> None:
         """Show what was held, and redraw the live line."""
+        if self._left:
+            return
         self._err.catch_up()
         self._out.catch_up()
         if self._held is not None and not self._is_followed_up(self._held):
@@ -113,13 +123,25 @@ class Console:
 
     def flush(self) -> None:
         """What the streams hold. A failure is held until it is known whether it ended the run."""
+        if self._left:
+            return
         self._out.flush()
         self._err.flush()
 
+    def _leave(self) -> None:
+        """The last lines on this terminal."""
+        if self._level != "quiet" and self._state.started is not None:
+            self._say(run_lines.how_to_look(self._state.started.workspace, self._program))
+        self.close()
+
     def close(self) -> None:
         """Leave the terminal clean."""
+        if self._left:
+            return
+        self._left = True
         self._release()
         self._end_live_line()
+        self._err.flush()  # both may write to one terminal, which is closed once
         self._out.close()
         self._err.close()
 

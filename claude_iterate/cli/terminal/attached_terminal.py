@@ -1,0 +1,159 @@
+"""A run that goes on elsewhere, on this terminal: its lines, its live line, its keys; Ctrl-C asks what is wanted."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+from claude_iterate.cli import output
+from claude_iterate.cli.invocation import on_terminal
+from claude_iterate.cli.terminal.keys import Keys, listening
+from claude_iterate.core.events.reasons import exit_code
+from claude_iterate.core.events.vocabulary import Verb
+from claude_iterate.core.rules import next_steps
+from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.operations.playback import attached_run
+from claude_iterate.operations.playback.attached_run import AttachedRun, Found
+from claude_iterate.operations.playback.recorded_console import recorded_console, recorded_settings
+from claude_iterate.sinks.console.console import Console
+from claude_iterate.system import signals, terminals
+from claude_iterate.text.run_lines import how_to_look
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.layout import Layout
+
+KILLED = 1
+_QUESTION = "Leave it (l), stop after this iteration (s), stop now (n), or look on (any other key)? "
+_ENDS_NOW = {"SIGTERM": 143, "SIGHUP": 129}
+_PAUSE = 0.1
+
+
+class AttachedTerminal:
+    """Shows the run of a workspace until it ends or the user leaves. `program` is how we are called."""
+
+    def __init__(self, layout: Layout, program: Sequence[str], level: str, color: bool, detailed: bool) -> None:
+        self._layout = layout
+        self._line = CommandLine(tuple(program))
+        self._level = level
+        self._color = color
+        self._detailed = detailed
+        self._signals: list[str] = []
+        self._asking = False
+        self._left = False
+
+    def show(self) -> int:
+        """The exit code: that of the run, or 0 when the user left."""
+        found = attached_run.find(self._layout)
+        self._detailed = self._detailed or found.started.settings.get("exit_codes") == "detailed"
+        if not found.alive:
+            return self._show_past(found)
+        with contextlib.ExitStack() as afterwards:
+            # Before the first look: a signal must not break off a line.
+            afterwards.callback(signals.on_stop_signals(self._signals.append))
+            keys = afterwards.enter_context(_keys())
+            attached = AttachedRun(self._layout, found.run, self._console(found, keys is not None))
+            afterwards.callback(attached.close)
+            attached.catch_up()
+            code = self._follow(attached, keys)
+        if code is not None:
+            return code
+        return self._how_it_ended(attached.state) if attached.finished is not None else self._killed(found)
+
+    def leave(self) -> int:
+        """After the user looked at it in another way: it goes on, or how it ended."""
+        found = attached_run.find(self._layout)
+        self._detailed = self._detailed or found.started.settings.get("exit_codes") == "detailed"
+        return self._goes_on() if found.alive else self._show_past(found)
+
+    def _show_past(self, found: Found) -> int:
+        state = attached_run.ended(self._layout, found.run)
+        if state.finished is None:
+            return self._killed(found)
+        output.note(f"{self._layout.name} does not run. How its last run ended:")
+        attached_run.show_ending(state, self._console(found, keys=False))
+        return self._how_it_ended(state)
+
+    def _console(self, found: Found, keys: bool) -> Console:
+        level = self._level or recorded_settings(found.started).output
+        return recorded_console(found.started, sys.stdout, sys.stderr, level, self._color, keys=keys)
+
+    def _how_it_ended(self, state: RunState) -> int:
+        assert state.finished is not None
+        return exit_code(state.finished.reason, self._detailed)
+
+    def _killed(self, found: Found) -> int:
+        step = next_steps.after_kill(found.started, metadata.read(self._layout.metadata).mode, self._line)
+        output.warn(f"The run was killed: its process (pid {found.started.pid}) is gone, and its journal has no end.")
+        output.note(f"  Go on: {step}")
+        return KILLED
+
+    def _follow(self, attached: AttachedRun, keys: Keys | None) -> int | None:
+        """Until it is over, or the user leaves: then the exit code."""
+        while attached.look(live=not self._asking):
+            while self._signals:
+                if (code := self._signalled(self._signals.pop(0), keys)) is not None:
+                    return code
+            if keys is not None:
+                self._steer(attached, keys)
+            if self._left:
+                return self._goes_on()
+            self._pause(keys)
+        if self._asking:
+            output.note("")
+        if attached.finished is not None:
+            attached.await_release()
+        return None
+
+    def _pause(self, keys: Keys | None) -> None:
+        """A key is heard at once."""
+        if keys is not None:
+            select.select([sys.stdin], [], [], _PAUSE)
+        else:
+            time.sleep(_PAUSE)
+
+    def _signalled(self, name: str, keys: Keys | None) -> int | None:
+        """The exit code, if we end."""
+        if name != "SIGINT":
+            return _ENDS_NOW.get(name, 143)
+        if keys is None or self._asking:
+            return self._goes_on()
+        self._asking = True
+        output.passing(f"\r\n{_QUESTION}")
+        return None
+
+    def _steer(self, attached: AttachedRun, keys: Keys) -> None:
+        if self._asking:
+            self._answer(attached)
+            return
+        for request in keys(attached.state):
+            if request.verb == Verb.DETACH:
+                self._left = True
+            else:
+                attached.ask(request.verb, request.now)
+
+    def _answer(self, attached: AttachedRun) -> None:
+        typed = (terminals.typed(sys.stdin.fileno()) or b"").decode("utf-8", "replace").lower()
+        if not typed:
+            return
+        self._asking = False
+        self._left = typed[0] == "l"
+        if typed[0] in "sn":
+            attached.ask(Verb.STOP, now=typed[0] == "n")
+
+    def _goes_on(self) -> int:
+        name = self._layout.name
+        for line in (f"Left: {name} goes on.", *how_to_look(name, self._line.program)):
+            output.note(line)
+        return 0
+
+
+@contextlib.contextmanager
+def _keys() -> Iterator[Keys | None]:
+    if not on_terminal():
+        yield None
+        return
+    with listening(lambda: None) as keys:
+        yield keys

@@ -1,0 +1,58 @@
+"""Runs that are watched: on a full screen, or as a plain line for each change where there is no terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from claude_iterate.cli import output
+from claude_iterate.core.rules.endings import in_words
+from claude_iterate.errors import ExpectedError
+from claude_iterate.views.screen import glance
+from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
+from claude_iterate.workspace.layout import Layout
+
+_PAUSE = 0.5
+
+
+def watch(layouts: Callable[[], Sequence[Layout]], only: bool, plain: bool = False, asks: bool = False) -> None:
+    """Until the user leaves; without a terminal until nothing runs. `only`: one workspace. `asks`: Ctrl-C asks whether
+    to leave or to stop the run."""
+    if plain or not (output.is_terminal(sys.stdout) and output.is_terminal(sys.stdin)):
+        _print_changes(layouts)
+        return
+    try:
+        from claude_iterate.operations.watching.watch_screen import WatchScreen
+    except ImportError as missing:
+        raise ExpectedError(f"The full screen needs {missing.name}.", "pip install textual, or use --plain") from None
+    WatchScreen(layouts, only, asks).run()
+
+
+def _print_changes(layouts: Callable[[], Sequence[Layout]]) -> None:
+    """A line when the state, the iteration or the progress of a workspace changes, until nothing runs."""
+    watched: dict[str, WatchedWorkspace] = {}
+    shown: dict[str, tuple[str, ...]] = {}
+    while True:
+        running = False
+        for layout in layouts():
+            found = watched.setdefault(layout.name, WatchedWorkspace(layout)).look()
+            running = running or found.alive
+            line = _line(found)
+            if shown.get(layout.name) != line:
+                shown[layout.name] = line
+                output.result(output.foreign(" · ".join(part for part in line if part)))
+                sys.stdout.flush()
+        if not shown:
+            output.note("There is no workspace here yet. Make one: claude-iterate setup NAME")
+        if not running:
+            return
+        time.sleep(_PAUSE)
+
+
+def _line(seen: Seen) -> tuple[str, ...]:
+    """What a line tells: nothing that changes every second."""
+    row = glance.summary(seen, 0.0)
+    state = seen.story.state if seen.story is not None and not seen.alive else None
+    cause = in_words(state.finished, state).cause if state is not None and state.finished is not None else ""
+    return row.name, row.condition.replace("_", " "), row.iteration, row.progress, cause

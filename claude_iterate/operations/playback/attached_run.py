@@ -1,0 +1,170 @@
+"""A run that another process shows: which one it is, what its journal adds, whether it goes on, requests to it.
+
+Nothing is changed by looking. A request is a file as any command writes it, and its answer is taken away again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from claude_iterate.core.events import Entry, RunFinished, RunStarted
+from claude_iterate.core.events.run_events import JOURNAL_FORMAT
+from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.steps import fold
+from claude_iterate.errors import WorkspaceProblem
+from claude_iterate.operations.playback.console_playback import ConsolePlayback
+from claude_iterate.operations.playback.journal_source import JournalSource
+from claude_iterate.sinks.console.console import Console
+from claude_iterate.workspace import metadata
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import control, run_lock
+
+WHOLE = 1024 * 1024
+"""Bytes at the end of a long journal that are shown whole; of the rest, what the run itself did."""
+_PATIENCE = 30.0
+_MOMENT = 3.0
+_LOOK = 0.25
+_POLL = 0.05
+
+
+class Found:
+    """The run of a workspace that can be shown: the one under way, else the last one."""
+
+    def __init__(self, run: str, started: RunStarted, alive: bool) -> None:
+        self.run = run
+        self.started = started
+        self.alive = alive
+
+
+def find(layout: Layout) -> Found:
+    """The run to show; one that is about to begin is waited for. A WorkspaceProblem when there is none."""
+    deadline = time.monotonic() + _PATIENCE
+    while (holder := run_lock.holder(layout.lock)) is not None:
+        run = str(holder.get("run", ""))
+        started = reader.beginning(layout.journal(run)) if run else None
+        if started is not None:
+            _refuse_newer(layout)
+            return Found(run, started, alive=True)
+        if time.monotonic() > deadline:
+            raise WorkspaceProblem(
+                f"The workspace {layout.name!r} is busy ({run or 'unknown'}), but no run has begun.",
+                f"Try again in a moment, or see: claude-iterate show {layout.name}",
+            )
+        time.sleep(_POLL)
+    _refuse_newer(layout)
+    run = next(reader.newest(layout), "")
+    started = reader.beginning(layout.journal(run)) if run else None
+    if started is None:
+        raise _nothing(layout)
+    return Found(run, started, alive=False)
+
+
+def ended(layout: Layout, run: str) -> RunState:
+    """What the journal of a run that is over comes to; without `finished`: it was killed."""
+    return fold(reader.milestones(layout.journal(run)))
+
+
+def show_ending(state: RunState, console: Console) -> None:
+    """How a run ended, as it said itself."""
+    if state.finished is not None:
+        console([(Entry(0, 0.0, 0.0, state.finished), state)])
+    console.close()
+
+
+def _refuse_newer(layout: Layout) -> None:
+    run, form = reader.newest_format(layout)
+    metadata.refuse_newer(form, JOURNAL_FORMAT, f"The journal of run {run}")
+
+
+def _nothing(layout: Layout) -> WorkspaceProblem:
+    name = layout.name
+    if torn := [run for run in layout.run_ids() if layout.journal(run).is_file()]:
+        said = f"Nothing runs in {name}, and the journal of its last run, {torn[-1]}, has lost its beginning."
+        return WorkspaceProblem(said, f"Its log may be whole: claude-iterate logs {name} --run {torn[-1]}")
+    return WorkspaceProblem(f"{name} has no run yet.", f"Begin one: claude-iterate run {name} --detach")
+
+
+class AttachedRun:
+    """A run under way on a console of ours."""
+
+    def __init__(self, layout: Layout, run: str, console: Console, wall: Callable[[], float] = time.time) -> None:
+        self._layout = layout
+        self._run = run
+        self._console = console
+        self._wall = wall
+        self._source = JournalSource(layout.journal(run), WHOLE)
+        self._playback = ConsolePlayback(console)
+        self._open: list[str] = []
+        self._looked = 0.0
+        self._alive = True
+
+    @property
+    def state(self) -> RunState:
+        """What its entries come to so far."""
+        return self._playback.state
+
+    @property
+    def finished(self) -> RunFinished | None:
+        """How it ended, once it has."""
+        return self.state.finished
+
+    @property
+    def pid(self) -> int:
+        """The process that runs it; 0 when its journal has lost that."""
+        return self.state.started.pid if self.state.started is not None else 0
+
+    def catch_up(self) -> None:
+        """Show what happened before; the live line stands for now only."""
+        self._console.behind = True
+        self._playback.show(self._source.added())
+        self._console.behind = False
+
+    def look(self, live: bool = True) -> bool:
+        """Show what is new. False when nothing more can come: it has ended, or it was killed. `live`: the live line is
+        drawn, too."""
+        alive = self._is_alive()  # asked before reading, so that the last entries are not missed
+        self._console.behind = not live
+        self._playback.show(self._source.added())
+        self._take_answers()
+        last = self._playback.last
+        if live and last is not None and self.finished is None:
+            self._playback.tick(last.elapsed + max(0.0, self._wall() - last.at))
+        return alive and self.finished is None
+
+    def ask(self, verb: str, now: bool = False) -> None:
+        """Make a request. What the run says to it comes by its journal."""
+        self._open.append(control.post(self._layout, self._run, verb, now))
+
+    def close(self) -> None:
+        """Leave the terminal clean, and no file of ours. A request stays only if the run is suspended: it finds it."""
+        deadline = time.monotonic() + _MOMENT
+        while self._open and self._holds() and time.monotonic() < deadline:
+            self._take_answers()
+            time.sleep(_POLL)
+        for identity in self._open if self._open and not self._holds() else ():
+            control.withdraw(self._layout, identity)
+            control.answer(self._layout, identity)
+        self._playback.close()
+
+    def await_release(self) -> None:
+        """After its end: until its process has put everything away, so that the next command finds it so."""
+        deadline = time.monotonic() + _PATIENCE
+        while self._holds() and time.monotonic() < deadline:
+            time.sleep(_POLL)
+
+    def _take_answers(self) -> None:
+        for identity in [known for known in self._open if control.answered(self._layout, known)]:
+            control.answer(self._layout, identity)
+            self._open.remove(identity)
+
+    def _is_alive(self) -> bool:
+        now = time.monotonic()
+        if now >= self._looked + _LOOK:
+            self._looked, self._alive = now, self._holds()
+        return self._alive
+
+    def _holds(self) -> bool:
+        holder = run_lock.holder(self._layout.lock)
+        return holder is not None and holder.get("run", self._run) == self._run
