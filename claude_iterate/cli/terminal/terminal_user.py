@@ -12,6 +12,7 @@ from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.core.events import Requested
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.plan import Plan
+from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.permissions import Permissions
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ class TerminalUser:
         if self._detaches and leave is not None:
             from claude_iterate.cli.terminal.detaching import AtOnce
 
+            if plan.settings.attended:
+                asks = "The setting `attended` is on: the run asks on its terminal, so it cannot do without one."
+                raise UsageProblem(asks, f"claude-iterate run {plan.layout.name} --no-attended --detach")
             yield plan.changed(listen=AtOnce(leave), detaches=True)
         elif plan.purpose != "run" or not on_terminal():
             yield plan
