@@ -12,6 +12,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,8 +26,15 @@ _FLAGS = (
     *("--headless=new", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-default-browser-check"),
     *("--disable-features=Translate,MediaRouter,OptimizationHints", "--mute-audio", "--remote-debugging-pipe"),
-    *("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, MAP evil.example 127.0.0.1",),
+    *("--host-resolver-rules=MAP evil.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",),
 )
+_LAUNCH = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(number), fcntl.F_DUPFD, 10) for number in sys.argv[1:3]]
+os.dup2(ends[0], 3), os.dup2(ends[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""Chromium reads orders from 3 and writes answers to 4."""
 
 
 class Browser:
@@ -38,7 +46,7 @@ class Browser:
         self._in, to_write = os.pipe()
         flags = [*_FLAGS, f"--user-data-dir={self._profile}", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh", program, *flags, "about:blank"],
+            [sys.executable, "-c", _LAUNCH, str(to_read), str(to_write), program, *flags, "about:blank"],
             pass_fds=(to_read, to_write),
             env={**os.environ, "HOME": self._profile},
             stdout=subprocess.DEVNULL,
@@ -148,7 +156,7 @@ class Page:
                 found = self.value(script)
             if found:
                 return found
-            assert time.monotonic() < deadline, f"never true: {script}; the page says: {self.text()[:2000]}"
+            assert time.monotonic() < deadline, f"the page says: {self.text()[:2000]}; never true: {script}"
             time.sleep(0.02)
 
     def text(self, selector: str = "body") -> str:

@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 
 from claude_iterate.system import signals
+from tests import chromium
 from tests.recording_receiver import Receiver
 
 
@@ -32,6 +33,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Here and not in a fixture, so that all that is skipped is one line of the summary."""
     if item.get_closest_marker("needs_git") and shutil.which("git") is None:
         pytest.skip("there is no git: install it (on Debian and Ubuntu: apt install git)")
+    if item.get_closest_marker("needs_chromium") and chromium.Browser.found() is None:
+        pytest.skip(chromium.MISSING)
 
 
 @pytest.fixture
