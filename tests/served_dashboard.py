@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,6 +81,12 @@ class ServedDashboard:
 
     def get(self, path: str, **headers: str | None) -> Answered:
         return self.send("GET", path, **headers)
+
+    def page(self, path: str) -> Answered:
+        """A page, when all that it shows was read: on a busy machine it comes before."""
+        while "Reading the " in (answer := self.get(path)).text:  # the time-out of the test ends it
+            time.sleep(0.05)
+        return answer
 
     def post(self, path: str, body: Any, **headers: str | None) -> Answered:
         """As our own page sends it, unless a header says otherwise."""

@@ -100,7 +100,7 @@ def test_the_token_is_changed_for_a_cookie_that_no_script_and_no_other_site_gets
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert served.token not in cookie
-    assert "evil" in served.get("/").text
+    assert "evil" in served.page("/").text
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_every_answer_is_closed_to_other_pages(served: ServedDashboard, path: st
 @pytest.mark.parametrize("path", ["/", "/workspaces/evil", f"/workspaces/evil/runs/{RUN}", "/workspaces/fresh"])
 def test_foreign_text_is_text(served: ServedDashboard, path: str) -> None:
     """In every place: no tag, no address and no attribute comes from it, and it cannot steer or disguise."""
-    page = served.get(path).text
+    page = served.page(path).text
     parts = Parts(page)
     scripts = [about.get("src") for tag, about in parts.tags if tag == "script"]
     assert scripts == ["/static/dashboard.js"]
@@ -207,7 +207,7 @@ def test_names_lead_nowhere_else(served: ServedDashboard, path: str) -> None:
 
 def test_a_workspace_that_never_ran_says_how_to_begin(served: ServedDashboard) -> None:
     """It is listed as new, its page has the command, and there is no report yet."""
-    assert "claude-iterate run fresh" in served.get("/workspaces/fresh").text
+    assert "claude-iterate run fresh" in served.page("/workspaces/fresh").text
     answer = served.get("/workspaces/fresh/report")
     assert answer.status == 404
     assert "claude-iterate run fresh" in answer.text
@@ -315,19 +315,19 @@ def test_bad_records_are_told_in_a_clear_word(own: tuple[ServedDashboard, Layout
     run_of(layout, run=torn)
     lines = layout.journal(torn).read_bytes().splitlines(keepends=True)
     layout.journal(torn).write_bytes(lines[0][20:] + b"".join(lines[1:-1]) + lines[-1][:30])
-    page = served.get(f"/workspaces/w/runs/{torn}").text
+    page = served.page(f"/workspaces/w/runs/{torn}").text
     assert "has lost its beginning" in page
     assert "claude-iterate doctor" in page
     run_of(layout, run=newer)
     text = layout.journal(newer).read_text().replace('"event":"RunStarted"', '"event":"RunStarted","format":99', 1)
     layout.journal(newer).write_text(text)
-    assert "A newer version of claude-iterate wrote this journal (format 99)" in served.get("/workspaces/w").text
+    assert "A newer version of claude-iterate wrote this journal (format 99)" in served.page("/workspaces/w").text
     stream = served.stream("/workspaces/w/events")
     shutil.rmtree(layout.folder)
     changed(stream, "The folder of the workspace w is gone")
     stream.close()
     assert served.get("/workspaces/w").status == 404
-    assert "There is no workspace here yet" in served.get("/").text
+    assert "There is no workspace here yet" in served.page("/").text
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

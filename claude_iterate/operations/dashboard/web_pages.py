@@ -23,7 +23,7 @@ from claude_iterate.operations.dashboard.page_followers import PageFollower, Pag
 from claude_iterate.operations.run_processes.requests_to_runs import ask
 from claude_iterate.views.report import report_pages
 from claude_iterate.views.report.night_report import night_report
-from claude_iterate.views.web import run_panels, watched_run
+from claude_iterate.views.web import run_panels, watched_project, watched_run
 from claude_iterate.views.web.drawn_page import STATIC, page
 from claude_iterate.views.web.watched_project import WatchedProject
 from claude_iterate.views.web.watched_run import WatchedRun
@@ -99,9 +99,9 @@ class WebPages:
         """All workspaces."""
         follower = self._follower("", "")
         drawn = await follower.first(_FIRST)
-        values = {"title": drawn.title or "Workspaces", "project": self._project.root.name, "drawn": drawn}
         if not drawn.panels:
-            values["drawn"] = drawn._replace(panels={"workspaces": ""})
+            drawn = watched_project.unread()
+        values = {"title": drawn.title, "project": self._project.root.name, "drawn": drawn}
         return HTMLResponse(page("listing_page", events="/events", since=follower.since, now=time.time(), **values))
 
     async def run(self, request: Request) -> Response:

@@ -87,6 +87,11 @@ class WatchedProject:
         return known[1]
 
 
+def unread() -> Drawn:
+    """The page before the first look is over."""
+    return Drawn("Workspaces", {"workspaces": panel("listing_panels", "reading")}, whole=False)
+
+
 def _stamp(path: object) -> int:
     try:
         return os.stat(str(path)).st_mtime_ns  # noqa: PTH116 - four for each of many workspaces
