@@ -100,7 +100,8 @@ def application(context: click.Context, /, project: str | None, no_color: bool, 
     colorless = no_color or bool(os.environ.get("NO_COLOR")) or (os.environ.get("TERM") == "dumb" and not forced)
     context.color = False if colorless else forced or None
     verbose = {"output": "verbose"} if given.pop("verbose") else {}
-    context.obj = Invocation(folder, os.environ, not colorless, places(folder, **given) | verbose)
+    flags = places(folder, **given) | verbose
+    context.obj = Invocation(folder, os.environ, not colorless, flags, elsewhere=bool(project))
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

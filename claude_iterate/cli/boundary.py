@@ -71,10 +71,20 @@ def _run(arguments: list[str]) -> int:
     # Not click's own main(): how it handles interrupts and broken pipes differs between its versions.
     try:
         with application.make_context("claude-iterate", arguments) as context:
-            result: Any = application.invoke(context)
+            result: Any = _invoked(application, context)
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     return result if isinstance(result, int) else 0
+
+
+def _invoked(application: click.Group, context: click.Context) -> Any:
+    try:
+        return application.invoke(context)
+    except ExpectedError as problem:
+        if context.obj is not None:
+            problem.message = context.obj.pasteable(problem.message)
+            problem.hint = context.obj.pasteable(problem.hint)
+        raise
 
 
 def _usage(problem: click.UsageError, arguments: list[str]) -> int:

@@ -26,6 +26,8 @@ class Invocation(Record):
     color: bool
     flags: Mapping[str, str] = {}
     """Settings given before the command, by dotted key."""
+    elsewhere: bool = False
+    """Another folder than the current one was named (`-C`)."""
     warns: bool = True
     """Variables that look like settings and are none are worth a warning."""
 
@@ -55,8 +57,25 @@ class Invocation(Record):
         except FileNotFoundError:  # the current folder was deleted
             found = None
         elsewhere = ("-C", str(self.project.root)) if found != self.project.root else ()
-        place = self.flags.get("paths.workspaces_dir")
-        return ("claude-iterate", *elsewhere, *(("--workspaces-dir", place) if place is not None else ()))
+        given = {key: text for key, text in self.flags.items() if key.startswith("paths.")}
+        options = [word for key, text in given.items() for word in (f"--{key[6:].replace('_', '-')}", text)]
+        return ("claude-iterate", *elsewhere, *options)
+
+    def pasteable(self, advice: str) -> str:
+        """Advice whose commands find this project from the current folder. Messages are written as for the project's own
+        folder; what has to stand before a command is put there here, for all of them."""
+        if "claude-iterate " not in advice or not (self.elsewhere or self.flags):
+            return advice
+        import re
+        import shlex
+
+        from claude_iterate.cli.command_rows import COMMANDS
+
+        with contextlib.suppress(ExpectedError):  # no project, no commands for it
+            begin = f"{shlex.join(self.program)} "
+            names = "|".join(row.name for row in COMMANDS)
+            return re.sub(rf"(?<![\w/-])claude-iterate (?=(?:{names})\b)", lambda _found: begin, advice)
+        return advice
 
 
 def own_program() -> tuple[str, ...]:

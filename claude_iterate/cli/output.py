@@ -31,7 +31,13 @@ def part(text: str) -> None:
 def note(text: str) -> None:
     """A line beside the result: progress, advice. When it cannot be printed, the command goes on."""
     with contextlib.suppress(OSError, ValueError):
-        click.echo(text, err=True)
+        click.echo(pasteable(text), err=True)
+
+
+def pasteable(advice: str) -> str:
+    """Advice whose commands work from the current folder, also where the project is in another one."""
+    context = click.get_current_context(silent=True)
+    return context.obj.pasteable(advice) if context is not None and context.obj is not None else advice
 
 
 def passing(text: str) -> None:

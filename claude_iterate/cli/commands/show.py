@@ -68,7 +68,8 @@ def _breaker(view: WorkspaceView) -> str:
     run = view.last_run
     if run is None or run.breaker.tripped is None:
         return counted
-    return f"{counted}; stopped {foreign(run.breaker.tripped)}, go on with: claude-iterate run {view.name} --reset"
+    advice = output.pasteable(f"go on with: claude-iterate run {view.name} --reset")
+    return f"{counted}; stopped {foreign(run.breaker.tripped)}, {advice}"
 
 
 def _before(view: WorkspaceView) -> str:
@@ -126,7 +127,8 @@ def _status(view: WorkspaceView, now: float) -> str:
     if view.copy_of is not None:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
     if view.status == "interrupted":
-        return f"killed: the last run has no end. Go on with: claude-iterate {_verb(view)} {view.name}"
+        advice = output.pasteable(f"Go on with: claude-iterate {_verb(view)} {view.name}")
+        return f"killed: the last run has no end. {advice}"
     if view.state == "new_task":
         return "new task: the instructions changed since it was completed"
     return _words(view.state)
