@@ -62,8 +62,8 @@ class Invocation(Record):
         return ("claude-iterate", *elsewhere, *options)
 
     def pasteable(self, advice: str) -> str:
-        """Advice whose commands find this project from the current folder. Messages are written as for the project's own
-        folder; what has to stand before a command is put there here, for all of them."""
+        """Advice whose commands find this project from the current folder. Messages are written as for the project's
+        own folder; what has to stand before a command is put there here, for all of them."""
         if "claude-iterate " not in advice or not (self.elsewhere or self.flags):
             return advice
         import re

@@ -17,7 +17,8 @@ from claude_iterate.workspace.running import run_lock
 
 def present(layout: Layout) -> bytes | None:
     """The instructions as they are now; None when there are none."""
-    metadata.read(layout.metadata)  # a damaged workspace must be fixed first
+    if layout.metadata.exists():  # `setup` makes it where there is none
+        metadata.read(layout.metadata)  # a damaged workspace must be fixed first
     try:
         return layout.instructions.read_bytes()
     except FileNotFoundError:

@@ -120,7 +120,8 @@ def warnings(project: Project, layout: Layout, settings: Settings, options: Opti
         undecided = permissions.UNDECIDED if options.purpose == "run" else permissions.UNDECIDED_REVIEW
         found.append(Warned(undecided[0], undecided[1].format(name=layout.name)))
     if options.purpose == "run" and (text := completed_task.warning(layout, options, user)):
-        found.append(Warned(text, f"To avoid that: claude-iterate run {layout.name} --unless-completed"))
+        verb = options.command_line.verb or "run"
+        found.append(Warned(text, f"To avoid that: claude-iterate {verb} {layout.name} --unless-completed"))
     unlimited = settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration)
     if unlimited and options.purpose == "run":
         hint = "Set a limit: --max-iterations, --max-cost or --max-duration."
@@ -128,6 +129,8 @@ def warnings(project: Project, layout: Layout, settings: Settings, options: Opti
     if (
         options.dry_run
         and not options.cassette
+        and options.purpose in {"run", "verify"}
+        and options.command_line.verb != "plan"
         and project.settings_for(layout, options.flags).settings.verification.checks
     ):
         hint = "The stand-in for Claude does no work, so their result would say nothing about it."

@@ -56,3 +56,32 @@ def test_they_go_before_the_command(typed: Type) -> None:
     """Who puts one after it is told so."""
     answer = typed("list", "--workspaces-dir", "w")
     assert (answer.code, "It goes before the command" in answer.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["init", "w"], "setup w"),
+        (["reset", "t"], "run t"),
+        (["stop", "t"], "run t"),
+        (["show", "nope"], "setup nope"),
+        (["run", "t"], "setup t"),
+        (["history", "t"], "run t"),
+        (["plan", "t", "--show"], "plan t"),
+    ],
+)
+def test_offered_commands_name_the_project(
+    typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], offered: str
+) -> None:
+    """Whatever a message offers can be pasted in the folder where the command was typed; in the project itself it is as
+    short as it can be."""
+    project.create("t")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    root, place = project.root, project.root / "claude-iterate" / "workspaces"
+    prefix = f"claude-iterate -C {root} --workspaces-dir {place}"
+    assert f"{prefix} {offered}" in typed("-C", str(root), "--workspaces-dir", str(place), *words).err
+    if words[0] != "init":
+        monkeypatch.chdir(root)
+        assert f" claude-iterate {offered}" in typed(*words).err

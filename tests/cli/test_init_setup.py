@@ -147,3 +147,16 @@ def test_init_and_the_first_setup_propose_commands(typed: Type, folder: Path, st
     assert typed("config", "commands.test").out.strip() == "go test ./..."
     assert "Go project" not in typed("init", "b").err
     assert typed("init", "c", "--json").document["commands"] == {}
+
+
+def test_setup_makes_a_workspace_of_a_folder_that_lost_its_metadata(
+    typed: Type, stdin: Callable[[bytes], None], project: Project
+) -> None:
+    """After an agent's `rm -rf` the step that the run names works; what is in the folder stays."""
+    layout = project.create("w")
+    layout.metadata.unlink()
+    layout.status.write_text("{}")
+    stdin(b"- one\n")
+    assert typed("setup", "w").code == 0
+    assert (layout.instructions.read_text(), layout.status.exists()) == ("- one\n", True)
+    assert typed("show", "w").code == 0

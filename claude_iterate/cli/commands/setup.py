@@ -65,6 +65,7 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
         if text is None:
             output.note("Nothing was saved, so nothing was written.")
             return 1
+        _make_whole(project, layout, given)
         layout, size = instructions.write(project, layout, given.name, given.mode, text), len(text)
     written = before is None or not given.dry_run
     _propose_commands(project, given, first)
@@ -79,6 +80,13 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
     if not given.dry_run:
         instructions.announce(project, layout, output.warn)
     return 0
+
+
+def _make_whole(project: Project, layout: Layout | None, given: _Given) -> None:
+    """A folder that lost its .metadata.json, for example to an agent's `rm -rf`, becomes a workspace again."""
+    if layout is not None and not layout.metadata.exists() and not given.dry_run:
+        project.create(given.name, given.mode, force=True)
+        output.note(f"{layout.folder} had no .metadata.json; it has a new one.")
 
 
 def _check(given: _Given) -> None:
@@ -124,6 +132,7 @@ def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tu
     from claude_iterate.operations.run_options import Options
 
     project = invocation.project
+    _make_whole(project, layout, given)
     if not given.dry_run:
         compose.find_claude(project, layout)
     if layout is None:

@@ -62,7 +62,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
     if (
         found.verdict != validation.INVALID or not done.exit_code
     ):  # else the end of the call has said why, and what next
-        _tell(name, found, as_json)
+        _tell(name, found, as_json, dry_run)
     return code
 
 
@@ -91,7 +91,10 @@ def _judged(
     return report, validation.read(report)
 
 
-def _tell(name: str, found: validation.Validation, as_json: bool) -> None:
+def _tell(name: str, found: validation.Validation, as_json: bool, dry_run: bool) -> None:
+    if dry_run:
+        output.note(f"Dry run: the stand-in graded nothing. For a verdict: claude-iterate validate {name}")
+        return
     kind = {validation.READY: "good", validation.NEEDS_REVISION: "warning"}.get(found.verdict, "bad")
     verdict = "No verdict" if found.verdict == validation.INVALID else found.verdict
     text = f"{verdict}: {_MEANING[found.verdict].format(name=name, problem=found.problem)}"

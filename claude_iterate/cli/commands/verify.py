@@ -45,6 +45,8 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     from claude_iterate.operations.prompt_texts import read_instructions
     from claude_iterate.operations.run_options import Options
 
+    if given["checks_only"] and given["dry_run"]:
+        raise UsageProblem("A dry run runs no checks, so --checks-only leaves nothing to do.", "Leave one of them out.")
     level = options.output_level(given["verbose"], given["quiet"])
     project = invocation.project
     layout = project.layout(name)
@@ -54,7 +56,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
         skip_permissions=given["dangerously_skip_permissions"],
         dry_run=given["dry_run"],
         accept_changes=given["accept_changes"],
-        checks_only=given["checks_only"] and not given["dry_run"],
+        checks_only=given["checks_only"],
         as_json=as_json,
         color=invocation.color,
         command_line=options.typed_again(invocation),
