@@ -121,7 +121,7 @@ def test_a_killed_real_run_goes_on_after_a_dry_run(loop: Loop) -> None:
     until((loop.folder / "ready").exists)
     row = json.loads(loop.call("list", "--json").out)["workspaces"][0]
     shown = loop.call("show", "my-task").out
-    assert (row["status"], row["iterations"]) == ("interrupted", 2)
+    assert (row["status"], row["iterations"]) == ("interrupted", 1)
     assert ("Now (dry run): iteration 1" in shown, "Status: killed" in shown) == (True, True)
     tried.kill()
     tried.wait()
