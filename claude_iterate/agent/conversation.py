@@ -12,13 +12,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from claude_iterate.agent.command import command_line
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.child import not_started
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.agent.processes.termination import Ladder
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.system import processes, signals, terminals
 

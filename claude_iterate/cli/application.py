@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from claude_iterate import __version__
-from claude_iterate.cli import completion, help_page
+from claude_iterate.cli import completion
 from claude_iterate.cli.command_rows import ALIASES, COMMANDS
 from claude_iterate.cli.group import Group
 from claude_iterate.cli.invocation import Invocation, places
@@ -35,6 +35,8 @@ class CommandTable(Group):
         wanted = self.aliases.get(cmd_name, cmd_name)
         row = next((row for row in COMMANDS if row.name == wanted), None)
         if row is None:
+            from claude_iterate.cli import help_page
+
             return help_page.HIDDEN.get(wanted)
         module = import_module(f"claude_iterate.cli.commands.{row.module}")
         command: click.Command = module.commands[wanted] if hasattr(module, "commands") else module.command
@@ -59,6 +61,8 @@ class CommandTable(Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from claude_iterate.cli import help_page
+
         help_page.write(ctx, formatter)
 
 

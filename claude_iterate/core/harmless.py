@@ -21,7 +21,7 @@ _BEYOND_JSON = expression(f"[{_RANGES}]")
 
 def harmless(text: str) -> str:
     """The text without colours, its other control characters as pictures; line ends and tabs stay."""
-    if text.isprintable() or _DANGEROUS.search(text) is None:
+    if text.replace("\n", " ").isprintable() or _DANGEROUS.search(text) is None:
         return text
     return _COLOUR.sub("", text).translate(_PICTURES)
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import shortened
 from claude_iterate.errors import UsageProblem
 
-_RULE = expression(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_LONGEST = 100
+_MARKS = dict.fromkeys(map(ord, "._-"))
 
 
 def acceptable(name: str) -> bool:
     """True for a name that every command would take."""
-    return _RULE.fullmatch(name) is not None
+    begun = name.isascii() and name[:1].isalnum() and len(name) <= _LONGEST
+    return begun and name.translate(_MARKS).isalnum()
 
 
 def checked(name: str, what: str = "workspace") -> str:

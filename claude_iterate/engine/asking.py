@@ -6,12 +6,12 @@ An older Claude, which does not know the option for a schema, is asked once more
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from claude_iterate.agent.command.command_line import Looking
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import size
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.outcomes.classes import FINE
 from claude_iterate.core.records import Record
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem

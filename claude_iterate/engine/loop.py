@@ -20,7 +20,6 @@ from claude_iterate.engine.hooks.hook_points import HookPoints
 from claude_iterate.engine.inbox import Inbox, Signalled
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
-from claude_iterate.engine.one_off import make_one_off_call
 from claude_iterate.engine.plan import Plan, chance
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import ReportWatcher, StatusReports
@@ -232,7 +231,7 @@ class Engine:
             case verdicts.RunStopScripts(number):
                 self._conditions.run_scripts(supervisor, number)
             case verdicts.MakeOneOffCall():
-                make_one_off_call(self._plan, self._recorder, supervisor)
+                self._one_off(supervisor)
             case verdicts.Wait(until):
                 dispatcher.receive(until)
             case verdicts.RunHook(point, number):
@@ -262,6 +261,11 @@ class Engine:
 
         Proof(self._plan, self._recorder, supervisor, verdict.claim, verdict.review, self._definition).run()
         self._audience.flush()
+
+    def _one_off(self, supervisor: Supervisor) -> None:
+        from claude_iterate.engine.one_off import make_one_off_call  # a run makes none
+
+        make_one_off_call(self._plan, self._recorder, supervisor)
 
     def _ask(self, dispatcher: Dispatcher, number: int) -> None:
         for request in (answers := self._plan.ask(number)):

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from claude_iterate.core.events import StatusChanged, Warned
-from claude_iterate.core.reports import authorship, fallbacks
+from claude_iterate.core.reports import authorship
 from claude_iterate.core.reports.status import Change, Reading, Status, compare
 from claude_iterate.core.settings.declared import StatusWatchSettings
 from claude_iterate.engine.inbox import AnyMessage, StatusTouched
@@ -95,6 +95,8 @@ class StatusReports:
         self._asked = ""
         if written is not None and written.status is not None:
             return written
+        from claude_iterate.core.reports import fallbacks  # most agents write the file
+
         problems = written.problems if written is not None else ()
         block = fallbacks.from_block(last_message)
         if block is not None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from claude_iterate.agent import conversation
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.core.events.reasons import exit_code
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.operations import run_folders
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.run_options import Options

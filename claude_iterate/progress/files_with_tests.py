@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.tampering.marks_of_tests import may_hold_tests
 
 _MOST_ENTRIES = 20_000

@@ -12,8 +12,8 @@ import stat
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.progress.git_commands import FILTERS, OPTIONS, GitProblem, without_filters
 
 _PATIENCE = 20.0

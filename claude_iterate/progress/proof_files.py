@@ -8,8 +8,8 @@ import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
 
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.records import Record
 from claude_iterate.core.tampering import marks_of_tests
 from claude_iterate.core.tampering.check_words import Named

@@ -12,8 +12,8 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.system import signals
 
 try:

@@ -10,7 +10,6 @@ from claude_iterate.core.formats import cost, counted, duration, one_line, short
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe as describe_status
 from claude_iterate.core.rules.endings import STOPPED_BY
-from claude_iterate.text import wait_lines
 from claude_iterate.text.line_blocks import first_and_rest, indented
 
 CAUSES = {
@@ -40,8 +39,11 @@ def started(event: events.RunStarted, at: float) -> list[str]:
         return [first]
     done = counted(event.resumed.iterations, "iteration")
     before = f"  Going on with run {event.resumed.run}, which was killed after {done}."
-    wait = event.resumed.wait
-    return [first, before, *([wait_lines.resumed(wait, at, event.workspace)] if wait is not None else [])]
+    if (wait := event.resumed.wait) is None:
+        return [first, before]
+    from claude_iterate.text import wait_lines  # most runs never wait
+
+    return [first, before, wait_lines.resumed(wait, at, event.workspace)]
 
 
 def how_to_look(workspace: str, program: Sequence[str]) -> list[str]:

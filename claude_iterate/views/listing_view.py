@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.workspace import task_file
 from claude_iterate.workspace.lifecycle.run_summary import PlanCounts, Progress, RunSummary, Waiting
 from claude_iterate.workspace.metadata import COMPLETED_TASK, VERIFIED_BY, Metadata, is_behind

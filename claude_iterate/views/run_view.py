@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold

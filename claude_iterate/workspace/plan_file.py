@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 from claude_iterate.core.events import PlanRead
 from claude_iterate.core.formats import counted as counted_things
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.records import Record
 from claude_iterate.core.reports.plan_tasks import Task, counted, fingerprint, tasks_in
 from claude_iterate.core.rules.plans.plan_rules import FILE

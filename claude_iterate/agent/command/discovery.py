@@ -11,9 +11,10 @@ import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
 
 from claude_iterate.agent.command.environment import claude_environment
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
 from claude_iterate.system import processes, programs, signals, temporary_files

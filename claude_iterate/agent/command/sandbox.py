@@ -6,9 +6,9 @@ Inside, the project and the workspace have the same paths as outside. What is no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from claude_iterate.agent.command.environment import CONTAINER_LABEL, RUN_VARIABLE, WORKSPACE_VARIABLE
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.records import Record
 
 PROXY_PORT = 3128

@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.system import programs
 
 KINDS = ("bwrap", "docker", "podman")

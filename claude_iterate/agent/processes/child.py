@@ -14,11 +14,12 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, BinaryIO, NamedTuple
+from typing import IO, BinaryIO
 
 from claude_iterate.agent.processes.gathering_poll import GatheringPoll
 from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.agent.protocol.framing import LineFramer
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.errors import AgentProblem
 from claude_iterate.system import processes, signals
 

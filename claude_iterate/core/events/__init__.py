@@ -5,6 +5,9 @@ No formatting, no emoji, no opinion. An Entry is an event with its place in the 
 
 from __future__ import annotations
 
+import claude_iterate.core.msgspec_alone  # it comes first
+
+# isort: split
 import msgspec
 
 from claude_iterate.core.events.breaker_events import (

@@ -13,7 +13,7 @@ from claude_iterate.core.events import IterationFinished, LimitReported, Outcome
 from claude_iterate.core.events.vocabulary import Cause, Kind
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import duration, shortened
-from claude_iterate.core.outcomes import reset_times, usage_limits
+from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.records import Record
 
@@ -85,8 +85,11 @@ def _is_refused(evidence: Evidence) -> bool:
 def _limit_is_reached(evidence: Evidence) -> bool:
     """The structured word goes first; a login that does not hold is not a limit. A good result cannot be one, unless
     Claude's exit code takes it back."""
-    if evidence.failed and usage_limits.means_limit(evidence.words, evidence.patterns):
-        return True
+    if evidence.failed:
+        from claude_iterate.core.outcomes import usage_limits  # a good call needs none of its words
+
+        if usage_limits.means_limit(evidence.words, evidence.patterns):
+            return True
     doubtful = evidence.failed or evidence.exit_code != 0
     return doubtful and evidence.status not in {401, 403} and _window_is_used_up(evidence.rejected)
 

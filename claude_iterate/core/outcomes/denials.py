@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from claude_iterate.core.events import Denial
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import one_line, shortened
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.outcomes import known_programs, narrow_rules
 from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN, Granted
 from claude_iterate.core.outcomes.shell_commands import Simple, simple_commands

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.named_tuples import NamedTuple
 
 _TOKEN = expression(
     r"""(?P<nothing>(?:[ \t\r]|\\\n)+ | (?<![^\s;&|()])\#[^\n]* | \(\(.*?(?:\)\)|$) | \[\[\s.*?(?:\]\]|$))

@@ -29,7 +29,7 @@ _CHANGING = (
 
 def signature(error: str) -> str:
     """16 hexadecimal digits; empty when there is no error."""
-    words = normal(error)
+    words = normal(error) if error else ""
     if not words:
         return ""
     from hashlib import blake2b  # only where something went wrong

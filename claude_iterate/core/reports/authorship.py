@@ -30,7 +30,7 @@ def identity_in(document: Mapping[str, Any]) -> str:
     the agent's own."""
     value = document.get(KEY)
     value = value.strip().lower() if isinstance(value, str) else ""
-    return value if _IDENTITY.fullmatch(value) else ""
+    return value if value and _IDENTITY.fullmatch(value) else ""
 
 
 def doubt(named: str, asked: str, dated: bool, known: bool, claims: bool) -> str:

@@ -7,9 +7,9 @@ unless there are boxes below it. What stands in code is an example.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.reports.markdown_lines import outside_code
 
 OPEN, DOING, DONE = "open", "doing", "done"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import one_line, shortened
+from claude_iterate.core.named_tuples import NamedTuple
 
 MOST = 100
 """Numbers in one review. Of more items, several share a number: all of them must be met."""

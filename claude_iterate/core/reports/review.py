@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import listed, one_line, shortened
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.reports.doubtful_evidence import denies, is_finding, speaks_against
 from claude_iterate.core.reports.requirements import Requirement, told
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from claude_iterate.core.formats import listed, one_line, shortened
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.reports.json_input import short_lines
 
 READY, NEEDS_REVISION, MAJOR_ISSUES, INVALID = "READY", "NEEDS_REVISION", "MAJOR_ISSUES", "INVALID"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, tzinfo
-from typing import NamedTuple
 
 from claude_iterate.core.events import PlanRead
 from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import LimitSettings, Settings
 from claude_iterate.core.settings.modes import MODES, Mode

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from claude_iterate.core.events import Hints, Warned
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.named_tuples import NamedTuple
 
 _DONE = expression(
     r"(?i)\b(?:all (?:the )?(?:tasks|items|steps|work|requirements)\b.{0,40}\b(?:complete|completed|done|finished)"

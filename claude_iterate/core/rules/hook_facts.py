@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from claude_iterate.core.events.vocabulary import Point
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.plans.plan_rules import FILE
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from typing import NamedTuple
 
 from claude_iterate.core.events import RunStarted
 from claude_iterate.core.events.vocabulary import Purpose
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.state.run_state import RunState
 
 Words = tuple[str, ...]

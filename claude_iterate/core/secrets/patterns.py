@@ -37,7 +37,7 @@ _SECRET = expression("|".join(SHAPES.values()))
 
 def masked(text: str, mask: str = MASK) -> str:
     """The text with everything masked that looks like a secret."""
-    return _SECRET.sub(mask, text)
+    return _SECRET.sub(mask, text) if any(needle in text for needle in SHAPES) else text
 
 
 # Authorization is one; GIT_AUTHOR_NAME, XAUTHORITY and KEYBOARD are not.

@@ -37,6 +37,8 @@ WORDS = frozenset(
 """Fields of events that hold words of ours, names and paths. The code reads them, so they are kept as they are;
 every other field, a new one included, is taken for free text."""
 
+_FEW = 65_536
+"""Bytes that are searched for each needle by itself: a short run would take longer to make the searches."""
 _RARE = b"_-AJBQXZ"
 """Characters that are rare in most texts."""
 
@@ -78,12 +80,19 @@ class Redactor:
         # Within a line of JSON a value may be escaped; both forms are looked for.
         spellings = values | {json.dumps(value)[1:-1] for value in values}
         needles = sorted({*SHAPES, *spellings})
-        self._searches = _searches([needle.encode("utf-8", "surrogateescape") for needle in needles])
+        self._needles = [needle.encode("utf-8", "surrogateescape") for needle in needles]
+        self._searches: list[Callable[[bytes], object]] = []
+        self._searched = 0
         known = sorted((re.escape(value) for value in spellings), key=len, reverse=True)
         self._pattern = expression("|".join([*known, *SHAPES.values()]))
 
     def suspects(self, data: bytes) -> bool:
         """True when these bytes may hold a secret."""
+        if not self._searches:
+            self._searched += len(data)
+            if self._searched < _FEW:
+                return any(needle in data for needle in self._needles)
+            self._searches = _searches(self._needles)
         return any(search(data) for search in self._searches)
 
     def clean(self, text: str) -> str:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from claude_iterate.core import hours
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.records import Record
 
@@ -207,11 +206,13 @@ def _report_address(value: Any) -> str:
     return _text(value).strip()
 
 
-def _timetable(judge: Callable[[str], object]) -> Callable[[Any], str]:
-    """A text that means hours or days, kept as it was written."""
+def _timetable(part: str) -> Callable[[Any], str]:
+    """A text that means hours or days, kept as it was written. `part` is what judges it in `core.hours`."""
 
     def take(value: Any) -> str:
-        judge(_text(value))
+        from claude_iterate.core import hours  # few runs have a timetable
+
+        getattr(hours, part)(_text(value))
         return str(value)
 
     return take
@@ -251,9 +252,9 @@ PROGRAM = Kind(
     "program",
 )
 HOURS = each(
-    Kind("a span of the day such as 22:00-06:00, of two different times from 00:00 to 24:00", _timetable(hours.span))
+    Kind("a span of the day such as 22:00-06:00, of two different times from 00:00 to 24:00", _timetable("span"))
 )
-WEEKDAYS = each(Kind("a day or a range of days, such as sat or mon-fri", _timetable(hours.days)))
+WEEKDAYS = each(Kind("a day or a range of days, such as sat or mon-fri", _timetable("days")))
 COMMANDS = each(Kind("a command that is not empty", _command))
 PATTERNS = each(Kind("a regular expression that does not match everything", _pattern), commas=False)
 WEB_ADDRESS = Kind("an http or https address with a host, for example https://ntfy.sh/my-topic", _web_address)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import astuple, replace
 
 from claude_iterate.core import events
 from claude_iterate.core.events.stream_events import telling
 from claude_iterate.core.formats import duration, one_line, shortened
+from claude_iterate.core.named_tuples import NamedTuple
 
 STDERR_KEPT = 4000
 _OPEN_KEPT = 31

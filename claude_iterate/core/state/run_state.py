@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from claude_iterate.core import events
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Cause, Purpose
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.call_state import Call, Spending
 

@@ -6,11 +6,11 @@ An id is taken only from a call of this run that went well. What does not look l
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from claude_iterate.core.events import Rebooted
 from claude_iterate.core.events.vocabulary import Reboot
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.state.run_state import RunState
 

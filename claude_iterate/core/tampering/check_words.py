@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.tampering.known_tools import (
     CONFIGURATION,
     INTERPRETERS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from claude_iterate.core.named_tuples import NamedTuple
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
 

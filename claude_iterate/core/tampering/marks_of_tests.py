@@ -6,9 +6,8 @@ so a word that only sounds like a test does no harm.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.named_tuples import NamedTuple
 
 
 class _Words(NamedTuple):

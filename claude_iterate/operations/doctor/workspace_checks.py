@@ -6,10 +6,11 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from claude_iterate.agent.processes.leftover_processes import leftovers
 from claude_iterate.core.events import RunFinished
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
 from claude_iterate.operations.permissions import unrestricted
 from claude_iterate.workspace import leftover_files, metadata, task_file

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from claude_iterate.core.expressions import expression
+from claude_iterate.core.named_tuples import NamedTuple
 
 NAMES_KEPT = 20
 

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.selftest.harness.expectations import ALWAYS
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.scripted_project import Done, TooSlow

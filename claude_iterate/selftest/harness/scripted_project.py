@@ -17,8 +17,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace.layout import Layout

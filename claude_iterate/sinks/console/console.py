@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TextIO, TypeGuard, get_args
+from typing import TYPE_CHECKING, TextIO, TypeGuard, get_args
 
 from claude_iterate.core import events
 from claude_iterate.core.events.reasons import ENDINGS
@@ -18,13 +18,15 @@ from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.sinks.console.clock import Clock
-from claude_iterate.sinks.console.live_line import LiveLine
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
 from claude_iterate.text import event_lines, run_lines, verification_lines
 from claude_iterate.text.claim_lines import remarks
 from claude_iterate.text.ending_lines import ending, log_place, totals
 from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.transcript import Transcript
+
+if TYPE_CHECKING:
+    from claude_iterate.sinks.console.live_line import LiveLine
 
 STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
 _Held = events.IterationFinished | events.ReviewFinished | events.VerificationFinished
@@ -74,7 +76,11 @@ class Console:
         drawn = live and level == "progress" and self._err.terminal
         self._held: _Held | None = None
         self._looked: list[tuple[events.Entry, RunState]] = []
-        self._live = LiveLine(self._err, columns, wall, keys, stop) if drawn else None
+        self._live: LiveLine | None = None
+        if drawn:
+            from claude_iterate.sinks.console.live_line import LiveLine  # only a terminal has one
+
+            self._live = LiveLine(self._err, columns, wall, keys, stop)
         self.behind = False
         """What comes is long over: the live line is not drawn for it. `tick` draws it as ever."""
 

@@ -11,8 +11,9 @@ import threading
 import time
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.settings.declared import NotifySettings
 from claude_iterate.sinks.notifications.notice_forms import request
 from claude_iterate.sinks.notifications.notices import Notice

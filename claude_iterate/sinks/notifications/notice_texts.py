@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Why
 from claude_iterate.core.formats import one_line, precise_moment, shortened
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.rules.endings import SIGNS, in_words, made_plan

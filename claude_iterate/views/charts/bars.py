@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import NamedTuple
+
+from claude_iterate.core.named_tuples import NamedTuple
 
 WIDTH, HEIGHT = 400, 120
 _LEFT, _RIGHT, _TOP, _BOTTOM = 4, 4, 18, 16

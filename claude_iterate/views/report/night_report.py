@@ -7,12 +7,12 @@ is made in a second way.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import moment
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.report.diffstats import Diffstat, diffstats
 from claude_iterate.views.run_view import Recorded, RunView

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from claude_iterate.core.formats import clip, cost, counted, duration, one_line
 from claude_iterate.core.harmless import harmless
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text.wait_lines import REASONS

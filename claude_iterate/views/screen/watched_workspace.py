@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.views.story.followed_journal import FollowedJournal
 from claude_iterate.views.story.story import Story
 from claude_iterate.workspace.journal import reader

@@ -26,11 +26,12 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import msgspec
 
 from claude_iterate.core import events
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.state import condition as conditions
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce

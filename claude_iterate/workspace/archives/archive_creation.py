@@ -11,8 +11,9 @@ import os
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace.archives import archive_readers
 from claude_iterate.workspace.archives.archive_entries import MANIFEST, NOT_OF_THE_WORK, Entry, judged, leading_outside

@@ -12,9 +12,10 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from claude_iterate.core import names
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.errors import ArchiveProblem, UsageProblem
 from claude_iterate.workspace.archives import archive_entries, archive_readers
 from claude_iterate.workspace.archives.archive_entries import MANIFEST, NOT_OF_THE_WORK, Entry, judged

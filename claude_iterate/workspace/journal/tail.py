@@ -6,11 +6,12 @@ import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from claude_iterate.core.events import Entry
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.workspace.journal.reader import as_entry, milestone_lines
 
 _AT_ONCE = 4 * 1024 * 1024

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, ProofDefined, Resumed, Trip
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.records import Record
 from claude_iterate.core.state.handover import handed_on, resumption
 from claude_iterate.core.state.run_state import RunState
@@ -16,7 +15,6 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import liveness
 
 _GOES_ON = frozenset({"run", "verify"})
 _SETUPS = frozenset({"setup", "edit"})
@@ -66,6 +64,8 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False, mode: s
     another = task_file.is_another(layout.instructions, about.document.get(metadata.COMPLETED_TASK))
     if found is None:
         return Inheritance(Carried(iterations=about.count("executionIterations")))
+    from claude_iterate.workspace.running import liveness  # the first run has none before it
+
     newest, state = found
     assert state.started is not None
     killed = newest if state.finished is None and liveness.of_runner(layout, newest) == liveness.DEAD else ""
@@ -117,6 +117,8 @@ def _unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinished | N
 
 
 def _resumed(layout: Layout, newest: str, state: RunState, unfinished: _Unfinished, killed: str) -> Inheritance:
+    from claude_iterate.workspace.running import liveness
+
     run, before, redefined = unfinished
     if liveness.of_runner(layout, run) == liveness.LIVES:
         raise WorkspaceProblem(

@@ -15,7 +15,6 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.layout import Layout, is_project, named_folders
-from claude_iterate.workspace.lifecycle import creation
 from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader
 
@@ -85,6 +84,8 @@ class Project(Record):
         instructions: bytes | None = None,
     ) -> Layout:
         """Make a workspace. `settings` are accepted values by dotted key; `force` repairs one that is there."""
+        from claude_iterate.workspace.lifecycle import creation  # most commands make none
+
         layout = Layout(self.root, self.workspaces_folder / names.checked(name))
         if not os.path.lexists(layout.folder):
             if not force:

@@ -5,10 +5,12 @@ The journal is the truth. Hold the lock of the workspace to write here. Unknown 
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import msgspec
 
+from claude_iterate.core import formats
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
@@ -16,7 +18,7 @@ from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import creation, dry_run_files
+from claude_iterate.workspace.lifecycle import dry_run_files
 from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.running import run_lock
@@ -172,7 +174,7 @@ def _tell(about: Metadata, short: RunSummary, state: RunState) -> None:
     running = short.state == "running"
     document["run"] = _kept(short)
     document["status"] = "in_progress" if running else _status(short, state)
-    document["lastRun"] = short.updated or creation.now()
+    document["lastRun"] = short.updated or formats.moment(time.time())
     document["executionIterations"] = short.total_iterations
     document["totalIterations"] = about.count("setupIterations") + short.total_iterations
 
