@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -166,7 +168,13 @@ def _granted(plan: Plan) -> Granted:
     claude, root = plan.settings.claude, plan.layout.root
     mode = "bypassPermissions" if plan.skip_permissions else claude.permission_mode or ""
     program = shlex.join(plan.command_line.program)
-    return Granted(plan.layout.name, mode, claude.allowed_tools, (str(root), str(root.resolve())), program)
+    return Granted(plan.layout.name, mode, claude.allowed_tools, _spellings(str(root)), program)
+
+
+@lru_cache(maxsize=1)
+def _spellings(root: str) -> tuple[str, str]:
+    """How Claude may write the project's folder: as it was given, and without links."""
+    return root, os.path.realpath(root)
 
 
 def _raw(path: str) -> contextlib.AbstractContextManager[BinaryIO | None]:

@@ -40,7 +40,9 @@ _ANSWER = 0.1
 """While a question is open, the answer is looked for this often, and everything else goes on as ever."""
 
 _LASTING = 0.5
-"""Seconds after which a run is prepared for a long one."""
+"""Seconds after which the computer is kept awake."""
+_LOADING = 5.0
+"""Seconds after which a run is prepared for a long one: no one upgrades the package so soon after its start."""
 
 
 class Engine:
@@ -144,9 +146,10 @@ class Engine:
 
     def _settle_in(self, awake: Awake, orphans: Orphans) -> None:
         """What a run that lasts needs: all of its code, and a computer that does not fall asleep."""
+        if self._recorder.elapsed() > _LOADING:
+            self._plan.load()
         if self._recorder.elapsed() <= _LASTING:
             return
-        self._plan.load()
         wanted = self._plan.settings.keep_awake and not self._plan.dry_run
         if wanted and not awake.begun:
             awake.begin()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar, assert_never
+from typing import TYPE_CHECKING, TypeVar, assert_never, cast
 
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.child import ChildProcess, Exited, Message, Printed, StreamEnded
@@ -83,10 +83,11 @@ class Supervisor(Record, frozen=False):
 
     def meanwhile(self, task: Callable[[], T]) -> T:
         """Do something slow in a thread; signals and requests are heeded all the while."""
-        return self.begun(task)()
+        return cast("T", self.begun(task)())
 
-    def begun(self, task: Callable[[], T]) -> Callable[[], T]:
-        """Begin something slow in a thread. What is returned waits for it and gives its result."""
+    def begun(self, task: Callable[[], T], give_up: Callable[[], None] | None = None) -> Callable[[], T | None]:
+        """Begin something slow in a thread. What is returned waits for it and gives its result. With `give_up` an
+        urgent stop does not wait: that is called, and there is no result."""
         outcome: list[T | BaseException] = []
 
         def work() -> None:
@@ -96,8 +97,12 @@ class Supervisor(Record, frozen=False):
                 outcome.append(error)
             self.post(Done())
 
-        def wait() -> T:
+        def wait() -> T | None:
             while not outcome:
+                stop = self._recorder.state.stop
+                if give_up is not None and stop is not None and stop.now:
+                    give_up()
+                    return None
                 self._dispatcher.receive(float("inf"))
             if isinstance(outcome[0], BaseException):
                 raise outcome[0]

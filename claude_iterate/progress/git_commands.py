@@ -53,12 +53,20 @@ class Git:
         self._environ = kept | _QUIET | own
         self._words = ["git", *(word for option in OPTIONS for word in ("-c", option))]
         self._until = 0.0
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._given_up = False
         self.allow()
 
     def allow(self, seconds: float = PATIENCE) -> None:
         """From now on calls may take this long, all together. The settings of git may be other ones by now."""
         self._until = time.monotonic() + seconds
         self._dropped = False
+
+    def give_up(self) -> None:
+        """From another thread: end what runs; every further call is a GitProblem."""
+        self._given_up = True
+        for process in list(self._running):
+            process.kill()
 
     def ignores(self, folder: str) -> bool:
         """True for a folder that the repository ignores: then git says nothing of what is in it."""
@@ -83,11 +91,15 @@ class Git:
         environ = self._environ | ({"GIT_INDEX_FILE": index} if index else {})
         pipe = subprocess.PIPE
         try:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [*self._words, *words], cwd=self._folder, env=environ, stdin=pipe, stdout=pipe, stderr=pipe
             )
         except OSError as error:
             raise GitProblem(f"git cannot be started: {error.strerror}") from None
+        self._running.append(process)
+        if self._given_up:  # it may have missed this one
+            process.kill()
+        return process
 
     def end(self, process: subprocess.Popen[bytes], given: bytes = b"") -> bytes:
         """What a call printed. It may have failed."""
@@ -97,6 +109,10 @@ class Git:
             process.kill()
             process.communicate()
             raise GitProblem("git took too long") from None
+        finally:
+            self._running.remove(process)
+        if self._given_up:
+            raise GitProblem("the look was given up")
         if process.returncode != 0:
             lines = errors.decode("utf-8", "replace").strip().splitlines()
             raise GitProblem(lines[-1] if lines else f"git ended with {process.returncode}")

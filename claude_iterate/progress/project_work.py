@@ -14,6 +14,7 @@ from claude_iterate.progress.places import Place
 from claude_iterate.progress.scanned_files import Scan
 
 if TYPE_CHECKING:
+    from claude_iterate.progress.last_look.quiet_sign import Sign
     from claude_iterate.progress.snapshots import Snapshot, Snapshots
 
 KEPT_RUNS = 5
@@ -56,6 +57,7 @@ class Work:
         self._snapshots: Snapshots | None = None
         self._how = ""
         self._last: Snapshot | None = None
+        self._sign: Sign | None = None
         self._scan: Scan | None = None
         self._nested: dict[str, Scan] = {}
         self._looked_at = 0.0
@@ -76,6 +78,11 @@ class Work:
         by_git = self._how == "git"
         found = self._look_by_git(name, since, before) if by_git else self._look_at_files(name, since)
         return found.changed(notes=True) if self._look_at_notes() else found
+
+    def give_up(self) -> None:
+        """From another thread: the look under way is not wanted any more, and there will be no other."""
+        if self._snapshots is not None:
+            self._snapshots.give_up()
 
     def _look_at_notes(self) -> bool:
         """True when the notes are not those of the last look."""
@@ -115,6 +122,11 @@ class Work:
         from claude_iterate.progress.git_commands import GitProblem
 
         assert self._snapshots is not None
+        sign = self._snapshots.sign()  # before git is asked
+        if sign is not None and sign == self._sign and self._last is not None:
+            last, left_out = self._last, tuple(sorted(self._last.left_out.items()))
+            return Look("git", last.tree, last.ref, last.head, last.branch, 0, {}, left_out)
+        self._sign = None
         try:
             now = self._snapshots.take(name)
             tree, head = (self._last.tree, self._last.head) if self._last is not None else since or ("", "")
@@ -123,7 +135,7 @@ class Work:
         except GitProblem as problem:
             return Look("git", problem=str(problem))
         inside = self._changes_inside(now)
-        self._last = now
+        self._last, self._sign = now, sign
         left_out = tuple(sorted(now.left_out.items()))
         if changes is not None:
             changes |= inside

@@ -17,7 +17,8 @@ from claude_iterate.core.records import Record
 from claude_iterate.progress.capture import Captured, Mark, captured
 from claude_iterate.progress.git_commands import Git, GitProblem, names, stream
 from claude_iterate.progress.ignored import Ignored
-from claude_iterate.progress.kept_index import KeptIndex, mark_of
+from claude_iterate.progress.last_look.kept_index import KeptIndex, mark_of
+from claude_iterate.progress.last_look.quiet_sign import Sign, sign_of
 from claude_iterate.progress.places import Place
 
 REFS = "refs/claude-iterate"
@@ -95,6 +96,16 @@ class Snapshots:
             self._write(name)
         tip, branch = self._head(head)
         return Snapshot(self._tree, self._ref, tip, branch, found.left_out, found.marks)
+
+    def give_up(self) -> None:
+        """From another thread: end git's processes; no further one is started."""
+        self._git.give_up()
+
+    def sign(self) -> Sign | None:
+        """What moves with every change that a snapshot could see; None where only git can tell."""
+        if self.prefix or not self._users or os.path.dirname(self._users) != self._folder:
+            return None
+        return sign_of(self._top, self._folder, self.place.own, self.place.kept)
 
     def commits(self, before: str, after: str, moment: int = 0) -> int:
         """How many commits were made on the way from one HEAD to the other, since that moment (epoch seconds): a branch

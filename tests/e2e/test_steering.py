@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -268,3 +269,31 @@ def test_junk_in_the_control_folder_does_no_harm(loop: Loop) -> None:
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
     assert [event["verb"] for event in loop.events("Requested")] == ["stop"]
+
+
+HANGING_GIT = """#!/bin/sh
+case "$*" in
+*diff-files*) [ -e "$HOME/hang" ] && { echo > "$HOME/hangs"; exec sleep 300; } ;;
+esac
+exec GIT "$@"
+"""
+
+
+def test_stop_now_does_not_wait_for_a_look_at_the_project(loop: Loop) -> None:
+    """Git may take long in a large project. Its processes are ended, and the iteration stays unmeasured."""
+    git = shutil.which("git")
+    if git is None:
+        pytest.skip("there is no git: install it (on Debian and Ubuntu: apt install git)")
+    loop.make()
+    (loop.home / "git").write_text(HANGING_GIT.replace("GIT", git))
+    (loop.home / "git").chmod(0o755)
+    loop.env["PATH"] = f"{loop.home}:{loop.env['PATH']}"
+    subprocess.run(["git", "init", "-q"], cwd=loop.root, env=loop.env, check=True)
+    hang = {"touch": str(loop.home / "hang")}
+    loop.script([{"init": {}}, hang, {"touch": str(loop.root / "work")}, {"result": {}}])
+    process = loop.start("run", "my-task", "-m", "2")
+    until((loop.home / "hangs").exists)
+    say(loop, "stop", "--now")
+    assert loop.finish(process).code == 0
+    loop.gone()
+    assert (len(loop.events("IterationFinished")), loop.events("WorkMeasured")) == (1, [])

@@ -7,6 +7,7 @@ The first look is made while the run prepares, and is over before Claude is call
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from claude_iterate.core.events import Changes, Event, SnapshotTaken, TestCounts, Warned, WorkMeasured
@@ -60,7 +61,10 @@ class Measuring:
 
     def begin(self) -> None:
         """Start the first look."""
-        self._first = self._supervisor.begun(lambda: self._work.begin(self._taken_over, self._since))
+        if self._counts_tests:
+            import_module("claude_iterate.engine.work.suite_run")  # no upgrade of the package may come between
+        first = lambda: self._work.begin(self._taken_over, self._since)  # noqa: E731
+        self._first = self._supervisor.begun(first, self._work.give_up)
 
     def prepares(self, verdict: Verdict) -> bool:
         """Before Claude is called, the look that its work is compared with is made; True when that took time. What a
@@ -78,7 +82,7 @@ class Measuring:
         found = self._finish_first()
         # A second try of an iteration goes on with what the first one left.
         if not first and self._stale and not self._recorder.state.streaks.retries:
-            found = self._supervisor.meanwhile(lambda: self._work.look(number, self._since, again=True))
+            found = self._now(lambda: self._work.look(number, self._since, again=True))
         self._stale = self._stale and bool(self._recorder.state.streaks.retries)
         if found is not None:
             self._record([], number, found)
@@ -93,11 +97,13 @@ class Measuring:
         )
 
     def measure(self, number: int) -> None:
-        """After an iteration, to `WorkMeasured`."""
+        """After an iteration, to `WorkMeasured`. If the run is to end now, there is none."""
         first = self._finish_first()
         # Of an iteration that a killed run made, only a snapshot of that run can tell what it changed.
         unknown = number <= self._taken_over and self._since is None
-        look = Look() if unknown else self._supervisor.meanwhile(lambda: self._look(number))
+        look = Look() if unknown else self._now(lambda: self._look(number))
+        if look is None:
+            return
         if first is not None and unknown:
             look = first.changed(changes=None)
         tests = self._run_tests()
@@ -106,6 +112,9 @@ class Measuring:
         self._record([WorkMeasured(number, changes, tests, progress, notes=look.notes)], number, look)
         if odd := contradiction(self._recorder.state):
             self._warn_once("claim", f"Iteration {number}: {odd}", "The report is the agent's word; this is measured.")
+
+    def _now(self, look: Callable[[], Look]) -> Look | None:
+        return self._supervisor.begun(look, self._work.give_up)()
 
     def _finish_first(self) -> Look | None:
         begun, self._first = self._first, None
@@ -118,17 +127,22 @@ class Measuring:
             self._work.forget_old_runs()
         return found
 
-    def _run_tests(self) -> TestCounts | None:
+    @property
+    def _counts_tests(self) -> bool:
         settings = self._plan.settings
         wanted = settings.progress.tests or settings.stop.test_failures > 0
-        if not settings.commands.test or not wanted or self._recorder.state.stop is not None:
+        return wanted and bool(settings.commands.test)
+
+    def _run_tests(self) -> TestCounts | None:
+        settings = self._plan.settings
+        if not self._counts_tests or self._recorder.state.stop is not None:
             return None
         from claude_iterate.engine.shell_command import ShellCommand
         from claude_iterate.engine.work.suite_run import SuiteRun
 
         self._stale = True  # a test command may write reports and caches
         shell = ShellCommand(self._plan, self._recorder, self._supervisor)
-        counts, why = SuiteRun(shell, self._supervisor, self._plan.layout.root).count(settings.commands.test)
+        counts, why = SuiteRun(shell, self._supervisor, self._plan.layout.root).count(settings.commands.test or "")
         if why and self._recorder.state.stop is None:
             self._warn_once("tests", f"The tests were not counted: {why}.", "See the setting `commands.test`.")
         return counts

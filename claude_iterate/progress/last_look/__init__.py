@@ -1,0 +1,1 @@
+"""What the last look at a repository left, and saves the next one work."""
