@@ -1,0 +1,112 @@
+"""The pictures of the README: the terminal and the dashboard after a real run of the demo, made by our own commands.
+
+`made-from.json` keeps a checksum of what the dashboard drew, without figures, times and names that differ each time. The
+picture of the terminal is text, so it is compared itself. `tests/scripts/test_pictures.py` does both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "pictures"
+TERMINAL, DASHBOARD, MADE_FROM = "terminal.svg", "dashboard.png", "made-from.json"
+SIZE = 1080, 860
+_COMMAND = [sys.executable, "-P", "-m", "claude_iterate"]
+_RUN = re.compile(r"\d{6}-\d{8}-\d{6}-[0-9a-f]{6}")
+_FIGURE = re.compile(r"\d[\d.,:]*")
+_UNSEEN = frozenset({"log", "runs", "tools"})
+"""Panels that are closed in the picture, or tell of this machine."""
+
+
+def run_demo(environ: dict[str, str]) -> Path:
+    """A real run of the demo; its folder."""
+    done = subprocess.run([*_COMMAND, "demo"], env=environ, check=True, capture_output=True, text=True)
+    found = re.search(r"counts as done: (\S+)$", done.stdout + done.stderr, re.MULTILINE)
+    assert found is not None, done.stdout + done.stderr
+    return Path(found[1])
+
+
+def draw_terminal(folder: Path, path: Path) -> None:
+    """What the run showed, by `replay`."""
+    subprocess.run([*_COMMAND, "-C", str(folder), "replay", "demo", "--svg", str(path)], check=True)
+
+
+def draw_dashboard(folder: Path, path: Path) -> None:
+    """The page of the run in a real browser."""
+    from tests.chromium import MISSING, Browser
+
+    program = Browser.found()
+    if program is None:
+        sys.exit(f"Error: {MISSING}")
+    board = subprocess.Popen(
+        [*_COMMAND, "-C", str(folder), "dashboard", "--port", "0"], stdout=subprocess.PIPE, text=True
+    )
+    browser = Browser(program)
+    try:
+        assert board.stdout is not None
+        address = board.stdout.readline().strip()
+        with browser.page(*SIZE) as page:
+            page.colours("light")
+            page.call("Emulation.setScrollbarsHidden", hidden=True)
+            page.open(address)
+            page.open(address.partition("?")[0] + "workspaces/demo")
+            page.until("document.querySelectorAll('svg.chart rect').length > 3")
+            page.picture(path, whole=False)
+    finally:
+        browser.close()
+        board.terminate()
+        board.wait()
+
+
+def same_words(text: str) -> str:
+    """The text without what differs from run to run."""
+    return _FIGURE.sub("0", _RUN.sub("ID", text))
+
+
+def words_of(picture: Path) -> list[str]:
+    """What a picture of the terminal says, down to the place of the log."""
+    texts = ElementTree.parse(picture).getroot().iter("{http://www.w3.org/2000/svg}text")
+    words = [same_words(text.text or "") for text in texts]
+    return words[: next(number for number, text in enumerate(words) if text.startswith("Log:"))]
+
+
+def checksum(folder: Path) -> str:
+    """Of what the dashboard draws of the demo, and how it looks. Its script draws nothing of its own."""
+    from claude_iterate.views.web.drawn_page import FOLDER
+    from claude_iterate.views.web.watched_run import WatchedRun
+    from claude_iterate.workspace.lifecycle.project import Project
+
+    project = Project(folder, {"PATH": os.environ.get("PATH", "")})
+    drawn = WatchedRun(project, project.layout("demo")).draw()
+    assert drawn is not None
+    panels = [f"{name}: {html}" for name, html in drawn.panels.items() if name not in _UNSEEN]
+    looks = [(FOLDER / name).read_text(encoding="utf-8") for name in ("static/dashboard.css", "run_page.html.jinja")]
+    seen = same_words("\n".join(panels).replace(str(folder), "FOLDER")) + "\n".join(looks)
+    return hashlib.sha256(seen.encode()).hexdigest()
+
+
+def main() -> None:
+    """Make them all again."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("CLAUDE_", "TMPDIR"))}
+    PICTURES.mkdir(exist_ok=True)
+    folder = run_demo(environ)
+    try:
+        draw_terminal(folder, PICTURES / TERMINAL)
+        draw_dashboard(folder, PICTURES / DASHBOARD)
+        text = json.dumps({DASHBOARD: checksum(folder)}, indent=2) + "\n"
+        (PICTURES / MADE_FROM).write_text(text, encoding="utf-8")
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
