@@ -1,7 +1,7 @@
 """The pictures of the README: the terminal and the dashboard after a real run of the demo, made by our own commands.
 
-`made-from.json` keeps a checksum of what the dashboard drew, without figures, times and names that differ each time. The
-picture of the terminal is text, so it is compared itself. `tests/scripts/test_pictures.py` does both.
+`made-from.json` keeps a checksum of what the dashboard drew, without figures, times and names that differ each time.
+The picture of the terminal is text, so it is compared itself. `tests/scripts/test_pictures.py` does both.
 """
 
 from __future__ import annotations
