@@ -54,7 +54,8 @@ class _Server:
     @classmethod
     def of_this_process(cls, environment: Mapping[str, str]) -> _Server:
         with cls._starting:
-            cls._only = cls._only or cls(environment)
+            if cls._only is None or cls._only._process.poll() is not None:
+                cls._only = cls(environment)
             return cls._only
 
     def __init__(self, environment: Mapping[str, str]) -> None:

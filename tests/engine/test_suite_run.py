@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from claude_iterate.core.events import StopRequested, TestCounts
 from claude_iterate.engine.shell_command import ShellCommand
 from claude_iterate.engine.supervision import Orphans
 from claude_iterate.engine.work.suite_run import SuiteRun
+from claude_iterate.system import processes
 from tests.engine.test_measuring import Run, nothing
 
 GREEN = "echo '== 3 passed in 0.1s =='"
@@ -30,7 +32,8 @@ class Suite(Run):
     def __init__(self, root: Path, **more: Any) -> None:
         # What is left of a run is found by its id, on the whole machine.
         super().__init__(root, run=f"000001-{os.urandom(4).hex()}", **more)
-        self.supervisor._orphans = Orphans(_guardian(), (), adopts=False)
+        # The process of the tests has other children: they are no orphans of this run, and are not to be ended.
+        self.supervisor._orphans = Orphans(_guardian(), tuple(processes.children() or ()), adopts=False)
 
     def count(self, command: str) -> tuple[TestCounts | None, str]:
         shell = ShellCommand(self.plan, self.recorder, self.supervisor)
@@ -49,6 +52,15 @@ def _guardian() -> Guardian:
 @pytest.fixture
 def suite(tmp_path: Path) -> Suite:
     return Suite(tmp_path)
+
+
+def test_other_children_of_this_process_are_left_alone(tmp_path: Path) -> None:
+    """What the tests themselves have started is no orphan of the run."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as other:
+        Suite(tmp_path).count(GREEN)
+        assert other.stdin is not None
+        other.stdin.close()
+        assert other.wait() == 0
 
 
 def test_green_and_red(suite: Suite) -> None:
