@@ -12,7 +12,7 @@ from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, R
 from claude_iterate.core.events.vocabulary import Point, Purpose, Verb
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.core.rules.next_steps import CommandLine, repeated
 from claude_iterate.core.secrets.masked_settings import differing
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
@@ -135,5 +135,6 @@ class Plan(Record):
             hooks=hooks,
             settings=differing(self.settings),
             measures=measures,
+            again=repeated(self.command_line, self.purpose, self.layout.name),
             cassette=self.cassette,
         )

@@ -12,13 +12,15 @@ from claude_iterate.core.events.vocabulary import ONE_OFF
 from claude_iterate.core.rules import next_steps, trips
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode
+from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
 from claude_iterate.operations import completed_task, permissions
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.user import User
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import metadata, task_file
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.inheritance import Inheritance
 from claude_iterate.workspace.lifecycle.project import Project
@@ -165,6 +167,7 @@ def may_go_on(layout: Layout, settings: Settings, options: Options, before: Inhe
     """What the run takes over, if it may begin. Only `run` is refused: all other commands look, or change the task."""
     if options.dry_run or options.purpose != "run":
         return before
+    _refuse_plan_of_another_task(layout, options)
     if options.reset:
         return before.changed(reset_by="run")
     trip = before.trip
@@ -175,6 +178,30 @@ def may_go_on(layout: Layout, settings: Settings, options: Options, before: Inhe
     refused = Tripped(trips.refusal(layout.name, trip), f"Go on: {step}{trips.cooldown_hint(left)}")
     refused.exit_code = exit_code(trip.reason, options.detailed or settings.exit_codes == "detailed")
     raise refused
+
+
+def _refuse_plan_of_another_task(layout: Layout, options: Options) -> None:
+    """A plan belongs to the instructions that it was made for. One that no run made belongs to any."""
+    mode = options.mode or metadata.read(layout.metadata).mode
+    if mode != "build" or options.accept_changes or not task_file.is_another(layout.instructions, _planned_for(layout)):
+        return
+    line = options.command_line
+    keep = next_steps.command(line, line.verb or "run", layout.name, next_steps.ACCEPT)
+    raise WorkspaceProblem(
+        f"The plan of {layout.name} was made for other instructions than those of now.",
+        f"Plan again: {next_steps.command(line, 'plan', layout.name)}; or work it off as it is: {keep}",
+    )
+
+
+def _planned_for(layout: Layout) -> str:
+    """The identity of the instructions that the last plan was made for; empty when that is not known."""
+    for run in reversed(layout.run_ids()):
+        started = reader.beginning(layout.journal(run))
+        if started is not None and started.mode == "plan" and started.purpose == "run" and not started.dry_run:
+            ended = fold(reader.milestones(layout.journal(run))).finished
+            if ended is not None and ended.reason == "completed":
+                return ended.task
+    return ""
 
 
 def trial_warning(layout: Layout, options: Options, before: Inheritance) -> list[Warned]:

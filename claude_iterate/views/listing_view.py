@@ -184,8 +184,8 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _row_progress(found, folder),
         _text(run.get("reason")),
         _known_by(found.status, document, run),
-        _text(run.get("cause")),
-        _next(name, document, run) if found.status != "completed" or not _newer_proof(document, run) else "",
+        _text(run.get("cause")) if found.status != "running" else "",
+        _row_next(name, found),
         _number(run.get("costUsd")),
         False,
         found.run.waiting if found.run is not None and found.status == "running" else None,
@@ -196,6 +196,12 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _text(run.get("mode")),
         _plan(run.get("plan")),
     )
+
+
+def _row_next(name: str, found: Standing) -> str | None:
+    document, run = found.about.document, found.about.last_run
+    nothing = found.status == "running" or (found.status == "completed" and _newer_proof(document, run))
+    return "" if nothing else _next(name, document, run)
 
 
 def _branch(run: dict[str, Any]) -> str | None:

@@ -40,8 +40,9 @@ class StartingTask:
         return not task_identity.is_same(old, new)
 
     def lost(self) -> str:
-        """Where they were, if the next run cannot read them. A folder that is gone has another cause."""
-        return "" if is_readable(self._path) or not self._path.parent.is_dir() else str(self._path)
+        """Where they were, if the next run cannot read them. A folder that is gone, or is no workspace any more, has
+        another cause."""
+        return "" if is_readable(self._path) or not (self._path.parent / ".metadata.json").exists() else str(self._path)
 
 
 def is_readable(instructions: Path) -> bool:

@@ -93,7 +93,7 @@ def evidence_of(name: str, code: int) -> Evidence:
         ("g-sigkill-bash", -9, "crash"),
         ("j1-loop-iteration", 0, "ok"),
         ("k3-hook-block", 0, "denied"),
-        ("m5-refusal", 1, "crash"),
+        ("m5-refusal", 1, "refused"),
         ("m6-empty-content", 0, "ok"),
         ("o1-slow-reader-truncated", 0, "crash"),
     ],

@@ -12,6 +12,7 @@ from claude_iterate.core.events import (
     IterationStarted,
     Outcome,
     StopRequested,
+    WorkMeasured,
 )
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import WELL
@@ -112,3 +113,15 @@ def test_a_claim_that_was_cut_off_is_no_progress() -> None:
     for kind, progress in ((Kind.CRASH, ()), (Kind.OK, ("items",))):
         state = fold(entries(IterationStarted(1), IterationFinished(1, Outcome(kind, "x"), items)))
         assert moved(state, Changes(), None) == progress
+
+
+def test_items_that_go_up_and_down_are_no_progress() -> None:
+    """Only a higher number than ever before in the run is; also over a kill."""
+    told: list[Event] = []
+    progress = []
+    for number, items in enumerate((1, 2, 1, 2, 3), 1):
+        told += [IterationStarted(number), IterationFinished(number, Outcome(Kind.OK), Status(False, items, 9))]
+        progress.append(bool(moved(fold(entries(*told)), Changes(), None)))
+        told.append(WorkMeasured(number, Changes()))
+    assert progress == [True, True, False, False, True]
+    assert resumption("r", fold(entries(*told)), 1.0).most_items == 3

@@ -48,6 +48,7 @@ AGAINST = [
     "b.txt still to be written",
     "done except one",
     "crashes on start",
+    "skipped, see below",
     "false",
 ]
 FOR = [
@@ -72,6 +73,13 @@ FOR = [
     "The old module does not exist any more, as asked",
     "exits with code 1 on bad input, as asked: tests/test_cli.py:12 passes",
     "pytest: 12 passed, 1 skipped",
+    "0 of 120 tests failed",
+    "src/cli.py:40 prints an error and exits with code 1 when the file is missing; test_missing passes",
+    "test_timeout checks that a request timed out after 5s",
+    "legacy.py was removed; ls shows it is not there",
+    "missing.txt is created by the script, as asked (ls shows 12 bytes)",
+    "failed logins are counted in auth.py:20",
+    "answers in under 200 ms, except for the first request, which the instructions allow",
     "9/9 tests, src/a.py:3/4",
     "prints permission denied for other users",
     "there are no TODO marks left",

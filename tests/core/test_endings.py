@@ -317,3 +317,11 @@ def test_a_claim_that_was_refused_for_a_change_names_it_once() -> None:
     assert "\n".join(ending(end, state)).count("check.sh (") == 1
     undone = told(Finish("max_iterations"), state, known)
     assert "check.sh (changed; a check uses it)" in undone.about_claim
+
+
+def test_replaced_instructions_are_told_at_any_end() -> None:
+    """Where no proof is wanted; where one is, they are one of its changes."""
+    state = fold(entries(STARTED, IterationFinished(1, OK)))
+    end = told(Finish("max_iterations"), state, facts(9, max_iterations=1)._replace(task_replaced=True))
+    assert "INSTRUCTIONS.md has another text than when the run began" in end.about_claim
+    assert told(Finish("max_iterations"), state, facts(9, max_iterations=1)).about_claim == ""

@@ -50,6 +50,12 @@ def test_plan_then_build(loop: Loop) -> None:
     run = json.loads(loop.call("show", TASK, "--json").out)["lastRun"]
     assert (run["mode"], run["plan"]) == ("build", {"open": 0, "doing": 0, "done": 2})
     assert json.loads(loop.layout.metadata.read_text())["mode"] == "loop"
+    loop.layout.instructions.write_text("- a rocket\n")
+    before, made = loop.call("list").out, len(loop.layout.run_ids())
+    refused = loop.call("build", TASK)
+    assert (refused.code, "was made for other instructions than those of now" in refused.err) == (1, True)
+    assert (loop.call("list").out, len(loop.layout.run_ids())) == (before, made)
+    assert loop.call("build", TASK, "--accept-changes").code == 0
 
 
 def test_a_finished_plan_makes_no_call_and_is_still_proven(loop: Loop) -> None:

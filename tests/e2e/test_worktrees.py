@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 from pathlib import Path
@@ -154,3 +155,23 @@ def test_a_run_beside_another_one_names_it(loop: Loop) -> None:
     first.terminate()
     loop.finish(first)
     assert "same folder" not in loop.call("run", "other", "--again").err
+
+
+def test_a_killed_run_goes_on_where_it_worked(repository: Loop) -> None:
+    """`show` and `list` name its own command with all options; without the worktree it is refused, with it goes on."""
+    loop = repository
+    loop.script([{"init": {}}, {"shell": "echo 1 > one.txt"}, *HANGING[1:]])
+    process = loop.start_run("--worktree", "-m", "5", "--max-cost", "3")
+    until((loop.workspace / "ready").exists)
+    process.kill()
+    process.wait()
+    loop.gone()
+    step = "claude-iterate run my-task --max-iterations 5 --max-cost 3 --worktree auto"
+    assert f"Go on with: {step}\n" in loop.call("show", "my-task").out
+    (row,) = json.loads(loop.call("list", "--json").out)["workspaces"]
+    assert (row["next"], "killed" in row["cause"]) == (step, True)
+    refused = loop.run()
+    assert (refused.code, f"--worktree={BRANCH}" in refused.err, len(loop.layout.run_ids())) == (1, True, 1)
+    loop.script(DONE)
+    assert "Going on with run" in loop.call(*shlex.split(step)[1:]).err
+    assert (top(loop) / "one.txt").exists()

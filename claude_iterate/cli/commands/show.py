@@ -97,8 +97,6 @@ def _print_progress(view: WorkspaceView) -> None:
 
 def _print_actions(view: WorkspaceView, program: str) -> None:
     step = view.last_run.next if view.last_run is not None else ""
-    if view.status == "interrupted" and _verb(view) != "run":
-        step = f"{program} {_verb(view)} {view.name}"
     proven = view.proof is not None and view.proof.passed is True
     tree = view.last_run.worktree if view.last_run is not None else None
     branch = tree.branch if tree is not None else ""
@@ -109,10 +107,9 @@ def _print_actions(view: WorkspaceView, program: str) -> None:
         output.result(f"  {command.ljust(width)}  {what}")
 
 
-def _verb(view: WorkspaceView) -> str:
-    """What goes on with the last run: a mode of its own has a command of its own."""
-    mode = view.last_run.mode if view.last_run is not None else view.mode
-    return mode if mode != view.mode and mode in {"plan", "build"} else "run"
+def _going_on(view: WorkspaceView) -> str:
+    """The command of the killed run, as it was typed."""
+    return foreign(view.last_run.next if view.last_run is not None else "") or f"claude-iterate run {view.name}"
 
 
 def _status(view: WorkspaceView, now: float) -> str:
@@ -127,8 +124,7 @@ def _status(view: WorkspaceView, now: float) -> str:
     if view.copy_of is not None:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
     if view.status == "interrupted":
-        advice = output.pasteable(f"Go on with: claude-iterate {_verb(view)} {view.name}")
-        return f"killed: the last run has no end. {advice}"
+        return f"killed: the last run has no end. Go on with: {_going_on(view)}"
     if view.state == "new_task":
         return "new task: the instructions changed since it was completed"
     return _words(view.state)
@@ -200,7 +196,8 @@ def _print_run(view: WorkspaceView, now: float) -> None:
     # The last iteration's error is news only if the run did not end with it.
     error = "" if run.last_error.partition(": ")[2] in run.detail else run.last_error
     tampering = _described(run.changes) if run.changes else ""
-    for line in (run.about_claim, tampering, *run.advice.splitlines(), error, f"Next: {run.next}" if run.next else ""):
+    step = f"Next: {run.next}" if run.next and run.reason else ""  # the status names that of a killed run
+    for line in (run.about_claim, tampering, *run.advice.splitlines(), error, step):
         if line:
             output.result(f"  {foreign(line)}")
 

@@ -47,7 +47,8 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     """A run began. Everything the log's header needs is here. `birth` and `pid` together name the runner's process.
     `format` is that of the journal: a version that knows only a smaller number does not go on with it. `hooks` are the
     points that have a hook; `settings` are those that differ from their defaults, secrets masked. `measures`: each
-    iteration is followed by a measure of its work. `cassette` is the recorded run that a dry run plays."""
+    iteration is followed by a measure of its work. `cassette` is the recorded run that a dry run plays; `again` is the
+    command that goes on with the run if it is killed."""
 
     run: str
     workspace: str
@@ -70,6 +71,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     settings: dict[str, Any] = {}
     measures: bool = False
     cassette: str = ""
+    again: str = ""
 
     @property
     def made_up(self) -> bool:
@@ -122,6 +124,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     measured: int = 0
     files_changed: int = 0
     commits: int = 0
+    most_items: int = 0
     hook_point: str = ""
     hook_number: int = 0
     hooks_ran: tuple[str, ...] = ()

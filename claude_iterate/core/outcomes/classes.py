@@ -57,6 +57,7 @@ _session_words = _says(
     r"no conversation found|invalid session id|tool_use.{0,20}ids were found without|previous_message_id"
     r"|(prompt|conversation|context|input).{0,20} too long|request too large|exceeds?.{0,30}context"
 )
+_policy_words = _says(r"violates? our usage policy")
 _BUSY = frozenset({408, 409, 429})
 
 
@@ -79,7 +80,7 @@ def _session_is_spoilt(evidence: Evidence) -> bool:
 
 
 def _is_refused(evidence: Evidence) -> bool:
-    return evidence.failed and (evidence.status in {400, 413} or _session_words(evidence))
+    return evidence.failed and (evidence.status in {400, 413} or _session_words(evidence) or _policy_words(evidence))
 
 
 def _limit_is_reached(evidence: Evidence) -> bool:
@@ -185,8 +186,8 @@ CLASSES: tuple[Class, ...] = (
     ),
     Class(
         Kind.REFUSED,
-        "The API refused the request: too long, or not well made.",
-        "If it was too long, make the items smaller.",
+        "The API refused the request: too long, not well made, or against the usage policy.",
+        "If it was too long, make the items smaller; if it is against the usage policy, change the instructions.",
         _is_refused,
     ),
     Class(

@@ -23,8 +23,9 @@ _AGAINST = expression(
     r"|\bthere (?:is|are|was|were) no\b(?! (?:\w+ ){0,3}(?:left|remaining|more|longer)\b)"
     r"|\b(?:could not|couldn't|cannot|can't|unable to|did not|didn't|have not|haven't) "
     r"(?:check|verify|confirm|run|test|find|see|look|tell|access|execute|checked|verified|run|looked)\b"
-    rf"|\b[1-9]\d*(?: \w+){{0,2}} (?:fails?|failed|failing|failures?|errors?|missing)\b"
-    rf"|(?:^|[.;:,(] ?){_LACKS}\b(?! (?:with|when|if|on|for|as|files?|values?|input|tests?|names?)\b)"
+    rf"|(?<![\w:./])[1-9]\d*(?: \w+){{0,2}} (?:fails?|failed|failing|failures?|errors?|missing)\b"
+    rf"|(?:^|[.;:,(] ?){_LACKS}\b(?!\.\w|-\w"
+    r"| (?:with|when|if|on|for|as|files?|values?|input|tests?|names?)\b| \w+ (?:are|is|was|were|gets?)\b)"
     rf"|\b{_LACKS}(?=[ ]*(?:$|[.;:,)(]))"
     r"|\b(?:still )?to be (?:written|done|implemented|added|created|checked|tested)\b"
     r"|\bwill be (?:written|created|implemented|added|done|fixed)\b|\bstill (?:needs?|has to|have to|missing|open)\b"
@@ -34,14 +35,16 @@ _AGAINST = expression(
     r"|\b(?:is|are|was|were) (?:still )?(?:missing|absent)\b|\bno \S+ (?:anywhere|at all|yet)\b"
     r"|\bexpected \S+,? (?:but )?got\b|\bdiffers? from (?:the )?expected\b"
     r"|(?:^|[.;:,(] ?|[-–—] )(?:I did not|I have not|I trust|assuming|except|everything but|done except|all except"
-    r"|half of|most of|according to (?:the|its|todo)|per the (?:report|claim|status)|the (?:claim|report|agent) says"
+    r"|half of|most of|according to (?:the|its?|todo)|per the (?:report|claim|status)|the (?:claim|report|agent) says"
     r"|not quite|needs work|out of scope|seems to|should be (?:fine|ok|there|done)|probably|presumably|wrong)\b"
+    r"|(?:^|[-–—:] ?)skipped(?=[ ]*(?:$|[.;:,)]))"
     r"|^\W*(?:no|nope|false|skipped|not run|see above|same as \d+|later|timed out)\W*$"
     r"|[✗✘❌✖☒]",
     re.IGNORECASE,
 )
 _ASIDE = expression(
-    r"\b(?:if|when|whenever|where|unless|in case|once|for|that|which|with|after|before|until|instead of|rather than)\b"
+    r"\b(?:except for|if|when|whenever|where|unless|in case|once|for|that|which|with|after|before|until|instead of"
+    r"|rather than)\b"
     r"[^.;:]*"
     r"|\b(?:no|none|nothing|zero|0|without|neither|never)\b(?: [\w`'/-]+){0,5}?"
     rf" (?:{_LACKS}|errors?|failures?|stubs?|TODOs?|FIXMEs?|warnings?|issues?|problems?|findings?|leftovers?)\b"
@@ -60,12 +63,22 @@ _TROUBLE = expression(
 )
 """What programs print when they fail."""
 _TOLD = expression(
-    r"\b(?:raises?|prints?|reports?|shows?|returns?|says|gives|answers?|rejects?|catches|handles?|asserts?|covers?"
+    r"\b(?:raises?|prints?|reports?|shows?|returns?|says|gives|answers?|rejects?|catches|handles?|asserts?|covers?|that"
     r"|if|when|on|for|instead of|expects?|no|without)\b[^.;]*$",
     re.IGNORECASE,
 )
 """Before such words: the work is to do so."""
+_FILE = expression(r"[\w/-]*[A-Za-z_]\.[A-Za-z]\w{0,5}\b(?![\w.])")
+"""A file may be called `missing.txt`."""
 _OF = expression(r"(?<![\w/:.])(\d{1,6})(?: (?:out )?of |/)(\d{1,6})\b(?= [a-z]|[ .;,)]*$)", re.IGNORECASE)
+_OF_BAD = expression(r"(?: \w+){0,2} (?:fail\w*|errors?|missing|broken|skipped|left|remain\w*|open)\b", re.IGNORECASE)
+"""Few of these is good; how many, other words decide."""
+_REMOVED = expression(r"\b(?:removed?|deleted?|gone|dropped)\b", re.IGNORECASE)
+_NOT_THERE = expression(
+    r"\b(?:is|are|was|were) (?:not there|absent|missing)\b|\b(?:does|do)(?: not|n't) exist\b"
+    r"|\bno such file(?: or directory)?|\bnot (?:found|present)\b|\bthere is no\b",
+    re.IGNORECASE,
+)
 _DENIES = expression(
     r"^\W*(?:not (?:done|complete|verified|finished|met|proven)|incomplete|unfinished)\b"
     r"|\bthe (?:claim|task|work)(?: of completion)? (?:is|was|does|did)"
@@ -82,9 +95,11 @@ _MINOR = expression(
 def speaks_against(evidence: str) -> bool:
     """True for `not implemented yet`, `2 of 9 tests fail`, `a.txt is missing`, `could not run it`, `Traceback`."""
     words = " ".join(evidence.replace("’", "'").split())
-    if _AGAINST.search(" ".join(_ASIDE.sub(" ", words).split())) is not None:
+    if _REMOVED.search(words):
+        words = _NOT_THERE.sub(" ", words)
+    if _AGAINST.search(" ".join(_ASIDE.sub(" ", _FILE.sub("it", words)).split())) is not None:
         return True
-    if any(int(part) < int(whole) for part, whole in _OF.findall(words)):
+    if any(int(found[1]) < int(found[2]) and not _OF_BAD.match(words[found.end() :]) for found in _OF.finditer(words)):
         return True
     return any(_TOLD.search(words[: found.start()]) is None for found in _TROUBLE.finditer(words))
 

@@ -50,8 +50,26 @@ def again(state: RunState, line: CommandLine, *changed: Words) -> str:
 def after_kill(started: RunStarted, own_mode: str, line: CommandLine) -> str:
     """What goes on with a run that was killed: a mode that is not the workspace's own has a command of its own."""
     other = started.purpose == Purpose.RUN and started.mode != own_mode and started.mode in _COMMANDS
+    if started.again:
+        return started.again
     dry = ("--dry-run",) if started.dry_run and started.purpose == Purpose.RUN else ()
     return command(line, started.mode if other else str(started.purpose), started.workspace, *dry)
+
+
+KILLED = "The run was killed: its record has no end"
+"""The cause where a run could not tell one."""
+
+
+def go_on(state: RunState) -> str:
+    """What goes on with a run that was killed: the same command once more."""
+    return (state.started.again if state.started is not None else "") or command(
+        CommandLine(), _verb(state), name(state)
+    )
+
+
+def repeated(line: CommandLine, purpose: str, workspace: str) -> str:
+    """The command of this run once more, with all its options."""
+    return command(line, line.verb or purpose, workspace, *(word for option in line.options for word in option))
 
 
 def renamed(step: str, before: str, now: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from claude_iterate.core.events import ClaimDropped, ProofChange
 from claude_iterate.core.events.reasons import Reason
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.formats import listed
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.rules import breaker, next_steps, schedule, waits
@@ -179,6 +179,9 @@ def about_the_claim(state: RunState, facts: Facts, reason: Reason, changes: Sequ
     """What has to be known of the last claim of completion beside the reason; empty when there is nothing to say.
     `changes` of what defines the proof are named beside it."""
     status = state.last_status
+    if facts.task_replaced and state.defined is None and reason != "completed" and facts.purpose == Purpose.RUN:
+        about = about_the_claim(state, facts._replace(task_replaced=False), reason, changes)
+        return f"{about} {_REPLACED}".strip()
     if state.findings.startswith(CUT_OFF) and status is None:
         verify = next_steps.about(state, facts.command_line, "verify")
         return f"Claude reported completion in an iteration that did not come to its own end. To look at it: {verify}"

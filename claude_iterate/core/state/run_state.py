@@ -95,13 +95,15 @@ class Requests(NamedTuple):
 
 class Work(NamedTuple):
     """What the iterations of the run did, as we measured it. `measured` is the number of the last iteration that was;
-    `snapshot` is the last one, with which the next is compared; `files_changed` sums the files of all iterations."""
+    `snapshot` is the last one, with which the next is compared; `files_changed` sums the files of all iterations;
+    `most_items` is the highest number of items that a report called done."""
 
     last_measure: events.WorkMeasured | None = None
     snapshot: events.SnapshotTaken | None = None
     measured: int = 0
     files_changed: int = 0
     commits: int = 0
+    most_items: int = 0
 
 
 class Hooked(NamedTuple):

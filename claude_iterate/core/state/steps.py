@@ -139,7 +139,10 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         ),
         breaker=Breaker(before.trip, before.pattern, before.scripts),
         hints=before.hints,
-        work=Work(before.last_measure, before.snapshot, before.measured, before.files_changed, before.commits),
+        work=Work(
+            *(before.last_measure, before.snapshot, before.measured, before.files_changed, before.commits),
+            most_items=before.most_items,
+        ),
     )
 
 

@@ -23,6 +23,7 @@ def measured(state: RunState, event: SnapshotTaken | WorkMeasured) -> RunState:
         measured=event.number,
         files_changed=work.files_changed + changes.number_of_files,
         commits=work.commits + changes.commits,
+        most_items=max(work.most_items, _done(state)),
     )
     return state._replace(work=work, streaks=_streaks(state, event))
 
@@ -75,9 +76,13 @@ def contradiction(state: RunState) -> str:
 
 
 def _items(state: RunState) -> int:
-    """How many more items are done than before the iteration. A claim of one that was cut off does not count."""
-    if state.last_status is not None and state.last_status.complete and not state.claim.sound:
-        return 0
-    now = state.last_status.completed if state.last_status is not None else None
+    """How many more items are done than before the iteration, and than ever in this run: what goes up and down gets
+    nowhere."""
     before = state.status_before.completed if state.status_before is not None else None
-    return (now or 0) - (before or 0)
+    return _done(state) - max(before or 0, state.work.most_items)
+
+
+def _done(state: RunState) -> int:
+    """The items that the last report calls done. A claim of an iteration that was cut off does not count."""
+    status = state.last_status
+    return 0 if status is None or (status.complete and not state.claim.sound) else status.completed or 0

@@ -62,10 +62,12 @@ class StopConditions:
         self._scripts.run(shell, self._plan.settings.stop.scripts, number)
 
     def with_task(self, ending: RunFinished) -> RunFinished:
-        """The end of the run with the identity of the instructions, if the next run goes on with a streak. One
-        iteration is none yet, and a short run is not to pay for the checksum."""
+        """The end of the run with the identity of the instructions, if it made a plan for them, or if the next run goes
+        on with a streak. One iteration is none yet, and a short run is not to pay for the checksum."""
         known = breaker_steps.handed_on(self._recorder.state)
         streak = max(known.unmoved, known.failures, known.errors, known.red) > 1
-        if ending.reason == "completed" or not (streak or ending.tripped or known.trip):
+        if ending.reason == "completed" and not self._plan.mode.makes_plan:
+            return ending
+        if ending.reason != "completed" and not (streak or ending.tripped or known.trip):
             return ending
         return replace(ending, task=task_file.current(self._plan.layout.instructions))

@@ -12,6 +12,7 @@ from claude_iterate.engine.plan import Plan
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.user import User
+from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.lifecycle.project import Project
@@ -43,8 +44,12 @@ def found(project: Project, layout: Layout, settings: Settings, options: Options
 
 
 def _refuse_elsewhere(project: Project, layout: Layout, options: Options) -> None:
-    """To prove the project says nothing of work that is in a worktree, and was not merged."""
-    last = reader.last_run(layout, ("run",)) if options.purpose == "verify" else None
+    """To prove the project says nothing of work that is in a worktree, and was not merged; and a killed run goes on
+    where it worked."""
+    if options.purpose == "run":
+        _refuse_to_go_on_here(layout, options)
+        return
+    last = reader.last_run(layout, ("run",))
     made = last[1].worktree.made if last is not None else None
     if made is None:
         return
@@ -57,6 +62,23 @@ def _refuse_elsewhere(project: Project, layout: Layout, options: Options) -> Non
     raise WorkspaceProblem(
         f"The last run of {layout.name} worked in a worktree, on the branch {made.branch}: its work is not here.",
         f"Prove it there: {there}" + (f"; or merge it first: {merge}" if merge else ""),
+    )
+
+
+def _refuse_to_go_on_here(layout: Layout, options: Options) -> None:
+    if not os.path.isdir(layout.root / "claude-iterate" / "worktrees" / layout.name):  # noqa: PTH112 - as above
+        return
+    last = reader.last_run(layout, ("run",))
+    made = last[1].worktree.made if last is not None and last[1].finished is None else None
+    reset = str(metadata.read(layout.metadata).document.get(metadata.RESET_AFTER, ""))
+    if last is None or made is None or not os.path.isdir(made.path) or reset >= last[0]:  # noqa: PTH112
+        return
+    program, line = shlex.join(options.command_line.program), options.command_line
+    words = [word for option in line.options for word in option]
+    there = shlex.join([*line.program, line.verb or "run", layout.name, f"--worktree={made.branch}", *words])
+    raise WorkspaceProblem(
+        f"The run of {layout.name} that was killed worked in a worktree, on the branch {made.branch}: not here.",
+        f"Go on there: {there}; or forget it and start here: {program} reset {layout.name}, then run it.",
     )
 
 

@@ -8,6 +8,7 @@ from claude_iterate.core.formats import clip, cost, counted, duration, one_line
 from claude_iterate.core.harmless import harmless
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.endings import in_words
+from claude_iterate.core.rules.next_steps import go_on
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text.wait_lines import REASONS
 from claude_iterate.views.screen.watched_workspace import Seen
@@ -79,7 +80,7 @@ def _head(seen: Seen, story: Story, at: float) -> list[str]:
         found.append(ended.cause)
         found += [f"Next: {ended.next}"] if ended.next else []
     else:
-        found.append(f"The run was killed. Go on: claude-iterate run {seen.name}")
+        found.append(f"The run was killed. Go on: {go_on(state)}")
     return found
 
 

@@ -14,6 +14,7 @@ from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import cost, duration
 from claude_iterate.core.harmless import harmless
 from claude_iterate.core.rules.endings import in_words
+from claude_iterate.core.rules.next_steps import go_on
 from claude_iterate.text.wait_lines import REASONS
 from claude_iterate.views.charts import iteration_words
 from claude_iterate.views.charts.iteration_charts import iteration_charts
@@ -124,7 +125,7 @@ def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
         "heard": round(heard, 1) if seen.alive and wait is None and state.call is not None else 0,
         "until": round(wait.until, 1) if seen.alive and wait is not None else 0,
         "cause": ended.cause if ended is not None else "",
-        "next": ended.next if ended is not None else "" if seen.alive else f"claude-iterate run {seen.name}",
+        "next": ended.next if ended is not None else "" if seen.alive else go_on(state),
         "said": story.said.text if story.said is not None else "",
     }
 

@@ -15,6 +15,7 @@ from claude_iterate.core.events import ProofChange, RunStarted, Tokens
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.endings import in_words
+from claude_iterate.core.rules.next_steps import KILLED, go_on
 from claude_iterate.core.state import breaker_steps
 from claude_iterate.core.state.condition import condition
 from claude_iterate.core.state.handover import handed_on
@@ -188,7 +189,7 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         total_cost_usd=handed.cost_usd,
         total_cost_is_lower_bound=handed.cost_is_lower_bound,
         tokens=counts(state.tokens + spent.tokens) if real else TokenCounts(),
-        **_ending(state),
+        **_ending(state, running),
         last_error=f"{failed.kind}: {failed.message}" if failed and failed.message else "",
         paused=state.paused and not finished,
         waiting=Waiting(state.wait.why, formats.moment(state.wait.until)) if state.wait and not finished else None,
@@ -202,8 +203,10 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
     )
 
 
-def _ending(state: RunState) -> dict[str, Any]:
-    """Why the run ended, once it has."""
+def _ending(state: RunState, running: bool) -> dict[str, Any]:
+    """Why the run ended, once it has; of one that was killed, how it goes on."""
+    if state.finished is None and not running:
+        return {"reason": None, "meaning": "", "detail": "", "advice": "", "cause": KILLED, "next": go_on(state)}
     ended = in_words(state.finished, state) if state.finished is not None else None
     return {
         "reason": state.reason,

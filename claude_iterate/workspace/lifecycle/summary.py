@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core import formats
+from claude_iterate.core.rules.next_steps import KILLED, go_on
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
@@ -91,6 +92,8 @@ def as_journal_has_it(layout: Layout, about: Metadata) -> RunSummary | None:
     short = summarise(RunSummary, run, state, running=state.finished is None)
     _update(about, short, state)
     _note_task(about.document, state)
+    if state.finished is None:  # for the case that it does not run any more
+        about.document["run"] |= {"cause": KILLED, "next": go_on(state)}
     return short
 
 
