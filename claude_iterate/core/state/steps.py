@@ -139,10 +139,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         ),
         breaker=Breaker(before.trip, before.pattern, before.scripts),
         hints=before.hints,
-        work=Work(
-            *(before.last_measure, before.snapshot, before.measured, before.files_changed, before.commits),
-            most_items=before.most_items,
-        ),
+        work=Work(*(getattr(before, name) for name in Work._fields)),
     )
 
 
