@@ -7,7 +7,7 @@ import json
 from xml.etree import ElementTree as Xml
 
 from claude_iterate.operations.playback.terminal_cast import Cast
-from claude_iterate.operations.playback.terminal_picture import MOST_LINES, picture
+from claude_iterate.operations.playback.terminal_picture import MOST_LINES, ShownLines, picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -45,9 +45,13 @@ def test_looks_places_and_full_lines() -> None:
 
 def test_a_long_output_is_shortened_and_says_so() -> None:
     """The beginning and the end are kept."""
-    found = [text for text, *_ in pieces(picture([f"line {number}" for number in range(5000)], "t"))]
-    assert (found[0], found[-1], len(found)) == ("line 0", "line 4999", MOST_LINES + 1)
-    assert "… 4,600 lines left out" in found or "… 4600 lines left out" in found
+    shown = ShownLines()
+    for number in range(5000):
+        shown.write(f"line {number}\n"[:4])
+        shown.write(f"line {number}\n"[4:])
+    found = [text for text, *_ in pieces(picture(shown.lines(), "t"))]
+    assert (found[0], found[99], found[101], found[-1]) == ("line 0", "line 99", "line 4700", "line 4999")
+    assert (found[100], len(found)) == ("… 4600 lines left out", MOST_LINES + 1)
 
 
 def test_a_recording_has_the_form_of_asciinema() -> None:

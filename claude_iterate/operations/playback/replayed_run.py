@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 from collections.abc import Callable, Iterator
 from typing import IO, Any, TextIO
 
@@ -19,7 +18,7 @@ from claude_iterate.operations.playback.paces import RecordedPace
 from claude_iterate.operations.playback.recorded_console import recorded_console, recorded_settings
 from claude_iterate.operations.playback.recorded_entries import Range, RawOutputs, entries, iteration_range
 from claude_iterate.operations.playback.terminal_cast import Cast
-from claude_iterate.operations.playback.terminal_picture import COLUMNS, picture
+from claude_iterate.operations.playback.terminal_picture import COLUMNS, ShownLines, picture
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
@@ -59,10 +58,10 @@ class ReplayedRun(Record):
 
     def draw(self) -> str:
         """All that was shown, as a picture."""
-        kept, pace = io.StringIO(), self._pace(0.0)
+        kept, pace = ShownLines(), self._pace(0.0)
         looks: dict[str, Any] = {"live": False, "forced_color": True, "clock": False}
         self._show(recorded_console(self.started, kept, kept, self.level, wall=pace.wall, **looks), pace)
-        return picture(kept.getvalue().splitlines(), self.title, COLUMNS)
+        return picture(kept.lines(), self.title, COLUMNS)
 
     def record(self, file: IO[bytes], speed: float, longest: float) -> None:
         """All that was shown and when, as a recording for asciinema."""

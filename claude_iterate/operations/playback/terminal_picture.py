@@ -6,6 +6,8 @@ so that it looks the same with any font.
 
 from __future__ import annotations
 
+import io
+from collections import deque
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
@@ -34,9 +36,36 @@ class Piece(NamedTuple):
     style: str
 
 
+class ShownLines(io.StringIO):
+    """A terminal that keeps its first and its last lines, however much is written: a picture of more is not looked
+    at. What is left out is counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: list[str] = []
+        self._last: deque[str] = deque(maxlen=MOST_LINES - _FIRST_LINES)
+        self._begun = ""
+        self._count = 0
+
+    def write(self, text: str, /) -> int:
+        """Lines are kept as they are completed."""
+        *lines, self._begun = f"{self._begun}{text}".split("\n")
+        self._count += len(lines)
+        room = _FIRST_LINES - len(self._first)
+        self._first += lines[:room]
+        self._last += lines[room:]
+        return len(text)
+
+    def lines(self) -> list[str]:
+        """What is kept, with a word in the place of what is not."""
+        left = self._count - len(self._first) - len(self._last)
+        said = [f"\x1b[2m… {counted(left, 'line')} left out\x1b[0m"] if left else []
+        return [*self._first, *said, *self._last, *([self._begun] if self._begun else [])]
+
+
 def picture(lines: Sequence[str], title: str, columns: int = COLUMNS) -> str:
     """The picture of these lines, with a title above them."""
-    rows = [row for line in _shortened(lines) for row in _wrapped(line, columns)]
+    rows = [row for line in lines for row in _wrapped(line, columns)]
     wide, high = round(columns * _CELL + 2 * _MARGIN), _TOP + len(rows) * _LINE + _MARGIN
     drawn = "\n".join(
         _drawn(piece, _TOP + number * _LINE + _SIZE) for number, row in enumerate(rows) for piece in row if piece.text
@@ -48,15 +77,6 @@ def picture(lines: Sequence[str], title: str, columns: int = COLUMNS) -> str:
         f' aria-label="{_safe(title)}"><title>{_safe(title)}</title><style>{_SHEET}</style>\n'
         f'<rect width="{wide}" height="{high}" rx="8" fill="#1c1f26"/>{dots}{head}\n{drawn}\n</svg>\n'
     )
-
-
-def _shortened(lines: Sequence[str]) -> Sequence[str]:
-    """A picture of more lines is not looked at: the middle is left out, and says so."""
-    if len(lines) <= MOST_LINES:
-        return lines
-    left = len(lines) - MOST_LINES
-    said = f"\x1b[2m… {counted(left, 'line')} left out\x1b[0m"
-    return [*lines[:_FIRST_LINES], said, *lines[left + _FIRST_LINES :]]
 
 
 def _wrapped(line: str, columns: int) -> list[list[Piece]]:
