@@ -95,7 +95,9 @@ class Git:
                 [*self._words, *words], cwd=self._folder, env=environ, stdin=pipe, stdout=pipe, stderr=pipe
             )
         except OSError as error:
-            raise GitProblem(f"git cannot be started: {error.strerror}") from None
+            gone = not os.path.isdir(self._folder)
+            why = f"{self._folder} is gone" if gone else f"git cannot be started: {error.strerror}"
+            raise GitProblem(why) from None
         self._running.append(process)
         if self._given_up:  # it may have missed this one
             process.kill()

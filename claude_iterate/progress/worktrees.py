@@ -65,7 +65,7 @@ class Worktree(Record):
     def remove(self) -> str:
         """Remove it if it is clean. Why it stays, if that is not because it is not clean; else nothing."""
         try:
-            if self._is_clean(_git(self.top, self.environ)):
+            if self.top.is_dir() and self._is_clean(_git(self.top, self.environ)):
                 _git(self.main, self.environ).ask("worktree", "remove", str(self.top))
         except (GitProblem, OSError) as problem:
             return f"The worktree {self.top} stays: {problem}"

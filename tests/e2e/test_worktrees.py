@@ -175,3 +175,15 @@ def test_a_killed_run_goes_on_where_it_worked(repository: Loop) -> None:
     loop.script(DONE)
     assert "Going on with run" in loop.call(*shlex.split(step)[1:]).err
     assert (top(loop) / "one.txt").exists()
+
+
+def test_a_worktree_that_the_agent_removes_ends_the_run_with_its_cause(repository: Loop) -> None:
+    """At once, and Claude is not called missing; the next step makes the worktree again."""
+    loop = repository
+    remove = f"cd / && git -C {shlex.quote(str(loop.root))} worktree remove --force {shlex.quote(str(top(loop)))}"
+    loop.script([{"init": {}}, {"shell": remove}, {"result": {}}], DONE)
+    done = loop.run("--worktree")
+    assert (done.code, f"should work in is gone: {top(loop)}" in done.err) == (1, True), done.err
+    assert "stays" not in done.err
+    assert "Next: claude-iterate run my-task --worktree auto" in done.err
+    assert loop.run("--worktree").code == 0

@@ -20,7 +20,7 @@ from claude_iterate.agent.processes.gathering_poll import GatheringPoll
 from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.agent.protocol.framing import LineFramer
 from claude_iterate.core.named_tuples import NamedTuple
-from claude_iterate.errors import AgentProblem
+from claude_iterate.errors import AgentProblem, ExpectedError, WorkspaceProblem
 from claude_iterate.system import processes, signals
 
 CHUNK = 256 * 1024
@@ -120,7 +120,7 @@ class ChildProcess:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise not_started(self._label, argv[0], error) from error
+            raise not_started(self._label, argv[0], error, folder) from error
 
     def _watch(self) -> None:
         """A thread's entry: whatever goes wrong in here, the end is posted, because the engine waits for it."""
@@ -242,7 +242,9 @@ class ChildProcess:
                 self._raw = None
 
 
-def not_started(label: str, program: str, error: Exception) -> AgentProblem:
-    """The error for a program that could not be started."""
+def not_started(label: str, program: str, error: Exception, folder: str | Path = "") -> ExpectedError:
+    """The error for a program that could not be started. The system speaks of a missing folder as of a program."""
+    if folder and not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir may raise
+        return WorkspaceProblem(f"The folder that {label} should work in is gone: {folder}", "Start the run again.")
     why = getattr(error, "strerror", None) or str(error)
     return AgentProblem(f"{label} cannot be started: {why} ({program}).", "Try: claude-iterate doctor")
