@@ -44,9 +44,18 @@ def make_folders(layout: Layout, run: str, keep_raw_runs: int, played: str = "")
             dry_run_files.make_copy(layout)
     runs = layout.run_ids()
     scratches = [layout.scratch(before) for before in runs[-2:-1]]  # it may have been killed during a verification
-    kept = [(layout.runs / old / "raw", layout.dry_run_copy(old)) for old in runs[:-keep_raw_runs] if old != played]
-    for folder in (*scratches, *(folder for pair in kept for folder in pair)):
+    for folder in (*scratches, *_old_outputs(layout, runs, keep_raw_runs, played)):
         if folder.exists():
             import shutil  # only where there is something to delete
 
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _old_outputs(layout: Layout, runs: list[str], keep: int, played: str) -> list[Path]:
+    """What Claude printed in all runs but the last `keep`, and copies of dry runs. Dry runs are counted apart: however
+    many there are, a real night stays."""
+    kept = [run for run in runs if (layout.runs / run / "raw").exists()]
+    dry = [run for run in kept if layout.dry_run_copy(run).exists()]
+    real = sorted(set(kept).difference(dry))
+    old = [run for run in (*real[:-keep], *dry[:-keep]) if run != played]
+    return [folder for run in old for folder in (layout.runs / run / "raw", layout.dry_run_copy(run))]

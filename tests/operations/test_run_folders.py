@@ -29,3 +29,16 @@ def test_two_logs_of_one_second_are_two(tmp_path: Path) -> None:
         "iterate-20261231-235959-3.log",
         "iterate-20261231-235959.log",
     ]
+
+
+def test_dry_runs_do_not_push_out_a_real_night(tmp_path: Path) -> None:
+    """Of each kind the last ones keep their raw output, and the one that is played keeps it anyway."""
+    layout = Layout(tmp_path, tmp_path)
+    runs = [f"{number:06d}-x" for number in range(1, 10)]
+    for run in runs:
+        dry = run not in {"000001-x", "000002-x", "000003-x"}
+        used = layout.changed(dry_run_folder=layout.dry_run_copy(run)) if dry else layout
+        run_folders.make_folders(used, run, 2, "000004-x")
+    left = [run for run in runs if (layout.runs / run / "raw").exists()]
+    assert [int(run[:6]) for run in left] == [2, 3, 4, 8, 9]
+    assert [int(run[:6]) for run in runs if layout.dry_run_copy(run).exists()] == [4, 8, 9]

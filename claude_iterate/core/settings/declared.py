@@ -285,7 +285,7 @@ class Settings(Group):
         TEXT, None, "Work in a git worktree, on this branch; `auto`: on `claude-iterate/NAME`. Unset: in the project."
     )
     keep_awake: bool = _set(FLAG, True, "Keep the computer awake during a run.")
-    keep_raw_runs: int = _set(whole(1), 5, "How many runs keep Claude's raw output.")
+    keep_raw_runs: int = _set(whole(1), 5, "How many runs keep Claude's raw output; dry runs are counted apart.")
     claude: ClaudeSettings = ClaudeSettings()
     timeouts: TimeoutSettings = TimeoutSettings()
     limits: LimitSettings = LimitSettings()
