@@ -17,6 +17,7 @@ from claude_iterate.operations.run_processes.run_order import Noted, Refused
 from claude_iterate.system import terminals
 from claude_iterate.text import local_times
 from claude_iterate.text.claim_lines import remarks
+from claude_iterate.text.work_lines import worktree_left
 from claude_iterate.workspace.lifecycle.project import Project
 
 _SIGNALLED = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 143}
@@ -70,9 +71,17 @@ def _print_table(runs: Sequence[OneRun]) -> None:
             output.warn(f"{run.name}: {refused[0]}" + (f"\n  {refused[1]}" if refused[1] else ""))
         for remark in remarks(run.state.finished, run.state) if run.state.finished is not None else ():
             output.warn(f"{run.name}: {remark}")
+        for line in worktree_left(run.state) if _left_something(run.state) else ():
+            output.note(f"{run.name}: {line.strip()}")
         for said in run.process.answers if run.process is not None else ():
             if isinstance(said, Noted) and said.warning:
                 output.warn(f"{run.name}: {said.text}")
+
+
+def _left_something(state: RunState) -> bool:
+    """There is something to merge, or the worktree stays."""
+    left = state.worktree.left
+    return left is not None and bool(left.commits or left.trouble or not left.clean)
 
 
 def _row(run: OneRun) -> tuple[str, ...]:

@@ -10,9 +10,10 @@ import contextlib
 import os
 import subprocess
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from claude_iterate.core.formats import size
 from claude_iterate.core.records import Record
 from claude_iterate.progress.capture import Captured, Mark, captured
 from claude_iterate.progress.git_commands import Git, GitProblem, names, stream
@@ -23,6 +24,8 @@ from claude_iterate.progress.places import Place
 
 REFS = "refs/claude-iterate"
 _MOST_REFUSED = 50
+MIN_FREE = 20_000_000
+"""Bytes of the disk that a snapshot leaves alone: the last ones are for Claude's work and for our own records."""
 
 
 class Snapshot(Record):
@@ -68,14 +71,20 @@ class Snapshots:
 
     def take(self, name: str) -> Snapshot:
         """The work tree as it is now; a new one gets a ref of this name. A GitProblem when there is no saying."""
+        known = set(self._gone), dict(self._kept)
         try:
             return self._take(name)
+        except GitProblem:
+            self._gone, self._kept = known  # our index may not have what was found
+            raise
         except OSError as error:
+            self._gone, self._kept = known
             raise GitProblem(f"{error.filename or 'the repository'}: {error.strerror}") from None
 
     def _take(self, name: str) -> Snapshot:
         git = self._git
         git.allow()
+        self._refuse_full_disk()
         seeded = self._kept_index.renew()
         if seeded:
             self._kept.clear()
@@ -91,6 +100,7 @@ class Snapshots:
         found = self._judged(names(git.end(others)), changed)
         if not self._users:
             found.gone.extend(self._no_longer_wanted())
+        self._refuse_full_disk(found.paths)
         self._update(found)
         if found.paths or found.gone or seeded or not self._tree:
             self._write(name)
@@ -106,6 +116,16 @@ class Snapshots:
         if self.prefix or not self._users or os.path.dirname(self._users) != self._folder:
             return None
         return sign_of(self._top, self._folder, self.place.own, self.place.kept)
+
+    def _refuse_full_disk(self, paths: Sequence[str] = ()) -> None:
+        """A GitProblem when these files, as they are, would fill the disk that snapshots are kept on."""
+        about = os.statvfs(self._folder)
+        free = about.f_bavail * about.f_frsize
+        for path in paths:
+            with contextlib.suppress(OSError):
+                free -= os.lstat(os.path.join(self._top, path)).st_size
+        if free < MIN_FREE:
+            raise GitProblem(f"a snapshot would leave less than {size(MIN_FREE)} of the disk free")
 
     def commits(self, before: str, after: str, moment: int = 0) -> int:
         """How many commits were made on the way from one HEAD to the other, since that moment (epoch seconds): a branch

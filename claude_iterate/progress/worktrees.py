@@ -140,7 +140,7 @@ def _refuse_obstacles(top: Path, branch: str, known: Mapping[str, str]) -> None:
     here = os.path.realpath(top)
     elsewhere = [path for path, out in known.items() if out == f"refs/heads/{branch}" and path != here]
     if elsewhere:
-        hint = "claude-iterate run NAME --worktree=ANOTHER-BRANCH"
+        hint = f"claude-iterate run {top.name} --worktree=ANOTHER-BRANCH"
         raise _problem(
             f"The branch {branch} is checked out in {elsewhere[0]}.", f"Switch there, or take another: {hint}"
         )

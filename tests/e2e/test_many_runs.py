@@ -92,6 +92,22 @@ def test_a_limit_that_one_meets_holds_the_others_back(loop: Loop) -> None:
     assert done.out.count("completed (not proven)") == len(found)
 
 
+def test_where_the_end_of_a_limit_is_not_known_they_do_not_try_at_once(loop: Loop) -> None:
+    """The one that met it tries first, then the others one after the other, so that one call finds out for all."""
+    refused = {"is_error": True, "api_error_status": 429, "result": "You've hit your session limit"}
+    names = ("two", "three", "four")
+    others = {name: [PATIENT] for name in names}
+    found = workspaces(loop, {"one": [[{"init": {}}, {"result": refused}]], **others})
+    process = loop.start("run", "one", *names, "--no-delay")
+    for name in names:
+        until(functools.partial(entries, found[name], "HeldBack"))
+    (wait, *_) = entries(found["one"], "WaitStarted")
+    held = sorted(entries(found[name], "HeldBack")[0]["event"]["until"] for name in names)
+    assert wait["event"]["until"] + 1 < held[0] < held[1] < held[2]
+    process.send_signal(signal.SIGTERM)
+    assert loop.finish(process).code == 143
+
+
 def test_ctrl_c_lets_iterations_finish_and_the_second_ends_them(loop: Loop) -> None:
     """All runs stop in order, what waits for its turn never begins, and the exit code is that of Ctrl-C."""
     found = workspaces(loop, {"one": [PATIENT], "two": [HANGING], "three": [DONE]})

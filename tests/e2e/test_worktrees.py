@@ -187,3 +187,19 @@ def test_a_worktree_that_the_agent_removes_ends_the_run_with_its_cause(repositor
     assert "stays" not in done.err
     assert "Next: claude-iterate run my-task --worktree auto" in done.err
     assert loop.run("--worktree").code == 0
+
+
+def test_several_runs_name_what_is_to_merge(repository: Loop) -> None:
+    """Below the table: the merge command of a branch with commits, and a worktree that stays with what is not
+    committed."""
+    repository.script([{"init": {}}, {"shell": f"{WORK}; echo more > left.txt"}, *DONE[1:]])
+    other = repository.workspace.parent / "other"
+    other.mkdir()
+    (other / "INSTRUCTIONS.md").write_text("- one\n")
+    (other / ".metadata.json").write_text('{"format": 3, "name": "other", "mode": "loop"}')
+    done = repository.call("run", "my-task", "other", "--worktree", "--parallel", "1")
+    assert done.code == 0, done.err
+    for name in ("my-task", "other"):
+        merge = f"git -C {repository.root} merge claude-iterate/{name}"
+        assert f"{name}: Branch claude-iterate/{name}: 1 commit to merge: {merge}" in done.err
+        assert f"{name}: The worktree stays: it has work that is not committed." in done.err

@@ -44,7 +44,7 @@ class Hooks:
             return
         self._files = [file for file in found if not file.problem]
         self.warnings = [
-            Warned(f"{file.shown} is not run: {file.problem}.", f"Then start the run again. {file.fix}")
+            Warned(f"{file.shown} is not run: {file.problem}.", f"{file.fix} Then start the run again.")
             for file in found
             if file.problem
         ]

@@ -27,6 +27,8 @@ from claude_iterate.workspace.running import control
 _LOOK = 0.1
 _PROBE = 30.0
 """Seconds that the others wait longer where the end of a limit is not known: one run finds out for all."""
+_APART = 5.0
+"""Seconds between the others, if that one has not told by then: the first of them finds out for the rest."""
 
 
 class OneRun:
@@ -40,6 +42,7 @@ class OneRun:
         self.state = RunState()
         self.ended: Ended | Refused | None = None
         self.waits_until = 0.0
+        self.told: HeldBack | None = None
         self._cursor = 0
         self._last = 0
 
@@ -92,6 +95,7 @@ class ManyRuns:
         self._signals: list[str] = []
         self._stopping = ""
         self._held: HeldBack | None = None
+        self._apart = 0.0
         self.runs = [OneRun(layout) for layout in layouts]
 
     @property
@@ -111,6 +115,7 @@ class ManyRuns:
                 for run in news:
                     if (wait := run.met_limit()) is not None:
                         self._hold_others(run, wait)
+                self._tell_others()
                 self._show(news)
                 time.sleep(_LOOK)
 
@@ -125,7 +130,7 @@ class ManyRuns:
         free = self._parallel - len(self._live())
         waiting = [run for run in self.runs if run.process is None and run.ended is None]
         for run in waiting[:free] if not self._stopping else ():
-            asked = self._options.changed(held=self._held)
+            asked, run.told = self._options.changed(held=self._held), self._held
             try:
                 run.process = StartedRun(order(self._project, run.name, asked), self._project.environ)
             except (OSError, ExpectedError) as error:
@@ -143,13 +148,18 @@ class ManyRuns:
     def _hold_others(self, met: OneRun, wait: WaitStarted) -> None:
         outcome = met.state.last_outcome
         known = outcome is not None and outcome.resets_at is not None
-        self._held = HeldBack(met.name, wait.until + (0.0 if known else _PROBE), wait.detail)
-        for run in self._live():
-            if run is not met and run.run:
-                with contextlib.suppress(ExpectedError):  # its folder is gone, and it ends by itself
-                    control.post(
-                        run.layout, run.run, control.HOLD, by=met.name, until=self._held.until, detail=wait.detail
-                    )
+        met.told = self._held = HeldBack(met.name, wait.until + (0.0 if known else _PROBE), wait.detail)
+        self._apart = 0.0 if known else _APART
+
+    def _tell_others(self) -> None:
+        """Runs that do not know of the limit yet; one that has just begun is told as soon as it has a name."""
+        held = self._held
+        for place, run in enumerate(self.runs):
+            if held is None or run.told is held or not run.run or run.ended is not None:
+                continue
+            run.told, until = held, held.until + self._apart * place
+            with contextlib.suppress(ExpectedError):  # its folder is gone, and it ends by itself
+                control.post(run.layout, run.run, control.HOLD, by=held.by, until=until, detail=held.detail)
 
     def _let_go(self) -> None:
         for run in self._live():
