@@ -132,7 +132,7 @@ def test_a_new_run_does_not_begin_with_what_was_refused(project: Loop) -> None:
     project.script([{"init": {}}, *CLAIM])
     done = project.run("--detailed-exit-code")
     assert done.code == 5
-    assert "Changed during an earlier run, and part of the proof: check.sh (changed in an earlier run; " in done.err
+    assert "Changed during an earlier run, and part of the proof: check.sh (changed; " in done.err
     assert "claude-iterate run my-task --accept-changes" in done.err
     assert "--accept-changes" in project.call("show", "my-task").out
 
@@ -219,7 +219,7 @@ def test_checks_that_the_agent_removed_are_missed(project: Loop) -> None:
     assert project.run("--detailed-exit-code").code == 5
     project.script([{"init": {}}, *CLAIM])
     done = project.run()
-    assert ".claude-iterate.json (emptied in an earlier run; settings)" in done.err
+    assert "Changed during an earlier run, and part of the proof: .claude-iterate.json (emptied; settings)" in done.err
     assert "reported by Claude, not proven" in done.out
     assert "Part of the proof was changed in an earlier run: .claude-iterate.json" in done.out
 

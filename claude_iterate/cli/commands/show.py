@@ -68,7 +68,8 @@ def _breaker(view: WorkspaceView) -> str:
     run = view.last_run
     if run is None or run.breaker.tripped is None:
         return counted
-    advice = output.pasteable(f"go on with: claude-iterate run {view.name} --reset")
+    step = foreign(run.next) if "--reset" in run.next else f"claude-iterate run {view.name} --reset"
+    advice = output.pasteable(f"go on with: {step}")
     return f"{counted}; stopped {foreign(run.breaker.tripped)}, {advice}"
 
 

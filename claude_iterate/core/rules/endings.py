@@ -46,7 +46,7 @@ def told(verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofCha
         known_by=proving.known_by(state, facts, verdict.reason),
         about_claim=proving.about_the_claim(state, facts, verdict.reason, changes),
         cause=verdict.cause,
-        next=next_steps.about(state, facts.command_line, "setup") if _lost(facts) else verdict.next,
+        next=_setup(state, facts) if _lost(facts) else verdict.next,
         cost_is_lower_bound=state.cost_is_lower_bound,
         changes=changes,
         tripped=verdict.tripped,
@@ -183,6 +183,12 @@ def _advice(verdict: Finish, facts: Facts) -> str:
     folder = shlex.quote(facts.instructions_lost.rpartition("/")[0])
     git = f"git -C {folder} checkout HEAD -- INSTRUCTIONS.md"
     return f"INSTRUCTIONS.md cannot be read any more. If git has it: {git}; else write it again with the next step."
+
+
+def _setup(state: RunState, facts: Facts) -> str:
+    """Where a file is there that cannot be read, it is to be replaced."""
+    force = ("--force",) if facts.instructions_spoilt else ()
+    return next_steps.about(state, facts.command_line, "setup", *force)
 
 
 def _lost(facts: Facts) -> bool:

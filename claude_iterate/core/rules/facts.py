@@ -23,7 +23,8 @@ class Facts(NamedTuple):
     `task_replaced`: INSTRUCTIONS.md has another text than when the run began; `instructions_lost` is where it was, if
     it cannot be read at the end; `checks_only`: `verify` without a review. `zone` is that of the computer;
     `plan` is the plan as it is now, in the modes that read it; `withdrawn`: when this process began, the report claimed
-    no completion, and no iteration has begun since."""
+    no completion, and no iteration has begun since; `instructions_spoilt`: a file that cannot be read is in their
+    place."""
 
     now: float
     wall: float
@@ -49,6 +50,7 @@ class Facts(NamedTuple):
     mode: Mode = MODES["loop"]
     plan: PlanRead | None = None
     withdrawn: bool = False
+    instructions_spoilt: bool = False
 
     @property
     def limits(self) -> LimitSettings:

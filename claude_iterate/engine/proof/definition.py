@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.core.events import ProofChange, ProofDefined, ProofTestsCounted, Warned
 from claude_iterate.core.rules.proving import digest
@@ -63,7 +65,7 @@ class Definition:
     def _warn(self, when: str, changes: tuple[ProofChange, ...]) -> None:
         if changes:
             hint = f"Undo it, or accept it as it is: claude-iterate run {self._plan.layout.name} --accept-changes"
-            described = comparison.all_described(changes)
+            described = comparison.all_described([replace(change, earlier=False) for change in changes])
             self._recorder.record(Warned(f"{when}, and part of the proof: {described}", hint))
 
     def _taken_over(self, defined: ProofDefined, now: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
