@@ -31,7 +31,8 @@ class StartingTask:
         """These facts with what became of the instructions."""
         lost = self.lost()
         spoilt = bool(lost) and self._path.is_file() and self._path.stat().st_size > 0
-        return facts._replace(instructions_lost=lost, task_replaced=self.was_replaced(), instructions_spoilt=spoilt)
+        replaced = not lost and self.was_replaced()
+        return facts._replace(instructions_lost=lost, task_replaced=replaced, instructions_spoilt=spoilt)
 
     def was_replaced(self) -> bool:
         """True when they hold another task now. Only a text that differs is looked at."""
