@@ -68,6 +68,13 @@ class Git:
         for process in list(self._running):
             process.kill()
 
+    def drop(self) -> None:
+        """End what was begun and is not waited for any more."""
+        for process in self._running:
+            process.kill()
+            process.communicate()
+        self._running.clear()
+
     def ignores(self, folder: str) -> bool:
         """True for a folder that the repository ignores: then git says nothing of what is in it."""
         # This call does not know literal names; with a dot before it, a name has no meaning of its own.

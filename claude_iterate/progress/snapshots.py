@@ -80,6 +80,8 @@ class Snapshots:
         except OSError as error:
             self._gone, self._kept = known
             raise GitProblem(f"{error.filename or 'the repository'}: {error.strerror}") from None
+        finally:
+            self._git.drop()  # one call of several at a time has failed
 
     def _take(self, name: str) -> Snapshot:
         git = self._git

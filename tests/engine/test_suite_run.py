@@ -36,6 +36,7 @@ class Suite(Run):
         self.supervisor._orphans = Orphans(_guardian(), tuple(processes.children() or ()), adopts=False)
 
     def count(self, command: str) -> tuple[TestCounts | None, str]:
+        self.measuring._finish_first()  # as the engine does: what git is still doing would be ended as left behind
         shell = ShellCommand(self.plan, self.recorder, self.supervisor)
         return SuiteRun(shell, self.supervisor, self.root).count(command)
 

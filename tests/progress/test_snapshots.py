@@ -12,6 +12,7 @@ import pytest
 from claude_iterate.progress import capture, snapshots
 from claude_iterate.progress.git_commands import GitProblem
 from claude_iterate.progress.snapshots import Snapshots, ref_name
+from claude_iterate.system import processes
 from tests.progress.repository import Repository
 
 pytestmark = pytest.mark.needs_git
@@ -539,3 +540,20 @@ def test_no_git_is_a_problem(repository: Repository) -> None:
     """With what the system says."""
     with pytest.raises(GitProblem, match="cannot be started"):
         Snapshots(repository.place(), {"PATH": "/nonexistent"})
+
+
+def test_one_call_of_git_that_fails_ends_the_others(repository: Repository, tmp_path: Path) -> None:
+    """Several run at a time. None is left running, and none is left for the collection of garbage to complain about."""
+    repository.take()
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(
+        '#!/bin/sh\ncase "$*" in\n*diff-files*) exit 1 ;;\n*ls-files*) exec sleep 300 ;;\nesac\n'
+        f'exec {shutil.which("git")} "$@"\n'
+    )
+    program.chmod(0o755)
+    repository.snapshots._git._environ["PATH"] = f"{program.parent}:{os.environ['PATH']}"
+    before = processes.children()
+    with pytest.raises(GitProblem):
+        repository.snapshots.take("refs/x")
+    assert processes.children() == before

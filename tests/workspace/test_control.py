@@ -209,7 +209,9 @@ def test_a_folder_that_is_none_is_no_reason_to_fail(layout: Layout) -> None:
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.binary(max_size=200)
-    | st.recursive(st.none() | st.text(max_size=5), st.lists).map(lambda v: json.dumps(v).encode())
+    | st.recursive(st.none() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3), max_leaves=5).map(
+        lambda value: json.dumps(value).encode()
+    )
 )
 def test_no_bytes_at_all_raise(layout: Layout, data: bytes) -> None:
     """Any content is a request or a warning."""
