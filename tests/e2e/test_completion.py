@@ -104,7 +104,7 @@ def test_a_blocked_agent_ends_the_run_with_its_reason(loop: Loop) -> None:
 
 
 def test_a_killed_run_is_listed_with_what_it_did(loop: Loop) -> None:
-    """The journal knows how far it came, though nobody wrote a summary."""
+    """The journal knows how far it came; the iteration that was killed is not counted."""
     loop.make()
     loop.script(BUSY, [{"init": {}}, {"touch": "ready"}, {"hang": True}])
     process = loop.start("run", "my-task")
@@ -112,7 +112,7 @@ def test_a_killed_run_is_listed_with_what_it_did(loop: Loop) -> None:
     process.kill()
     process.wait()
     (row,) = json.loads(loop.call("list", "--json").out)["workspaces"]
-    assert (row["status"], row["iterations"]) == ("interrupted", 2)
+    assert (row["status"], row["iterations"]) == ("interrupted", 1)
 
 
 def test_the_next_run_counts_on(loop: Loop) -> None:
