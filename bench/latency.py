@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import time
-from statistics import quantiles
+from statistics import median, quantiles
 
 import loop
 import speaker
@@ -29,18 +29,22 @@ def measure(bench: Bench) -> list[Row]:
 
 
 def percentiles(bench: Bench, count: int, gap: float) -> list[tuple[float, float]]:
-    """The 50th and the 99th percentile of the delays in ms: of a bare pipe, then of each tool."""
+    """The 50th and the 99th percentile of the delays in ms, the median of some rounds: of a bare pipe, then of each
+    tool."""
     stream = bench.folder / "stamped.ndjson"
     texts = (f"[{number} {speaker.STAMP.decode()}]" for number in range(count))
     said = [{"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}} for text in texts]
     stream.write_text("".join(json.dumps(document) + "\n" for document in (INIT, *said, END)))
     fake = loop.speaking(bench, stream, gap)
-    found = [_delays(bench.project([fake]), (str(fake),), count, "stdout")]
-    for tool in bench.tools:
-        command = (*tool.command, "run", NAME, "--no-delay", "-m", "1", "-v")
-        found.append(_delays(bench.project([fake], tool), command, count, tool.console))
-    cuts = [quantiles(delays, n=100, method="inclusive") for delays in found]
-    return [(each[49], each[98]) for each in cuts]
+    rounds: list[list[tuple[float, float]]] = []
+    for _ in range(bench.rounds(3)):
+        found = [_delays(bench.project([fake]), (str(fake),), count, "stdout")]
+        for tool in bench.tools:
+            command = (*tool.command, "run", NAME, "--no-delay", "-m", "1", "-v")
+            found.append(_delays(bench.project([fake], tool), command, count, tool.console))
+        cuts = [quantiles(delays, n=100, method="inclusive") for delays in found]
+        rounds.append([(each[49], each[98]) for each in cuts])
+    return [(median(p50 for p50, _ in each), median(p99 for _, p99 in each)) for each in zip(*rounds, strict=True)]
 
 
 def _delays(project: ScriptedProject, command: tuple[str, ...], count: int, stream: str) -> list[float]:

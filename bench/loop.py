@@ -1,4 +1,5 @@
-"""(a) What the runner adds to many short iterations, compared with a shell loop that makes the same calls."""
+"""(a) What the runner adds to many short iterations, compared with a shell loop that makes the same calls: in a folder
+without git, and in a repository, in which each iteration is measured."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -48,10 +50,13 @@ def measure(bench: Bench) -> list[Row]:
     shell, env = shell_loop(bench, program), bench.project([program]).env
     tools: list[dict[int, list[Spent]]] = [{many: [], 1: []} for _ in bench.tools]
     bare: dict[int, list[Spent]] = {many: [], 1: []}
+    git: dict[int, list[Spent]] = {many: [], 1: []}
     for _ in range(bench.rounds(5)):
         for count in (many, 1):
             for tool, runs in zip(bench.tools, tools, strict=True):
                 runs[count].append(run(bench, tool, program, count))
+            if shutil.which("git"):
+                git[count].append(run(bench, bench.tools[0], program, count, inside=repository))
             command = [shell, str(count)]
             bare[count].append(spent(partial(subprocess.run, command, env=env, check=True)))
     ratios = [[mine.wall / other.wall for mine, other in zip(runs[many], bare[many], strict=True)] for runs in tools]
@@ -65,6 +70,7 @@ def measure(bench: Bench) -> list[Row]:
         Row("a.share", "that start as a share of the whole", 100 * starts[0] / wholes[0], unit="%"),
         Row("a.rest", "each further iteration, against the loop's", *_rest(tools, bare, 0), target=2),
         Row("a.cpu", "the same in CPU", *_rest(tools, bare, 1)),
+        *([Row("a.git", "the same in a repository, wall", *_rest([git], bare, 0), target=2)] if git[1] else []),
         Row("a.call", "one call in the shell loop", 1000 * one_call, unit="ms"),
     ]
 
@@ -78,17 +84,35 @@ def _rest(tools: list[dict[int, list[Spent]]], bare: dict[int, list[Spent]], fig
     return [further(runs) / further(bare) for runs in tools]
 
 
-def run(bench: Bench, tool: Tool, program: Path, iterations: int, *flags: str) -> Spent:
-    """A run of so many iterations, from start to end, in a project of its own."""
+def run(
+    bench: Bench,
+    tool: Tool,
+    program: Path,
+    iterations: int,
+    *flags: str,
+    inside: Callable[[Path], None] = lambda _root: None,
+    large: bool = False,
+) -> Spent:
+    """A run of so many iterations, from start to end, in a project of its own; `inside` prepares it. The project stays
+    until the end of the bench, unless it is `large`: a disk that has just removed files is slow to make new ones."""
     project = bench.project([program], tool)
+    inside(project.root)
     words = ("run", NAME, "--no-delay", "-m", str(iterations), *(flags or ("-q",)))
-    try:
-        took = spent(lambda: project.start(*words, program=tool.command).wait())
-        if (made := tool.iterations(project)) != iterations:
-            raise RuntimeError(f"{' '.join(words)}: {made} iterations instead of {iterations}")
-        return took
-    finally:
+    took = spent(lambda: project.start(*words, program=tool.command).wait())
+    if (made := tool.iterations(project)) != iterations:
+        raise RuntimeError(f"{' '.join(words)}: {made} iterations instead of {iterations}")
+    if large:
         shutil.rmtree(project.folder)
+    return took
+
+
+def repository(root: Path) -> None:
+    """Make the project a small repository."""
+    for number in range(20):
+        (root / f"file-{number}").write_text(f"{number}\n")
+    who = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "files"]):
+        subprocess.run(["git", *who, *words], cwd=root, check=True)
 
 
 def shell_loop(bench: Bench, program: Path) -> Path:

@@ -56,6 +56,6 @@ def _ratios(bench: Bench, stream: Path, gap: float) -> list[float]:
 def _cpu(bench: Bench, tool: Tool, stream: Path, gap: float) -> float:
     """The output goes to a file, so that no other process takes part."""
     fake = loop.speaking(bench, stream, gap)
-    took = loop.run(bench, tool, fake, 1, "--output", "verbose")
+    took = loop.run(bench, tool, fake, 1, "--output", "verbose", large=True)
     printing: float = json.loads((bench.folder / loop.REPORT).read_text())["cpu"]
     return took.cpu - printing

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 TARGETS = {
     "a": 2.5,
     "a.rest": 2,
+    "a.git": 2,
     "b": 3.5,
     "b.peak": 80,
     "b.growth": 8,
@@ -34,7 +35,11 @@ TARGETS = {
     "g": 6,
     "g.many": 1.15,
     "h.small": 1.1,
+    "h.small.look": 600,
+    "h.small.ms": 1200,
     "h.large": 1.1,
+    "h.large.look": 600,
+    "h.large.ms": 1200,
 }
 STAND_IN = shlex.join([sys.executable, str(Path(__file__).with_name("original_stand_in.py"))])
 BOTH = {"a", "a.spread", "a.start", "a.rest", "a.cpu", "c.help", "c.list", "c.show", "d.p50", "d.p99"} | {
@@ -99,7 +104,8 @@ def test_without_the_original_there_is_no_column_for_it() -> None:
 
 def test_the_table_has_the_original_beside_the_value() -> None:
     """Its cells are empty where nothing was measured with it."""
-    header, *lines = bench("--only", "d", BENCH_ORIGINAL=STAND_IN).splitlines()
+    header, *lines, empty, about = bench("--only", "d", BENCH_ORIGINAL=STAND_IN).splitlines()
+    assert (empty, "cores; load at the beginning" in about) == ("", True)
     assert header.split() == ["measurement", "value", "original", "target"]
     end = header.index("original") + len("original")
     beside = {line.split()[0]: line[header.index("value") + len("value") : end].strip() for line in lines}

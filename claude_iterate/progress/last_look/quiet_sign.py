@@ -26,10 +26,14 @@ class _Doubt(Exception):
     """There is no sign."""
 
 
+class TooLarge(Exception):
+    """There is none, and there will be none: the project has too many files."""
+
+
 def sign_of(top: str, folder: str, own: tuple[str, ...], kept: tuple[str, ...]) -> Sign | None:
     """What moves with every change of the work tree `top`, of which git's folder is `folder`; None where that cannot be
-    said. `own` are folders of ours that do not count, `kept` files in them that do. To be taken before git is asked:
-    then a change in between is seen the next time."""
+    said, TooLarge where that never can. `own` are folders of ours that do not count, `kept` files in them that do.
+    To be taken before git is asked: then a change in between is seen the next time."""
     began = time.time_ns()
     found: Sign = {}
     try:
@@ -77,7 +81,7 @@ def _look_at_files(found: Sign, top: str, own: tuple[str, ...]) -> None:
                 path = folder + entry.name
                 seen += 1
                 if seen > MOST_ENTRIES:
-                    raise _Doubt
+                    raise TooLarge
                 if entry.name == ".git":
                     if folder:
                         raise _Doubt  # a repository of its own, or a submodule
