@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from claude_iterate.core.events.reasons import ENDINGS
-from claude_iterate.core.formats import cost, duration
+from claude_iterate.core.formats import cost, duration, moment
 from claude_iterate.core.harmless import harmless
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on
+from claude_iterate.text import local_times
 from claude_iterate.text.wait_lines import REASONS
 from claude_iterate.views.charts import iteration_words
 from claude_iterate.views.charts.iteration_charts import iteration_charts
@@ -155,7 +156,7 @@ def _figures(picture: RunPicture, story: Story) -> list[tuple[str, str]]:
         ("Tool calls", str(_tools(story))),
         ("Files changed", str(state.work.files_changed) if state.work.measured else "not measured"),
         ("Commits", str(state.work.commits) if state.work.measured else "not measured"),
-        ("Waits", f"{story.wait_count}, {duration(story.waited)}" if story.wait_count else "none"),
+        ("Waits", f"{story.wait_count} ({duration(story.waited)})" if story.wait_count else "none"),
         ("Notes waiting", str(seen.notes)),
     ]
     if state.session.context is not None:
@@ -167,7 +168,8 @@ def _watch(picture: RunPicture, story: Story) -> dict[str, Any]:
     windows = []
     for name, window in story.windows.items():
         used = f"{100 * window.utilization:.0f} % used" if window.utilization is not None else window.status
-        windows.append((_words(name), used))
+        resets = local_times.day_and_time(moment(window.resets_at), picture.at) if window.resets_at else ""
+        windows.append((_words(name), f"{used}, resets {resets}" if resets else used))
     more = picture.seen.notes - len(picture.notes)
     return {"counters": picture.counters, "windows": windows, "notes": picture.notes, "more": more}
 
