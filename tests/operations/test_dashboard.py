@@ -347,6 +347,20 @@ def test_a_signal_ends_it_with_open_pages_and_leaves_nothing(
     assert "The dashboard has ended." in served.errors.read_text()
 
 
+def test_other_computers_are_let_in_only_when_asked_for(tmp_path: Path) -> None:
+    """Then it warns, and answers to the address of this computer, still not to any other name."""
+    (tmp_path / "home").mkdir()
+    Project(tmp_path / "project", {}).create("w")
+    served = ServedDashboard(tmp_path / "project", tmp_path / "home", "--host", "0.0.0.0")
+    try:
+        assert "can be reached from other computers" in served.errors.read_text()
+        served.enter()
+        assert served.get("/", host="192.0.2.7").status == 200
+        assert served.get("/", host="evil.example").status == 421
+    finally:
+        served.close()
+
+
 def test_the_browser_is_opened_without_the_token_in_sight(tmp_path: Path) -> None:
     """Its command line has a file that only the user can read, which is gone when the browser has come."""
     home, seen = tmp_path / "home", tmp_path / "seen"

@@ -100,6 +100,14 @@ def test_only_requests_that_make_sense_are_offered(
     assert drawn(story_of(*happened), alive, chosen=chosen).offers == offered
 
 
+def test_a_run_that_has_recorded_its_end_is_over_although_its_process_is_still_there() -> None:
+    """The cause is shown with the word, never the word alone."""
+    head = drawn(story_of(*iteration(1), RunFinished("completed", cause="All is done.")), alive=True).panels["head"]
+    assert "All is done." in head
+    assert 'class="word good">completed' in head
+    assert "Now:" not in head
+
+
 def test_a_verification_can_only_be_stopped() -> None:
     """As the commands say."""
     started = RunStarted(RUN, "w", "loop", 50, 1, "h", "0", ("claude",), "iterate.log", purpose=Purpose.VERIFY)

@@ -107,26 +107,27 @@ def _live(picture: RunPicture, story: Story, told: Sequence[Line]) -> dict[str, 
 def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
     seen, at, state = picture.seen, picture.at, story.state
     status, condition, wait = state.status, seen.condition, state.wait
+    live = seen.alive and state.finished is None  # one that has recorded its end is about to leave
     now = story.now(at)
-    ended = in_words(state.finished, state) if state.finished is not None and not seen.alive else None
+    ended = in_words(state.finished, state) if state.finished is not None else None
     heard = at - now.tool_duration if now.tool_duration is not None else at - now.silence
     return {
         "condition": _words(condition),
-        "mark": _mark(condition, seen.alive),
+        "mark": _mark(condition, live),
         "iteration": glance.iteration(state),
-        "since": round(at - glance.elapsed(seen, at), 1) if seen.alive else 0,
+        "since": round(at - glance.elapsed(seen, at), 1) if live else 0,
         "elapsed": duration(glance.elapsed(seen, at)),
         "dry_run": story.started is not None and story.started.dry_run,
         "purpose": str(story.started.purpose) if story.started is not None else "run",
         "done": min(status.completed or 0, status.total) if status is not None and status.total else 0,
         "total": status.total if status is not None and status.total else 0,
-        "left": glance.remaining(story) if seen.alive else "",
+        "left": glance.remaining(story) if live else "",
         "summary": status.summary if status is not None and status.summary else "",
-        "doing": _doing(picture, story) if seen.alive else "",
-        "heard": round(heard, 1) if seen.alive and wait is None and state.call is not None else 0,
-        "until": round(wait.until, 1) if seen.alive and wait is not None else 0,
+        "doing": _doing(picture, story) if live else "",
+        "heard": round(heard, 1) if live and wait is None and state.call is not None else 0,
+        "until": round(wait.until, 1) if live and wait is not None else 0,
         "cause": ended.cause if ended is not None else "",
-        "next": ended.next if ended is not None else "" if seen.alive else go_on(state),
+        "next": ended.next if ended is not None else "" if live else go_on(state),
         "said": story.said.text if story.said is not None else "",
     }
 

@@ -120,6 +120,6 @@ def _idle_card(row: WorkspaceRow, at: float) -> Card:
         local_times.day_and_time(row.last_run, at) if row.last_run else "",
     ]
     done, total = (row.progress.completed, row.progress.total) if row.progress is not None else (0, 0)
-    go_on = f"The run was killed. Go on: claude-iterate run {row.name}" if row.state == "killed" else ""
-    facts, why = " · ".join(filter(None, parts)), row.cause or go_on
+    killed = f"The run was killed.{f' Go on: {row.next}' if row.next else ''}" if row.state == "killed" else ""
+    facts, why = " · ".join(filter(None, parts)), row.cause or killed
     return Card(row.name, row.state.replace("_", " "), mark, done, total, facts, why, row.last_run or "")

@@ -4,6 +4,7 @@
 (() => {
   const SILENCE = 25000; // The server says something every ten seconds.
   const AGAIN = 3000;
+  const ASLEEP = 60000; // A browser has six connections to a server for all of its tabs: one that no one sees gives up its own.
   const body = document.body;
   const connection = document.getElementById("connection");
   const timeline = document.getElementById("timeline");
@@ -14,6 +15,7 @@
   let source = null;
   let heard = Date.now();
   let ended = false;
+  let hidden = document.hidden ? Date.now() : 0;
 
   function tell(words, kind) {
     if (connection.textContent !== words) connection.textContent = words;
@@ -156,13 +158,19 @@
 
   window.setInterval(() => {
     tick();
-    if (Date.now() - heard > SILENCE && source?.readyState !== EventSource.CLOSED) {
+    if (hidden && Date.now() - hidden > ASLEEP && source !== null) {
+      source.close();
+      source = null;
+      tell("asleep until you look", "");
+    }
+    if (source !== null && Date.now() - heard > SILENCE && source.readyState !== EventSource.CLOSED) {
       tell("No word from the dashboard. Trying again …", "off");
       listen();
     }
   }, 1000);
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden && Date.now() - heard > SILENCE / 2) listen();
+    hidden = document.hidden ? Date.now() : 0;
+    if (!document.hidden && (source === null || Date.now() - heard > SILENCE / 2)) listen();
   });
 
   /* Requests */
