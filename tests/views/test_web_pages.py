@@ -18,7 +18,7 @@ from claude_iterate.core.events import (
     RunStarted,
     WaitStarted,
 )
-from claude_iterate.core.events.vocabulary import Kind, Purpose, Why
+from claude_iterate.core.events.vocabulary import Kind, Purpose, Verb, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.screen.watched_workspace import Seen
 from claude_iterate.views.story.story import Story, told
@@ -85,7 +85,7 @@ def test_what_needs_every_iteration_is_drawn_when_one_ended() -> None:
     ("happened", "alive", "chosen", "offered"),
     [
         (iteration(1), True, "", ("pause", "stop", "skip", "note")),
-        ([events.Requested("pause")], True, "", ("resume", "stop", "skip", "note")),
+        ([events.Requested(Verb.PAUSE)], True, "", ("resume", "stop", "skip", "note")),
         ([WaitStarted(Why.USAGE_LIMIT, BEGAN + 999)], True, "", ("pause", "stop", "skip", "retry", "note")),
         ([RunFinished("completed")], False, "", ("note",)),
         (iteration(1), False, "", ("note",)),
@@ -169,14 +169,13 @@ def test_a_long_journal_is_read_in_parts_and_the_page_says_how_far(project: Proj
         file.write(line * (40 * 1024 * 1024 // len(line)))
     (layout.folder / "iterate.log").write_text("first line\n" + "x\n" * 100_000 + "last line\n")
     watched = WatchedRun(project, layout)
-    found, looks = watched.draw(), 1
-    assert found is not None
-    assert not found.whole
-    assert "Reading the journal" in found.panels["head"]
-    while not found.whole:
-        found, looks = watched.draw(), looks + 1
+    looks = []
+    while not looks or not looks[-1].whole:
+        found = watched.draw()
         assert found is not None
-    assert looks > 2
+        looks.append(found)
+    assert len(looks) > 2
+    assert all("Reading the journal" in look.panels["head"] for look in looks[:-1])
     assert "iteration 1 of 50" in found.panels["head"]
     assert "last line" in found.panels["log"]
     assert "first line" not in found.panels["log"]
