@@ -6,8 +6,11 @@ and `journal` is that of the run that listens. A call that is only to look is a 
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
+import signal
 import time
 from functools import partial
 from pathlib import Path
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _AT_A_TIME = 1 << 20
+_LONGEST = 86_400.0
+"""Seconds: longer than a run waits for a call."""
 _NEWS = b'"event":"StatusChanged"'
 
 
@@ -41,6 +46,8 @@ def play(path: Path, stream: Stream, workspace: Path | None, prompt: str) -> int
     named = re.search(r"^VERIFICATION-ID: (\S+)", prompt, re.MULTILINE)
     known = VERBS | {
         "part": partial(_part, named[1] if named else ""),
+        "wait_for_cut": _wait_for_cut,
+        "die": _die,
         "reported": partial(_report, Path(cassette["journal"]), float(cassette["patience"])),
     }
     return perform(call, [step(one, frozenset(known)) for one in calls[number - 1]], known)
@@ -67,6 +74,19 @@ def _report(journal: Path, patience: float, call: Call, value: Any) -> None:
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline and not _noticed(journal, before):
         time.sleep(0.02)
+
+
+def _wait_for_cut(_call: Call, _value: Any) -> None:
+    """Here the run had cut the call: silent until it does so again. What was printed after that comes then."""
+    with contextlib.suppress(KeyboardInterrupt):
+        time.sleep(_LONGEST)
+
+
+def _die(_call: Call, value: int) -> None:
+    """By a signal."""
+    signal.signal(value, signal.SIG_DFL)
+    os.kill(os.getpid(), value)
+    time.sleep(_LONGEST)  # the signal ends this process before the next step
 
 
 def _noticed(journal: Path, before: int) -> bool:

@@ -56,6 +56,19 @@ def test_a_night_is_played_again(loop: Loop) -> None:
     assert (files(loop), told(loop)) == (kept, said)
 
 
+def test_a_call_that_was_cut_is_cut_again(loop: Loop) -> None:
+    """By the time-out of now, at the same place; what Claude said when it was ended comes after that."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_TIMEOUTS__IDLE"] = "6s"
+    loop.script([{"init": {}}, {"say": "I wait."}, {"hang": True}], DONE)
+    assert loop.run("-q").code == 0
+    played = play(loop)
+    assert "1 recorded call did not end by itself" in played.err
+    recorded, again = loop.journals()
+    assert sequence(again) == sequence(recorded)
+    assert [event["outcome"]["kind"] for event in loop.events("IterationFinished")] == 2 * ["idle", "ok"]
+
+
 @pytest.mark.parametrize("mode", ["loop", "iterative", "plan", "build"])
 def test_any_run_of_the_stand_in_can_be_played(loop: Loop, mode: str) -> None:
     """In each mode; plans and boxes are as they were."""

@@ -67,20 +67,20 @@ def test_what_came_beside_stands_between_the_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ends", "step"),
     [
-        ((events.AgentExited(3),), {"exit": 3}),
-        ((events.AgentExited(-9),), {"kill_self": "SIGKILL"}),
-        ((events.CutStarted(Cause.IDLE), events.AgentExited(-2)), {"hang": True}),
-        ((events.CutStarted(Cause.SKIP), events.AgentExited(0)), {"exit": 0}),
-        ((), {"exit": 1}),
+        ((events.AgentExited(3),), [{"exit": 3}]),
+        ((events.AgentExited(-9),), [{"die": 9}]),
+        ((events.CutStarted(Cause.IDLE), events.AgentExited(-15)), [{"wait_for_cut": "idle"}, {"die": 15}]),
+        ((events.CutStarted(Cause.SKIP), events.AgentExited(0)), [{"exit": 0}]),
+        ((), [{"exit": 1}]),
     ],
 )
-def test_a_call_ends_as_it_ended(tmp_path: Path, ends: tuple[events.Event, ...], step: dict[str, Any]) -> None:
+def test_a_call_ends_as_it_ended(tmp_path: Path, ends: tuple[events.Event, ...], step: list[dict[str, Any]]) -> None:
     """One that the run cut waits for being cut again; one that the user ended just ends; one that died with its run
     fails."""
     raw = tmp_path / "0001.ndjson"
     raw.touch()
     [call] = recorded(events.IterationStarted(1), events.AgentStarted(1), *ends).calls
-    assert steps(call, raw) == [step]
+    assert steps(call, raw) == step
 
 
 def test_boxes_and_plans_are_written_again() -> None:

@@ -5,7 +5,6 @@ What Claude printed is played from `raw/` as it is; the fake gets the file and w
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -126,10 +125,6 @@ def _step(beside: Beside) -> Step:
 
 
 def _ending(call: RecordedCall) -> Step:
-    """A call that the run cut is silent until it is cut again. One whose end is not recorded died with its run."""
-    if call.hung:
-        return {"hang": True}
+    """As it ended. A call whose end is not recorded died with its run."""
     code = 1 if call.exit_code is None else call.exit_code
-    if code in {-signal.SIGKILL, -signal.SIGSEGV, -signal.SIGABRT}:
-        return {"kill_self": signal.Signals(-code).name}
-    return {"exit": code if code >= 0 else 128 - code}
+    return {"exit": code} if code >= 0 else {"die": -code}

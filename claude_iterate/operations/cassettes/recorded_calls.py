@@ -99,8 +99,9 @@ class RecordedCalls:
         match event:
             case events.ErrorPrinted():
                 self._add(call, "stderr", f"{event.text}\n")
-            case events.CutStarted():
-                call.hung = event.cause in _BY_THE_RUN
+            case events.CutStarted() if event.cause in _BY_THE_RUN:
+                call.hung = True
+                self._add(call, "wait_for_cut", event.cause)
             case events.AgentExited():
                 call.exit_code = event.code
             case events.StatusChanged():
