@@ -55,4 +55,5 @@ def _line(seen: Seen) -> tuple[str, ...]:
     row = glance.summary(seen, 0.0)
     state = seen.story.state if seen.story is not None and not seen.alive else None
     cause = in_words(state.finished, state).cause if state is not None and state.finished is not None else ""
+    cause = f"next: {step}" if (step := glance.after_kill(seen)) else cause
     return row.name, row.condition.replace("_", " "), row.iteration, row.progress, cause

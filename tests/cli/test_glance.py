@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from claude_iterate.core.events import (
+    Carried,
     Entry,
     Event,
     IterationFinished,
     IterationStarted,
+    LimitReported,
     Outcome,
     RunStarted,
     WaitStarted,
@@ -20,11 +24,12 @@ from claude_iterate.views.screen.watched_workspace import Seen
 from claude_iterate.views.story.story import Story, told
 
 BEGAN = 1_767_225_600.0
+_RUNNER: dict[str, Any] = {"max_iterations": 50, "pid": 1, "host": "h", "version": "0", "command": ("claude",)}
 
 
-def story(*events: Event) -> Story:
+def story(*events: Event, **more: Any) -> Story:
     """One second from event to event."""
-    started = RunStarted("r", "w", "loop", 50, 1, "h", "0", ("claude",))
+    started = RunStarted("r", "w", **{"mode": "loop", **more}, **_RUNNER)
     return told("r", [Entry(seq, BEGAN + seq, float(seq), event) for seq, event in enumerate((started, *events), 1)])
 
 
@@ -50,6 +55,13 @@ def test_the_rest_is_estimated_from_what_was_done_or_not_at_all(events: tuple[Ev
     assert glance.remaining(story(*events)) == left
 
 
+def test_items_of_earlier_runs_do_not_count() -> None:
+    """A second run does not count what the first one did, however its iterations are numbered."""
+    before = Carried(iterations=5)
+    assert glance.remaining(story(*iteration(1, 6), carried=before)) == "not known"
+    assert glance.remaining(story(*iteration(1, 6), *iteration(2, 7), carried=before)) == "about 3m 00s"
+
+
 def test_a_wait_says_what_for_and_how_long() -> None:
     """Not that Claude thinks."""
     seen = Seen("w", story(WaitStarted(Why.USAGE_LIMIT, BEGAN + 600.0)), alive=True)
@@ -61,8 +73,24 @@ def test_a_killed_run_names_the_way_on() -> None:
     """Its clock stands still at its last sign."""
     seen = Seen("w", story(IterationStarted(1)), alive=False)
     shown = glance.lines(seen, BEGAN + 9999, 80, 20)
-    assert "The run was killed. Go on: claude-iterate run w" in shown
+    assert "Next: claude-iterate run w" in shown
+    other = Seen("w", story(IterationStarted(1), again="claude-iterate build w"), alive=False)
+    assert "Next: claude-iterate build w" in glance.lines(other, BEGAN, 80, 20)
     assert glance.summary(seen, BEGAN + 9999).elapsed == "2s"
+
+
+def test_windows_breaker_and_notes_have_a_line_each() -> None:
+    """With the time to the reset, the limits that the run was started with, and nothing that is not known."""
+    found = story(
+        LimitReported("allowed", "five_hour", BEGAN + 3600.0, 0.42),
+        LimitReported("allowed", "seven_day", BEGAN - 1.0),
+        settings={"stop.no_progress": 7, "stop.failures": 0},
+    )
+    shown = glance.lines(Seen("w", found, alive=True, notes=2), BEGAN, 80, 20)
+    assert "Window five hour: 42 % used, resets in 1h 00m" in shown
+    assert "Window seven day: allowed" in shown
+    assert "Breaker: no progress 0/7 · same error 0/5" in shown
+    assert "Notes: 2 notes waiting" in shown
 
 
 def test_sparks_show_the_last_values() -> None:

@@ -168,6 +168,8 @@ def test_a_killed_run_is_told_with_the_next_command(loop: Loop) -> None:
         assert seen.code == 1
         assert f"The run was killed: its process (pid {runner(loop)}) is gone" in seen.err
         assert "Go on: claude-iterate run my-task" in seen.err
+    for look in ("show", "watch"):
+        assert "claude-iterate run my-task" in loop.call(look, "my-task").out
     until(lambda: not loop.processes())
 
 

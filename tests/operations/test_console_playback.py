@@ -9,11 +9,12 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.events import Entry, IterationStarted, RunStarted, Said
+from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import Batch
 from claude_iterate.core.state.steps import fold
 from claude_iterate.operations.playback.console_playback import MOST, ConsolePlayback
 from claude_iterate.operations.playback.journal_source import JournalSource
-from claude_iterate.operations.playback.recorded_console import recorded_console, recorded_settings
+from claude_iterate.operations.playback.recorded_console import recorded_console
 
 STARTED = RunStarted("r1", "my-task", "loop", 50, 1, "here", "1", ("claude",), "a.log")
 

@@ -13,16 +13,15 @@ from claude_iterate.cli.invocation import on_terminal
 from claude_iterate.cli.terminal.keys import Keys, listening
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import Verb
-from claude_iterate.core.rules import next_steps
-from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.core.rules.next_steps import CommandLine, go_on
+from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.operations.playback import attached_run
 from claude_iterate.operations.playback.attached_run import AttachedRun, Found
-from claude_iterate.operations.playback.recorded_console import recorded_console, recorded_settings
+from claude_iterate.operations.playback.recorded_console import recorded_console
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.system import signals, terminals
 from claude_iterate.text.run_lines import how_to_look
-from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout
 
 KILLED = 1
@@ -47,7 +46,7 @@ class AttachedTerminal:
     def show(self) -> int:
         """The exit code: that of the run, or 0 when the user left."""
         found = attached_run.find(self._layout)
-        self._detailed = self._detailed or found.started.settings.get("exit_codes") == "detailed"
+        self._heed_settings(found)
         if not found.alive:
             return self._show_past(found)
         with contextlib.ExitStack() as afterwards:
@@ -65,8 +64,11 @@ class AttachedTerminal:
     def leave(self) -> int:
         """After the user looked at it in another way: it goes on, or how it ended."""
         found = attached_run.find(self._layout)
-        self._detailed = self._detailed or found.started.settings.get("exit_codes") == "detailed"
+        self._heed_settings(found)
         return self._goes_on() if found.alive else self._show_past(found)
+
+    def _heed_settings(self, found: Found) -> None:
+        self._detailed = self._detailed or recorded_settings(found.started).exit_codes == "detailed"
 
     def _show_past(self, found: Found) -> int:
         state = attached_run.ended(self._layout, found.run)
@@ -85,7 +87,7 @@ class AttachedTerminal:
         return exit_code(state.finished.reason, self._detailed)
 
     def _killed(self, found: Found) -> int:
-        step = next_steps.after_kill(found.started, metadata.read(self._layout.metadata).mode, self._line)
+        step = go_on(attached_run.ended(self._layout, found.run))
         output.warn(f"The run was killed: its process (pid {found.started.pid}) is gone, and its journal has no end.")
         output.note(f"  Go on: {step}")
         return KILLED

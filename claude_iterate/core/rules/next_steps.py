@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-from claude_iterate.core.events import RunStarted
 from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.state.run_state import RunState
@@ -14,8 +13,6 @@ ACCEPT = "--accept-changes"
 """The option of `run` and `verify` that takes what defines the proof as it is now."""
 _PLACE, _PLACED = "--worktree", frozenset({Purpose.RUN, Purpose.VERIFY})
 """The option that says where the work is, and the commands that have it."""
-_COMMANDS = frozenset({"plan", "build"})
-"""Modes that are commands."""
 
 
 class CommandLine(NamedTuple):
@@ -45,15 +42,6 @@ def again(state: RunState, line: CommandLine, *changed: Words) -> str:
     named = {option[0] for option in changed} - {"--allow"}
     options = [*(option for option in line.options if option[0] not in named), *changed]
     return command(line, line.verb or _verb(state), name(state), *(word for option in options for word in option))
-
-
-def after_kill(started: RunStarted, own_mode: str, line: CommandLine) -> str:
-    """What goes on with a run that was killed: a mode that is not the workspace's own has a command of its own."""
-    other = started.purpose == Purpose.RUN and started.mode != own_mode and started.mode in _COMMANDS
-    if started.again:
-        return started.again
-    dry = ("--dry-run",) if started.dry_run and started.purpose == Purpose.RUN else ()
-    return command(line, started.mode if other else str(started.purpose), started.workspace, *dry)
 
 
 KILLED = "The run was killed: its record has no end"

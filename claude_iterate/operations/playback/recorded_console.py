@@ -9,26 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from claude_iterate.core.events import RunStarted
-from claude_iterate.core.settings.catalogue import canonical
-from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.settings.layers import layer_from_document, resolve
-from claude_iterate.errors import SettingsProblem
+from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.sinks.console.console import Console
-
-_SHOWN = ("output", "colors", "attended", "stop.")
-"""Settings that a console depends on; their values hold no secrets, so the journal has them as they were."""
-
-
-def recorded_settings(started: RunStarted) -> Settings:
-    """What the run's settings say about its console. A value that this version does not know counts as not set."""
-    layers = []
-    for key, value in started.settings.items():
-        if key.startswith(_SHOWN) and canonical(key) is not None:
-            try:
-                layers.append(layer_from_document("journal", "journal", {key: value}))
-            except SettingsProblem:
-                continue
-    return resolve(layers).settings
 
 
 def recorded_console(

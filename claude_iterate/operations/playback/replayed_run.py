@@ -10,12 +10,13 @@ from claude_iterate.core.events import Entry, RunStarted
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.records import Record
 from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import Batch
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations.playback import paces
 from claude_iterate.operations.playback.console_playback import ConsolePlayback
 from claude_iterate.operations.playback.paces import RecordedPace
-from claude_iterate.operations.playback.recorded_console import recorded_console, recorded_settings
+from claude_iterate.operations.playback.recorded_console import recorded_console
 from claude_iterate.operations.playback.recorded_entries import Range, RawOutputs, entries, iteration_range
 from claude_iterate.operations.playback.terminal_cast import Cast
 from claude_iterate.operations.playback.terminal_picture import COLUMNS, ShownLines, picture

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from claude_iterate.core.formats import clip, cost, counted, duration, one_line
 from claude_iterate.core.harmless import harmless
 from claude_iterate.core.named_tuples import NamedTuple
+from claude_iterate.core.rules import trips
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on
+from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text.wait_lines import REASONS
 from claude_iterate.views.screen.watched_workspace import Seen
@@ -58,7 +60,7 @@ def lines(seen: Seen, at: float, columns: int, most: int) -> list[str]:
         words = {"gone": "The folder of this workspace is gone.", "new": "It never ran. Begin: claude-iterate run "}
         text = words.get(seen.condition, "It is about to begin.")
         return [clip(text + (seen.name if seen.condition == "new" else ""), columns)]
-    head = [*_head(seen, story, at), *_figures(story), *_counters(seen, story)]
+    head = [*_head(seen, story, at), *_figures(story, at), *_counters(seen, story)]
     room = max(0, most - len(head) - 1)
     happened = [f"{_clock(one.at)}  {one.line}" for one in story.recent[-room:]] if room else []
     return [clip(harmless(line), columns) for line in [*head, "", *happened]]
@@ -72,7 +74,8 @@ def _head(seen: Seen, story: Story, at: float) -> list[str]:
     if status is not None and status.total:
         done = min(status.completed or 0, status.total)
         filled = _BAR * done // status.total
-        found.append(f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{status.total} · left: {remaining(story)}")
+        left = f" · left: {remaining(story)}" if seen.alive else ""
+        found.append(f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{status.total}{left}")
     if seen.alive:
         found.append(f"Now: {doing(seen, at)}")
     elif state.finished is not None:
@@ -80,11 +83,19 @@ def _head(seen: Seen, story: Story, at: float) -> list[str]:
         found.append(ended.cause)
         found += [f"Next: {ended.next}"] if ended.next else []
     else:
-        found.append(f"The run was killed. Go on: {go_on(state)}")
+        found += ["The run was killed: its journal has no end.", f"Next: {after_kill(seen)}"]
     return found
 
 
-def _figures(story: Story) -> list[str]:
+def after_kill(seen: Seen) -> str:
+    """The command that goes on with a run that was killed, as `show` names it; empty when it was not."""
+    story = seen.story
+    if story is None or story.started is None or seen.alive or story.state.finished is not None:
+        return ""
+    return go_on(story.state)
+
+
+def _figures(story: Story, at: float) -> list[str]:
     rows, state = story.rows.every(), story.state
     tokens = state.tokens + state.spending.tokens
     used = tokens.input + tokens.output + tokens.cache_read + tokens.cache_creation
@@ -96,16 +107,17 @@ def _figures(story: Story) -> list[str]:
         found.append(f"Work: {counted(work.files_changed, 'changed file')}, {counted(work.commits, 'commit')}")
     for name, window in story.windows.items():
         share = f"{100 * window.utilization:.0f} % used" if window.utilization is not None else window.status
-        found.append(f"Window {name}: {share}")
+        resets = f", resets in {_age(left)}" if (left := (window.resets_at or 0.0) - at) > 0 else ""
+        found.append(f"Window {name.replace('_', ' ')}: {share}{resets}")
     return found
 
 
 def _counters(seen: Seen, story: Story) -> list[str]:
-    streaks = story.state.streaks
-    counts = {"without progress": streaks.unmoved, "failed": streaks.failures}
-    told = [f"{number} {what} in a row" for what, number in counts.items() if number]
-    told += [f"{counted(seen.notes, 'note')} waiting"] if seen.notes else []
-    return [" · ".join(told)] if told else []
+    """As `show` has them: `Breaker: no progress 1/3 · failures 0/3`, and the notes that the next iteration finds."""
+    stop = recorded_settings(story.started).stop if story.started is not None else None
+    counts = trips.counters(story.state.streaks, stop) if stop is not None else []
+    told = [f"Breaker: {' · '.join(f'{name} {now}/{most}' for name, now, most in counts)}"] if counts else []
+    return [*told, *([f"Notes: {counted(seen.notes, 'note')} waiting"] if seen.notes else [])]
 
 
 def doing(seen: Seen, at: float) -> str:
@@ -140,22 +152,21 @@ def elapsed(seen: Seen, at: float) -> float:
 
 
 def remaining(story: Story) -> str:
-    """How long the rest may take, from the items done by finished iterations; `not known` when that says nothing."""
-    rows = [row for row in story.rows.ended if row.progress is not None]
-    status = story.state.status
-    if status is None or not status.total or not rows:
+    """How long the rest may take, from the items that finished iterations of this run have done; `not known` when that
+    says nothing. Waits and pauses do not count."""
+    rows = [(row.progress, row.duration) for row in story.rows.ended if row.progress is not None]
+    status, started = story.state.status, story.started
+    if status is None or not status.total or not rows or started is None:
         return "not known"
-    done = (rows[-1].progress.completed if rows[-1].progress else 0) - _before(rows)
+    before = 0
+    if started.carried.iterations or story.rows.ended[0].number != 1:
+        # How many were done before the first one is not known: it only says where the others began.
+        before, rows = rows[0][0].completed, rows[1:]
+    done = rows[-1][0].completed - before if rows else 0
     left = status.total - (status.completed or 0)
     if done <= 0 or left < 0:
         return "not known"
-    return f"about {duration(left * sum(row.duration for row in rows) / done)}"
-
-
-def _before(rows: Sequence[Row]) -> int:
-    """Items that were done before these iterations. Not known; most tasks begin with none."""
-    first = rows[0].progress
-    return 0 if rows[0].number == 1 or first is None else first.completed
+    return f"about {duration(left * sum(took for _, took in rows) / done)}"
 
 
 def sparks(values: Sequence[float]) -> str:
