@@ -36,8 +36,11 @@ class RunOrder(msgspec.Struct, frozen=True, omit_defaults=True):
     detailed: bool = False
     if_completed: str = ""
     accept_changes: bool = False
+    reset: bool = False
+    mode: str = ""
     program: tuple[str, ...] = CommandLine().program
     options: tuple[tuple[str, ...], ...] = ()
+    verb: str = ""
     outlives: bool = False
     held: HeldBack | None = None
 
@@ -57,7 +60,9 @@ class RunOrder(msgspec.Struct, frozen=True, omit_defaults=True):
             silent=True,
             if_completed=self.if_completed,
             accept_changes=self.accept_changes,
-            command_line=CommandLine(self.program, self.options),
+            reset=self.reset,
+            mode=self.mode,
+            command_line=CommandLine(self.program, self.options, self.verb),
             held=self.held,
         )
 
@@ -76,8 +81,11 @@ def order(project: Project, workspace: str, options: Options, outlives: bool = F
         detailed=options.detailed,
         if_completed=options.if_completed,
         accept_changes=options.accept_changes,
+        reset=options.reset,
+        mode=options.mode,
         program=options.command_line.program,
         options=options.command_line.options,
+        verb=options.command_line.verb,
         outlives=outlives,
         held=options.held,
     )
