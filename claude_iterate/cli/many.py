@@ -76,6 +76,25 @@ def _print_table(runs: Sequence[OneRun]) -> None:
         for said in run.process.answers if run.process is not None else ():
             if isinstance(said, Noted) and said.warning:
                 output.warn(f"{run.name}: {said.text}")
+    if (sharing := _sharing(runs)) and not any(run.state.started and run.state.started.dry_run for run in runs):
+        output.warn(
+            f"{formats.listed(sharing)} worked in one folder at the same time: what they changed can be mixed up.\n"
+            f"  Give each a checkout of its own: claude-iterate run {' '.join(sharing)} --worktree"
+        )
+
+
+def _sharing(runs: Sequence[OneRun]) -> list[str]:
+    """Runs that worked in the project itself while another one did."""
+    here = [
+        (run.state.started_at, run.state.last_at, run.name)
+        for run in runs
+        if run.state.started is not None and run.state.iterations and run.state.worktree.made is None
+    ]
+    return [
+        name
+        for began, ended, name in here
+        if any(began < until and since < ended and name != other for since, until, other in here)
+    ]
 
 
 def _left_something(state: RunState) -> bool:

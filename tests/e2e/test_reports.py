@@ -127,6 +127,16 @@ def test_a_block_in_the_answer(loop: Loop, say: str, reason: str) -> None:
     assert ended(loop, "-m", "1") == reason
 
 
+def test_a_report_in_the_words_of_a_sub_agent_is_none(loop: Loop) -> None:
+    """Only what Claude itself says last counts."""
+    loop.make()
+    words = '{"role":"assistant","content":[{"type":"text","text":"' + BLOCK.format("") + '"}]}'
+    line = '{"type":"assistant","message":' + words + ',"parent_tool_use_id":"t1"}'
+    acts(loop, f"printf '%s\\n' '{line}'")
+    assert ended(loop, "-m", "1") == "max_iterations"
+    assert [event["parent"] for event in loop.events("Said")] == ["t1"]
+
+
 def test_the_prompt_asks_for_an_id_and_claude_gives_it(loop: Loop) -> None:
     """Another one in each iteration; the journal has it, and so has the report of the built-in Claude."""
     loop.make()

@@ -55,6 +55,7 @@ class _Line(TypedDict, total=False):
     mcp_servers: Any
     plugin_errors: Any
     tools: Any
+    cwd: Any
     attempt: Any
     max_retries: Any
     retry_delay_ms: Any

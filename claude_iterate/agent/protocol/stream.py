@@ -24,6 +24,7 @@ SCHEMA_TOOL = "StructuredOutput"
 _REMEMBERED_TOOLS = 4096
 _REMEMBERED_REFUSALS = 256
 _REFUSAL = 500
+_MOST_TOOLS, _LONGEST_NAME = 50, 80
 
 
 class Translator:
@@ -199,11 +200,17 @@ def _session(document: dict[str, Any]) -> StreamEvent:
         for server in (servers if isinstance(servers, list) else [])
         if isinstance(server, dict) and server.get("status") not in {"connected", "pending", None}
     ]
-    session, model, version, mode = _words(document, "session_id", "model", "claude_code_version", "permissionMode")
+    names = "session_id", "model", "claude_code_version", "permissionMode", "cwd"
+    session, model, version, mode, cwd = _words(document, *names)
     tools = document.get("tools")
     by_schema = isinstance(tools, list) and SCHEMA_TOOL in tools
     problems = (*troubled, *texts(document.get("plugin_errors")))
-    return events.SessionOpened(session, model, version, mode, problems, by_schema)
+    return events.SessionOpened(session, model, version, mode, problems, by_schema, cwd, _first(tools))
+
+
+def _first(tools: Any) -> tuple[str, ...]:
+    """Their names, few enough for every journal to have them."""
+    return tuple(name[:_LONGEST_NAME] for name in texts(tools[:_MOST_TOOLS])) if isinstance(tools, list) else ()
 
 
 def _retry(document: dict[str, Any]) -> StreamEvent:

@@ -31,7 +31,8 @@ class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SessionOpened(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude introduced itself. `by_schema`: it knows the schema that its answer is to have."""
+    """Claude introduced itself. `by_schema`: it knows the schema that its answer is to have; `cwd` is the folder that
+    it works in, `tools` are the first of those that it has."""
 
     session: str = ""
     model: str = ""
@@ -39,6 +40,8 @@ class SessionOpened(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
     permission_mode: str = ""
     problems: tuple[str, ...] = ()
     by_schema: bool = False
+    cwd: str = ""
+    tools: tuple[str, ...] = ()
 
 
 class Said(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
