@@ -21,9 +21,20 @@ _BEYOND_JSON = expression(f"[{_RANGES}]")
 
 def harmless(text: str) -> str:
     """The text without colours, its other control characters as pictures; line ends and tabs stay."""
-    if text.replace("\n", " ").isprintable() or _DANGEROUS.search(text) is None:
+    if text.isprintable() or is_plain(text) or _DANGEROUS.search(text) is None:
         return text
     return _COLOUR.sub("", text).translate(_PICTURES)
+
+
+def is_plain(text: str) -> bool:
+    """True for lines that are harmless for certain, however many: most are, and this costs no look at each."""
+    return text.replace("\n", " ").replace("\t", " ").isprintable()
+
+
+def harmless_lines(lines: list[str]) -> str:
+    """The lines as one text, each made harmless."""
+    text = "\n".join(lines)
+    return text if is_plain(text) else "\n".join(map(harmless, lines))
 
 
 def harmless_json(document: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.harmless import harmless, harmless_json
+from claude_iterate.core.harmless import harmless, harmless_json, harmless_lines
 
 CONTROLS = {*map(chr, range(32)), *map(chr, range(0x7F, 0xA0)), *"\u2028\u2029\u202a\u202b\u202c\u202d\u202e"}
 CONTROLS |= set("\u2066\u2067\u2068\u2069")
@@ -22,6 +22,12 @@ def test_no_control_character_is_left(text: str) -> None:
     assert not set(shown) & (CONTROLS - KEPT)
     if not set(text) & (CONTROLS - KEPT):
         assert shown == text
+
+
+@given(st.lists(st.text(st.one_of(st.sampled_from(sorted(CONTROLS)), st.characters(codec="utf-8")))))
+def test_lines_together_are_each_line_alone(lines: list[str]) -> None:
+    """Looking at all of them at once changes nothing."""
+    assert harmless_lines(lines) == "\n".join(map(harmless, lines))
 
 
 @given(st.dictionaries(st.text(), st.text(st.characters(codec="utf-8"))))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
-from claude_iterate.core.harmless import harmless
+from claude_iterate.core.harmless import harmless, is_plain
 
 if TYPE_CHECKING:
     from claude_iterate.sinks.console.terminal_writer import TerminalWriter
@@ -94,7 +94,9 @@ class Output:
         if style and self.color:
             self._held += [f"\x1b[{style}m{self.shown(line)}\x1b[0m\n" if line else "\n" for line in lines]
         elif lines:
-            self._held += ("\n".join(map(self.shown, lines)), "\n")
+            text = "\n".join(lines)
+            plain = self._emoji and is_plain(text)
+            self._held += (text if plain else "\n".join(map(self.shown, lines)), "\n")
 
     def control(self, text: str, now_or_never: bool = False) -> bool:
         """Text of our own making that may move the cursor; it is seen at once. With `now_or_never` it is left out when

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core.events import AgentExited, Entry, IterationFinished, IterationStarted, RunFinished, RunStarted
-from claude_iterate.core.harmless import harmless
+from claude_iterate.core.harmless import harmless_lines
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.sinks.log import log_sections
@@ -75,7 +75,7 @@ class TextLog:
             self._state = state
         if said:
             said.append("")
-            ended = self._file.append("\n".join(map(harmless, said))) or ended
+            ended = self._file.append(harmless_lines(said)) or ended
         if ended:
             if self._file.keep_place(self._is_ours):
                 self._on_put_back()
