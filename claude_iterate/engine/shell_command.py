@@ -108,20 +108,22 @@ class ShellCommand(Record, frozen=False):
 
 
 class _Tail:
-    """The end of what a program printed. What is longer is dropped as it comes."""
+    """The end of what a program printed. What is longer is dropped as it comes, a batch of lines at a time: a program
+    that prints a gigabyte must not keep us busy for minutes."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._lines: deque[bytes] = deque()
+        self._batches: deque[bytes] = deque()
         self._size = 0
 
     def hear(self, _stream: str, lines: list[bytes]) -> None:
+        if not lines:
+            return
         most = 4 * self._most  # a character has at most four bytes
-        for line in lines:
-            self._lines.append(line[-most:])
-            self._size += len(self._lines[-1]) + 1
-            while self._size - len(self._lines[0]) > most:
-                self._size -= len(self._lines.popleft()) + 1
+        self._batches.append(b"\n".join(lines)[-most:])
+        self._size += len(self._batches[-1]) + 1
+        while self._size - len(self._batches[0]) > most:
+            self._size -= len(self._batches.popleft()) + 1
 
     def text(self) -> str:
-        return "\n".join(line.decode("utf-8", "replace") for line in self._lines)[-self._most :]
+        return b"\n".join(self._batches).decode("utf-8", "replace")[-self._most :]
