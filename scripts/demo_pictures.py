@@ -23,6 +23,7 @@ SIZE = 1080, 860
 _COMMAND = [sys.executable, "-P", "-m", "claude_iterate"]
 _RUN = re.compile(r"\d{6}-\d{8}-\d{6}-[0-9a-f]{6}")
 _FIGURE = re.compile(r"\d[\d.,:]*")
+_TAG, _COMMENT = re.compile(r"<[^>]*>"), re.compile(r"/\*.*?\*/", re.DOTALL)
 _UNSEEN = frozenset({"log", "runs", "tools"})
 """Panels that are closed in the picture, or tell of this machine."""
 
@@ -80,7 +81,8 @@ def words_of(picture: Path) -> list[str]:
 
 
 def checksum(folder: Path) -> str:
-    """Of what the dashboard draws of the demo, and how it looks. Its script draws nothing of its own."""
+    """Of the words that the dashboard shows of the demo, and of its style sheet. What cannot be seen, such as labels
+    for a screen reader, does not count; its script draws nothing of its own."""
     from claude_iterate.views.web.drawn_page import FOLDER
     from claude_iterate.views.web.watched_run import WatchedRun
     from claude_iterate.workspace.lifecycle.project import Project
@@ -88,10 +90,10 @@ def checksum(folder: Path) -> str:
     project = Project(folder, {"PATH": os.environ.get("PATH", "")})
     drawn = WatchedRun(project, project.layout("demo")).draw()
     assert drawn is not None
-    panels = [f"{name}: {html}" for name, html in drawn.panels.items() if name not in _UNSEEN]
-    looks = [(FOLDER / name).read_text(encoding="utf-8") for name in ("static/dashboard.css", "run_page.html.jinja")]
-    seen = same_words("\n".join(panels).replace(str(folder), "FOLDER")) + "\n".join(looks)
-    return hashlib.sha256(seen.encode()).hexdigest()
+    panels = [_TAG.sub(" ", html) for name, html in drawn.panels.items() if name not in _UNSEEN]
+    words = same_words(" ".join(panels).replace(str(folder), "FOLDER")).split()
+    looks = _COMMENT.sub(" ", (FOLDER / "static" / "dashboard.css").read_text(encoding="utf-8")).split()
+    return hashlib.sha256(" ".join([*words, *looks]).encode()).hexdigest()
 
 
 def main() -> None:
