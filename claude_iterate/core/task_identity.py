@@ -31,6 +31,11 @@ def identity(text: str) -> str:
     return f"{digest(words.encode('utf-8', 'replace'))}+{ticked}" if words else UNREADABLE
 
 
+def opened(text: str) -> str:
+    """The text with every box open."""
+    return "".join(_BOX.sub(r"\1[ ]", line) for line in text.splitlines(keepends=True))
+
+
 def is_same(before: str, now: str) -> bool:
     """The task is the one it was, perhaps with more boxes ticked."""
     (old, _, done), (new, _, still_done) = before.partition("+"), now.partition("+")

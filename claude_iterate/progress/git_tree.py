@@ -131,9 +131,11 @@ class _Look:
         return {folder + name: content for name, content in tree.files.items()} if tree is not None else {}
 
     def _clear_flags(self) -> None:
-        """`assume-unchanged` would hide a change from us."""
-        flagged = [line[2:] for line in self._list("ls-files", "-v") if line[:1].islower()]
-        self._update("--no-assume-unchanged", names=flagged)
+        """`assume-unchanged` would hide a change from us, and `skip-worktree` of a file that is there."""
+        flagged = [line for line in self._list("ls-files", "-v") if line[:1].islower() or line[:1] == "S"]
+        self._update("--no-assume-unchanged", names=[line[2:] for line in flagged if line[:1].islower()])
+        skipped = [line[2:] for line in flagged if line[:1] in "sS" and not self._is_gone(line[2:])]
+        self._update("--no-skip-worktree", names=skipped)
 
     def _identity(self, prefix: str, has_files: bool) -> str:
         if prefix and not has_files:

@@ -75,7 +75,8 @@ def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
         return None
     view = _summary(layout, run, story.state, running=story.state.finished is None)
     if view.state == "running":
-        view = replace(view, now=story.now(at), duration=round(max(0.0, at - story.state.started_at), 3))
+        lasted = max(0.0, at - story.state.started_at) + story.state.elapsed_before
+        view = replace(view, now=story.now(at), duration=round(lasted, 3))
     return Recorded(view, story)
 
 

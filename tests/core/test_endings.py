@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.core.events import (
     ClaimDropped,
@@ -13,6 +14,7 @@ from claude_iterate.core.events import (
     IterationFinished,
     Outcome,
     ProofChange,
+    Resumed,
     RunFinished,
     RunStarted,
     StopRequested,
@@ -31,6 +33,7 @@ from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.text.ending_lines import ending
+from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
 from tests.core.building import entries, facts
 
 DONE = Status(True, 2, 2, summary="all done")
@@ -325,3 +328,12 @@ def test_replaced_instructions_are_told_at_any_end() -> None:
     end = told(Finish("max_iterations"), state, facts(9, max_iterations=1)._replace(task_replaced=True))
     assert "INSTRUCTIONS.md has another text than when the run began" in end.about_claim
     assert told(Finish("max_iterations"), state, facts(9, max_iterations=1)).about_claim == ""
+
+
+def test_the_time_of_a_killed_run_counts() -> None:
+    """Like its iterations and its money: in the end of the run that goes on, and in its summary."""
+    started = replace(STARTED, resumed=Resumed("before", iterations=3, elapsed=100.0))
+    state = fold(entries(started, IterationFinished(4, OK)))
+    end = told(Finish("max_iterations"), state, facts(9, max_iterations=4))
+    assert (end.iterations, end.duration) == (4, 109.0)
+    assert summarise(RunSummary, "r", state, running=False).duration == 101.0

@@ -134,6 +134,8 @@ def test_a_completed_workspace_with_other_instructions_has_a_new_task(loop: Loop
     shown = loop.call("show", "my-task").out
     assert "Status: new task: the instructions changed since it was completed" in shown
     assert "Progress of the task before: " in shown
+    asked = loop.call("report", "my-task", "--format", "md", "-o", "-").out
+    assert ("another text now than this run was given" in asked, "something new" in asked) == (True, False)
     assert loop.run().code == 0
     assert "The instructions have changed since the task was completed." in prompt(loop, 2)
     assert row(loop)["state"] == "completed"

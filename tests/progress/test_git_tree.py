@@ -131,6 +131,11 @@ def flagged(root: Path) -> None:
     (root / "a").write_text("hidden\n")
 
 
+def skipped(root: Path) -> None:
+    said(root, "update-index", "--skip-worktree", "a")
+    (root / "a").write_text("hidden\n")
+
+
 def file_for_folder(root: Path) -> None:
     (root / "a").unlink()
     (root / "a").mkdir()
@@ -156,6 +161,7 @@ def unmerged(root: Path) -> None:
     "change",
     [
         flagged,
+        skipped,
         file_for_folder,
         odd_names,
         unmerged,
@@ -164,7 +170,17 @@ def unmerged(root: Path) -> None:
         lambda root: (root / "link").symlink_to("nowhere"),
         lambda root: said(root, "commit", "-q", "--allow-empty", "-m", "x") and None,
     ],
-    ids=["assume-unchanged", "folder-for-file", "odd-names", "unmerged", "deleted", "mode", "link", "commit"],
+    ids=[
+        "assume-unchanged",
+        "skip-worktree",
+        "folder-for-file",
+        "odd-names",
+        "unmerged",
+        "deleted",
+        "mode",
+        "link",
+        "commit",
+    ],
 )
 def test_every_change_is_seen_as_git_sees_it(root: Path, change: Callable[[Path], None]) -> None:
     """The tree is that of the files on disk, whatever state the user's index is in; a commit alone changes nothing."""

@@ -188,7 +188,8 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     review, checks_and_review, or report for Claude's word alone. `about_claim` is what has to be known of the last
     claim of completion: that it was not checked or did not hold, or what the report says beside it. `changes` is what
     changed, since the run began, of that which defines the proof. `tripped`: the breaker ended it, and why;
-    `task` is the identity of the instructions if the breaker has counted something."""
+    `task` is the identity of the instructions if the breaker has counted something, or if it made a plan. `duration`
+    counts the killed run that it went on with."""
 
     reason: Reason
     detail: str = ""

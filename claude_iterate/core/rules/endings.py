@@ -42,7 +42,7 @@ def told(verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofCha
         verdict.reason,
         verdict.detail,
         "\n".join(filter(None, (_notes(facts), _changes(changes, verdict, state, facts), _advice(verdict, facts)))),
-        *(state.iterations, state.cost_usd, facts.now),
+        *(state.iterations, state.cost_usd, facts.now + state.elapsed_before),
         known_by=proving.known_by(state, facts, verdict.reason),
         about_claim=proving.about_the_claim(state, facts, verdict.reason, changes),
         cause=verdict.cause,

@@ -13,6 +13,7 @@ import msgspec
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import moment
 from claude_iterate.core.named_tuples import NamedTuple
+from claude_iterate.core.task_identity import digest, opened
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.report.diffstats import Diffstat, diffstats
 from claude_iterate.views.run_view import Recorded, RunView
@@ -79,10 +80,10 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
         return None
     last = told[-1].recorded
     history = history_view.history(layout, [part.history for part in told])
-    text, missing = _instructions(layout.instructions)
     stories = [part.recorded.story for part in told]
     started = last.story.started
     rows = tuple(row for part in history.runs for row in part.iterations)
+    text, missing = _instructions(layout.instructions, next((row.instructions_hash for row in reversed(rows)), ""))
     changed = diffstats(layout, rows, started.settings.get("progress.ignore", ()) if started is not None else ())
     return NightReport(
         workspace=layout.name,
@@ -146,9 +147,13 @@ def _wait(wait: PastWait, at: float) -> WaitView:
     return WaitView(wait.why, moment(wait.began), ended, round(max(0.0, took), 3), wait.by)
 
 
-def _instructions(path: Path) -> tuple[str, str]:
-    """The text, or why there is none."""
+def _instructions(path: Path, given: str) -> tuple[str, str]:
+    """The text, or why there is none. `given` is the checksum of what the last iteration was given: another text, but
+    for ticked boxes, was not asked of this run."""
     data = foreign.read(path)
     if data is None:
         return "", f"{path} is missing, unreadable, or larger than {foreign.MOST // 1024} KB."
-    return data.decode("utf-8", "replace"), ""
+    text = data.decode("utf-8", "replace")
+    if given and given not in {digest(each.encode("utf-8", "replace")) for each in (text, opened(text))}:
+        return "", f"{path} has another text now than this run was given, which is in its log."
+    return text, ""

@@ -107,6 +107,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     updated: str | None
     """When the last thing happened that counts."""
     duration: float
+    """With that of the killed run that it goes on with, as all other figures."""
     iterations: int
     max_iterations: int
     """0: no limit."""
@@ -177,7 +178,7 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         started=_moment(state.started_at),
         finished=_moment(state.last_at) if over else None,
         updated=_moment(state.last_at),
-        duration=round(max(0.0, state.last_at - state.started_at), 3),
+        duration=round(max(0.0, state.last_at - state.started_at) + state.elapsed_before, 3),
         iterations=state.iterations,
         max_iterations=started.max_iterations,
         iteration=state.call.number if state.call is not None else 0,
