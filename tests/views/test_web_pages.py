@@ -23,8 +23,10 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.views.screen.watched_workspace import Seen
 from claude_iterate.views.story.story import Story, told
 from claude_iterate.views.web.drawn_page import STATIC, Drawn, page, panel
-from claude_iterate.views.web.run_panels import LINES, RunPanels
+from claude_iterate.views.web.run_panels import LINES, NAMES, RunPanels
+from claude_iterate.views.web.run_panels import unread as run_unread
 from claude_iterate.views.web.watched_project import WatchedProject
+from claude_iterate.views.web.watched_project import unread as list_unread
 from claude_iterate.views.web.watched_run import RunPicture, WatchedRun
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import notes, run_lock
@@ -202,6 +204,15 @@ def test_the_list_has_those_that_run_first_then_those_that_ran_last(project: Pro
     found = watched.draw()
     assert found is not None
     assert "0 of 3" in found.title
+
+
+def test_a_page_whose_first_look_failed_has_all_its_panels() -> None:
+    """It says what went wrong, and what was not read yet is not there."""
+    failed = Drawn("", {"problem": "It went wrong."})
+    shown = page("listing_page", project="p", title="t", events="/", since="", now=0, drawn=failed.over(list_unread()))
+    assert "It went wrong." in shown
+    assert "Reading the workspaces" in shown
+    assert set(failed.over(run_unread("w")).panels) == set(NAMES)
 
 
 def test_every_text_of_a_template_is_cleaned_and_escaped() -> None:

@@ -63,7 +63,7 @@ class PageFollower:
         self._nudge = asyncio.Event()
         self._watchers = 0
         self._left = time.monotonic()
-        self.drawn = Drawn("", {}, whole=False)
+        self.drawn = self._good = Drawn("", {}, whole=False)
         self.closed = False
 
     @property
@@ -91,11 +91,13 @@ class PageFollower:
         """Look until no one looks on."""
         while not self.closed and not self.is_idle:
             try:
-                drawn = await in_daemon_thread(self._drawing.draw)
+                found = await in_daemon_thread(self._drawing.draw)
+                self._good = found if found is not None else self._good
+                shown = self._good
             except Exception as problem:  # noqa: BLE001 - the page says it; the next look may go well
-                drawn = _failed(self.drawn, problem)
-            if drawn is not None:
-                self._publish(drawn)
+                shown = _failed(self._good, problem)
+            if shown is not self.drawn and shown != self.drawn:
+                self._publish(shown)
             if self.drawn.whole:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._nudge.wait(), PAUSE)
@@ -155,14 +157,11 @@ class PageFollower:
         }
 
 
-def _failed(before: Drawn, problem: Exception) -> Drawn | None:
-    """The page as it was, with a word about what went wrong; None if it says so already."""
+def _failed(before: Drawn, problem: Exception) -> Drawn:
+    """The page as it was, with a word about what went wrong."""
     text = f"The dashboard cannot read this at the moment: {type(problem).__name__}: {problem}"
     told = panel("run_panels", "problem", text=text)
-    name = "problem" if "head" in before.panels or not before.panels else "workspaces"
-    if before.panels.get(name) == told:
-        return None
-    return before._replace(panels={**before.panels, name: told}, whole=True)
+    return before._replace(panels={**before.panels, "problem": told}, whole=True)
 
 
 class PageFollowers:

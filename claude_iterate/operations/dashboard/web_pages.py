@@ -98,9 +98,7 @@ class WebPages:
     async def listing(self, _request: Request) -> Response:
         """All workspaces."""
         follower = self._follower("", "")
-        drawn = await follower.first(_FIRST)
-        if not drawn.panels:
-            drawn = watched_project.unread()
+        drawn = (await follower.first(_FIRST)).over(watched_project.unread())
         values = {"title": drawn.title, "project": self._project.root.name, "drawn": drawn}
         return HTMLResponse(page("listing_page", events="/events", since=follower.since, now=time.time(), **values))
 
@@ -108,9 +106,7 @@ class WebPages:
         """One run: the newest of a workspace, or a certain one."""
         layout, run = self._named(request)
         follower = self._follower(layout.name, run)
-        drawn = await follower.first(_FIRST)
-        if not drawn.panels:
-            drawn = run_panels.unread(layout.name)
+        drawn = (await follower.first(_FIRST)).over(run_panels.unread(layout.name))
         here = f"/workspaces/{layout.name}" + (f"/runs/{run}" if run else "")
         shown = page(
             "run_page",

@@ -45,6 +45,10 @@ class Drawn(NamedTuple):
     whole: bool = True
     run: str = ""
 
+    def over(self, unread: Drawn) -> Drawn:
+        """The page with every panel: what was not drawn yet is as on a page that was not read."""
+        return self._replace(title=self.title or unread.title, panels={**unread.panels, **self.panels})
+
 
 def page(name: str, /, **values: Any) -> str:
     """A whole page."""

@@ -59,11 +59,11 @@ class WatchedProject:
         cards.sort(key=lambda card: card.mark != "live")  # those that run first, then those that ran last
         if cards == self._before:
             return None
-        self._before = cards
         running = sum(card.mark == "live" for card in cards)
         title = f"{self._project.root.name}: {running} of {counted(len(cards), 'workspace')} running"
         shown = panel("listing_panels", "workspaces", rows=cards[:_MOST], more=max(0, len(cards) - _MOST))
-        return Drawn(title, {"workspaces": shown}, says=title)
+        self._before = cards
+        return Drawn(title, {"problem": "", "workspaces": shown}, says=title)
 
     def _card(self, name: str, at: float) -> Card:
         layout = self._layout(name)
@@ -89,7 +89,7 @@ class WatchedProject:
 
 def unread() -> Drawn:
     """The page before the first look is over."""
-    return Drawn("Workspaces", {"workspaces": panel("listing_panels", "reading")}, whole=False)
+    return Drawn("Workspaces", {"problem": "", "workspaces": panel("listing_panels", "reading")}, whole=False)
 
 
 def _stamp(path: object) -> int:

@@ -67,7 +67,6 @@ class WatchedRun:
         now = (seen.cursor, seen.share, seen.alive, seen.notes, seen.gone, seen.condition, ids, stamp)
         if now == self._before:
             return None
-        self._before = now
         self._learn(seen)
         waiting = tuple(note.text for note in notes.pending(self._layout)[:_NOTES]) if seen.notes else ()
         picture = RunPicture(
@@ -81,7 +80,9 @@ class WatchedRun:
             self._counters(seen),
             self._problem(seen),
         )
-        return self._panels.drawn(picture)
+        drawn = self._panels.drawn(picture)
+        self._before = now
+        return drawn
 
     def _log_stamp(self, seen: Seen) -> object:
         """What shows that the log was written; its end is read then."""

@@ -1,0 +1,123 @@
+"""Followers of pages: one for all browsers, nothing is queued; a look that fails is told until one goes well."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_iterate.operations.dashboard import page_followers
+from claude_iterate.operations.dashboard.access_rules import Keys
+from claude_iterate.operations.dashboard.guarded_application import GuardedApplication
+from claude_iterate.operations.dashboard.page_followers import PageFollower, PageFollowers, Since
+from claude_iterate.views.web.drawn_page import Drawn, Line
+
+FIRST = Drawn("t", {"head": "one", "log": "l"}, (Line(1, "", 1, "", "a"),), run="r")
+
+
+class Scripted:
+    """Draws what the test says, look by look; then nothing changes any more."""
+
+    def __init__(self, *looks: Drawn | Exception | None) -> None:
+        self.looks = list(looks)
+
+    def draw(self) -> Drawn | None:
+        look = self.looks.pop(0) if self.looks else None
+        if isinstance(look, Exception):
+            raise look
+        return look
+
+
+def followed(drawing: Scripted, until: str) -> list[dict[str, Any]]:
+    """The changes that a browser gets, up to the one whose panels contain this text."""
+
+    async def played() -> list[dict[str, Any]]:
+        followers = PageFollowers()
+        follower = followers.of("/", lambda: drawing)
+        assert followers.of("/", lambda: pytest.fail("it is followed already")) is follower
+        since, changes = Since(), []
+        while True:
+            if await follower.news(since, 60):
+                changes.append(follower.change(since))
+                since = follower.since
+                if until in "".join(changes[-1]["panels"].values()):
+                    followers.close()
+                    return changes
+
+    return asyncio.run(played())
+
+
+def test_a_look_that_fails_is_told_and_the_next_good_one_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when nothing has changed since the last good one."""
+    monkeypatch.setattr(page_followers, "PAUSE", 0.01)
+    broken = OSError("the disk is <gone>")
+    changes = followed(Scripted(FIRST, broken, None, FIRST._replace(panels={"head": "last", "log": "l"})), "last")
+    text = "".join(str(change["panels"]) for change in changes)
+    assert "the disk is &lt;gone&gt;" in text
+    follower = PageFollower(Scripted())
+    assert Since.read(str(follower.since)) == follower.since
+
+
+def test_a_browser_gets_only_what_it_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Panels that changed, and lines that are new."""
+    monkeypatch.setattr(page_followers, "PAUSE", 0.01)
+
+    async def played() -> None:
+        follower = PageFollower(Scripted())
+        follower._publish(FIRST)
+        known = follower.since
+        second = Line(2, "", 1, "", "b")
+        follower._publish(FIRST._replace(panels={"head": "two", "log": "l"}, lines=(*FIRST.lines, second)))
+        change = follower.change(known)
+        assert change["panels"] == {"head": "two"}
+        assert change["lines"] == [second._asdict()]
+        assert set(follower.change(Since())["panels"]) == {"head", "log"}
+        assert not await follower.news(follower.since, 0.01)
+
+    asyncio.run(played())
+
+
+@pytest.mark.parametrize("text", ["", "x", "1.2.3", "1.-2.3.r", "9999999999999999999.1.1.r", "1.2.x.r"])
+def test_a_bad_id_means_that_the_browser_has_nothing(text: str) -> None:
+    """It comes from outside."""
+    assert Since.read(text) == Since()
+
+
+def test_only_so_many_pages_can_be_open() -> None:
+    """The next one is refused, and a place that was left can be taken again."""
+    followers = PageFollowers()
+    places = [followers.place() for _ in range(page_followers._MOST)]
+    for place in places:
+        place.__enter__()
+    assert followers.is_full
+    places[0].__exit__(None, None, None)
+    assert not followers.is_full
+
+
+def test_a_bug_in_a_page_is_a_page_with_a_crash_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others go on, and the report does not have the query of the address."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def broken(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    headers = [(b"host", b"localhost"), (b"cookie", b"c=right")]
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"secret=1", "headers": headers}
+    guarded = GuardedApplication(broken, Keys("token", "right", "c"), lambda: None)
+    asyncio.run(guarded(scope, receive, send))
+    assert sent[0]["status"] == 500
+    assert b"This is a bug in claude-iterate" in sent[1]["body"]
+    (report,) = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert "ZeroDivisionError" in report.read_text()
+    assert "secret" not in report.read_text()
