@@ -174,7 +174,9 @@ def may_go_on(layout: Layout, settings: Settings, options: Options, before: Inhe
     left = trips.cooldown_left(trip, settings.stop.cooldown, time.time()) if trip is not None else None
     if trip is None or (left is not None and left <= 0):
         return before
-    step = next_steps.command(options.command_line, "run", layout.name, "--reset")
+    line = options.command_line
+    typed = (word for option in line.options for word in option)
+    step = next_steps.command(line, line.verb or "run", layout.name, *typed, "--reset")
     refused = Tripped(trips.refusal(layout.name, trip), f"Go on: {step}{trips.cooldown_hint(left)}")
     refused.exit_code = exit_code(trip.reason, options.detailed or settings.exit_codes == "detailed")
     raise refused

@@ -94,6 +94,17 @@ def test_a_planning_run_without_commits_goes_on(loop: Loop) -> None:
     assert "Planned after 4 iterations: 2 tasks, 2 of them without refs, 2 to do" in ended.out
 
 
+def test_a_plan_that_the_breaker_ended_goes_on_with_its_own_command(loop: Loop) -> None:
+    """With the options that were typed: `run` would do something else."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_STOP__NO_PROGRESS"] = "1"
+    loop.script(more())
+    assert "Next: claude-iterate plan my-task --max-iterations 4 --reset" in loop.call("plan", TASK, "-m", "4").err
+    refused = loop.call("plan", TASK, "-m", "4")
+    assert "Go on: claude-iterate plan my-task --max-iterations 4 --reset\n" in refused.err
+    assert calls(loop) == 1
+
+
 def test_an_open_task_outweighs_a_report(loop: Loop) -> None:
     """`complete: true` with a task under way is no claim; the run goes on to its bound and says how to go on."""
     loop.make()
