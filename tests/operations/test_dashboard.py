@@ -354,6 +354,7 @@ def test_other_computers_are_let_in_only_when_asked_for(tmp_path: Path) -> None:
     served = ServedDashboard(tmp_path / "project", tmp_path / "home", "--host", "0.0.0.0")
     try:
         assert "can be reached from other computers" in served.errors.read_text()
+        assert f"ssh -L {served.port}:127.0.0.1:{served.port}" in served.errors.read_text()
         served.enter()
         assert served.get("/", host="192.0.2.7").status == 200
         assert served.get("/", host="evil.example").status == 421

@@ -33,7 +33,7 @@ def command(invocation: Invocation, port: int, host: str, opens: bool) -> None:
     if not is_loopback(host):
         output.warn(
             f"{host} can be reached from other computers, and nothing on the way is encrypted. An ssh tunnel is safer: "
-            "ssh -L 8611:127.0.0.1:8611 THIS-COMPUTER"
+            f"ssh -L {board.port}:127.0.0.1:{board.port} THIS-COMPUTER"
         )
     output.note(f"The dashboard of {project.root}:")
     output.result(board.address)

@@ -54,11 +54,11 @@ class Dashboard:
 
     def __init__(self, project: Project, host: str, port: int) -> None:
         self._socket = listening(host, port)
-        self._port = int(self._socket.getsockname()[1])
+        self.port = int(self._socket.getsockname()[1])
         local = is_loopback(host)
         token, session = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-        self._keys = Keys(token, session, f"claude-iterate-{self._port}", own_names(host), addresses=not local)
-        self.address = f"{address(host, self._port)}?token={token}"
+        self._keys = Keys(token, session, f"claude-iterate-{self.port}", own_names(host), addresses=not local)
+        self.address = f"{address(host, self.port)}?token={token}"
         self._pages = WebPages(project)
         self._browser: BrowserStart | None = None
 
