@@ -10,7 +10,7 @@ import os
 import stat
 import time
 
-MOST_ENTRIES = 3_000
+MOST_ENTRIES = 1_500
 """Files and folders; asking git about more is quicker than to look at each."""
 _RACY = 50_000_000
 _COARSE = 2_500_000_000
