@@ -173,16 +173,18 @@ def test_a_killed_run_is_told_with_the_next_command(loop: Loop) -> None:
     until(lambda: not loop.processes())
 
 
-def test_a_front_that_is_killed_ends_the_run(loop: Loop, terminal: Open) -> None:
-    """The shell believes that it ended it: nothing may go on unseen."""
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143)])
+def test_what_ends_the_front_ends_the_run(loop: Loop, terminal: Open, number: int, code: int) -> None:
+    """The shell knows only the front, and believes that it ended the run: nothing may go on unseen."""
     loop.make()
     loop.script(HANGING)
-    terminal("run", "my-task")
+    screen = terminal("run", "my-task")
     until((loop.workspace / "ready").exists)
     with open(f"/proc/{runner(loop)}/stat") as file:
         front = int(file.read().rpartition(")")[2].split()[1])
-    os.kill(front, signal.SIGKILL)
+    os.kill(front, number)
     assert await_end(loop) == "terminated"
+    assert screen.process.wait(120) == code % 256
 
 
 def test_what_cannot_be_attached_to(loop: Loop) -> None:
