@@ -105,7 +105,8 @@ def main() -> None:
     request = _serve(socket.socket(fileno=int(sys.argv[1])))
     _become(request)
     for module, name, value in request["constants"]:
-        setattr(importlib.import_module(f"claude_iterate.{module}"), name, value)
+        kept = tuple(value) if isinstance(value, list) else value  # JSON has no tuples
+        setattr(importlib.import_module(f"claude_iterate.{module}"), name, kept)
     sys.argv = ["claude_iterate", *request["arguments"]]
     code: object = 0
     try:

@@ -114,7 +114,7 @@ class WarmStarts(ScriptedProject):
 
     def patch(self, module: str, **constants: float | tuple[float, ...]) -> None:
         """From now on the program has other constants: how long it waits must not decide how a test ends."""
-        self.constants = [(module, name, value) for name, value in constants.items()]
+        self.constants = [*self.constants, *((module, name, value) for name, value in constants.items())]
         self.program = (sys.executable, "-c", _PATCHED.format(changes=self.constants))
 
 

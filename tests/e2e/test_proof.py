@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -89,7 +90,7 @@ def test_a_check_that_hangs_or_does_not_exist_is_red(loop: Loop) -> None:
 def test_a_stop_during_a_check_ends_it_now(loop: Loop) -> None:
     """SIGTERM while a check runs: terminated, nothing left, the claim stays unproven."""
     loop.make()
-    checks(loop, f"touch {loop.workspace}/ready; sleep 300")
+    checks(loop, f"touch {quote(str(loop.workspace))}/ready; sleep 300")
     loop.script(CLAIM)
     process = loop.start("run", "my-task")
     until((loop.workspace / "ready").exists)
@@ -334,7 +335,7 @@ def test_findings_survive_a_retry_a_kill_and_the_end_of_a_run(loop: Loop) -> Non
 def test_a_killed_proof_spends_no_claim_and_no_iteration(loop: Loop) -> None:
     """The next run goes straight to the proof."""
     loop.make()
-    checks(loop, f"touch {loop.workspace}/ready; test -e {loop.workspace}/go || sleep 300")
+    checks(loop, f"touch {quote(str(loop.workspace))}/ready; test -e {quote(str(loop.workspace))}/go || sleep 300")
     loop.script(CLAIM)
     process = loop.start("run", "my-task")
     until((loop.workspace / "ready").exists)
@@ -353,7 +354,7 @@ def test_one_interrupt_is_enough_to_end_a_verification(loop: Loop) -> None:
 
     loop.make()
     reviewing(loop, "VERIFIED")
-    checks(loop, f"touch {loop.workspace}/ready; sleep 300")
+    checks(loop, f"touch {quote(str(loop.workspace))}/ready; sleep 300")
     process = loop.start("verify", "my-task", "--json")
     until((loop.workspace / "ready").exists)
     process.send_signal(signal.SIGINT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -105,7 +106,7 @@ def test_checks_run_again_after_the_wait_when_the_project_changed(loop: Loop) ->
 def test_a_kill_before_the_checks_does_not_put_them_off(loop: Loop) -> None:
     """Killed while the check runs, with the limit on: the next run checks at once and completes."""
     loop.make()
-    checks(loop, f"touch {loop.workspace}/ready; test -e {loop.workspace}/go || sleep 300")
+    checks(loop, f"touch {quote(str(loop.workspace))}/ready; test -e {quote(str(loop.workspace))}/go || sleep 300")
     loop.script([{"init": {}}, CLAIM, *LIMIT])
     process = loop.start("run", "my-task")
     until((loop.workspace / "ready").exists)
@@ -120,7 +121,7 @@ def test_a_kill_before_the_checks_does_not_put_them_off(loop: Loop) -> None:
 def test_an_open_claim_is_mentioned_when_the_run_ends(loop: Loop) -> None:
     """Ctrl-C during the checks: console, show and JSON say that the claim was not checked, and how to do that."""
     loop.make()
-    checks(loop, f"touch {loop.workspace}/ready; sleep 300")
+    checks(loop, f"touch {quote(str(loop.workspace))}/ready; sleep 300")
     loop.script([{"init": {}}, CLAIM, {"result": {}}])
     process = loop.start("run", "my-task")
     until((loop.workspace / "ready").exists)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from shlex import quote
 
 import pytest
 
@@ -90,7 +91,7 @@ def test_a_claim_of_an_earlier_iteration_that_comes_back_does_not_count(loop: Lo
 def test_only_what_is_written_during_the_iteration_counts(loop: Loop, writer: str) -> None:
     """Not what a check writes, nor a process between two iterations, nor one that outlived its own and had the id."""
     loop.make()
-    claim = f"echo '{{\"complete\": true}}' > {loop.workspace}/.status.json"
+    claim = f"echo '{{\"complete\": true}}' > {quote(str(loop.workspace))}/.status.json"
     if writer == "check":
         loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([f"{claim}; false"])
         acts(loop, CLAIM, "true")

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -17,7 +18,9 @@ from tests.e2e.test_steering import DONE, PATIENT, UNDONE, order, outcomes, runn
 def test_nothing_is_promised_while_a_check_runs(loop: Loop, verb: str) -> None:
     """There is no iteration to skip and no wait to end, and both terminals say so."""
     loop.make()
-    check = f"touch {loop.workspace}/ready; until test -e {loop.workspace}/go; do sleep 0.05; done"
+    check = (
+        f"touch {quote(str(loop.workspace))}/ready; until test -e {quote(str(loop.workspace))}/go; do sleep 0.05; done"
+    )
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([check])
     loop.script(DONE)
     process = running(loop)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -36,7 +37,8 @@ def test_processes_that_were_there_before_are_left_alone(loop: Loop) -> None:
     loop.make()
     loop.script(WORK)
     script = (
-        f"sleep 300 >/dev/null 2>&1 & echo $! > {loop.folder}/pid; exec {sys.executable} -m claude_iterate run my-task"
+        f"sleep 300 >/dev/null 2>&1 & echo $! > {quote(str(loop.folder))}/pid;"
+        f" exec {quote(sys.executable)} -m claude_iterate run my-task"
     )
     done = subprocess.run(["/bin/sh", "-c", script], cwd=loop.root, env=loop.env, capture_output=True, check=False)
     pid = int((loop.folder / "pid").read_text())
@@ -57,9 +59,10 @@ def test_orphans_of_such_processes_are_left_alone(loop: Loop) -> None:
         ]
     )
     folder = loop.workspace
-    daemon = f"setsid sleep 300 >/dev/null 2>&1 & echo $! > {folder}/pid"
-    neighbour = f"while [ ! -e {folder}/ready ]; do sleep 0.02; done; {daemon}"
-    script = f"({neighbour}) & exec {sys.executable} -m claude_iterate run my-task"
+    quoted = quote(str(folder))
+    daemon = f"setsid sleep 300 >/dev/null 2>&1 & echo $! > {quoted}/pid"
+    neighbour = f"while [ ! -e {quoted}/ready ]; do sleep 0.02; done; {daemon}"
+    script = f"({neighbour}) & exec {quote(sys.executable)} -m claude_iterate run my-task"
     done = subprocess.run(["/bin/sh", "-c", script], cwd=loop.root, env=loop.env, capture_output=True, check=False)
     pid = int((folder / "pid").read_text())
     assert done.returncode == 0
@@ -100,7 +103,7 @@ def test_a_closed_stream_is_no_bug(loop: Loop, closed: int) -> None:
     """Standard input, output or error may be missing; the run goes its way and no file of ours takes their number."""
     loop.make()
     loop.script(WORK)
-    script = f"exec {sys.executable} -m claude_iterate run my-task {closed}>&-"
+    script = f"exec {quote(sys.executable)} -m claude_iterate run my-task {closed}>&-"
     done = subprocess.run(["/bin/sh", "-c", script], cwd=loop.root, env=loop.env, capture_output=True, check=False)
     assert done.returncode == 0
     assert loop.events("RunFinished")[0]["reason"] == "completed"

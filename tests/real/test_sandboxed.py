@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tests.bubblewrap import needs_bwrap
-from tests.e2e.conftest import until
+from tests.e2e.conftest import PATIENCE, until
 from tests.e2e.shell_agent import git, with_git
 from tests.mocks.messages_api import text, tool
 from tests.real.conftest import RealLoop
@@ -66,7 +66,9 @@ def test_claude_is_told_that_it_may_not_go_elsewhere(real: RealLoop) -> None:
 
 
 def working(real: RealLoop) -> subprocess.Popen[bytes]:
-    """A run whose Claude is in the middle of a long command."""
+    """A run whose Claude is in the middle of a long command. It may take its time to end, and so may the kernel."""
+    real.patch("agent.processes.termination", AFTER_INTERRUPT=PATIENCE)
+    real.patch("agent.processes.leftover_processes", _COLLAPSE=PATIENCE)
     real.make()
     closed(real, network=False)
     real.api.script(tool("Bash", command="touch ready; sleep 300"))
