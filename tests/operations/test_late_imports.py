@@ -52,12 +52,11 @@ def copied(folder: Path) -> Path:
 def test_a_damaged_file_ends_nothing(tmp_path: Path) -> None:
     """A package that is being replaced has broken files for a moment: the rest is loaded all the same."""
     copy = copied(tmp_path)
-    for broken in ("views/__init__.py", "engine/proof/check.py"):
-        (copy / broken).write_text("def (")
-    (copy / "workspace" / "leftover_files.py").write_text("raise KeyError('mixed versions')")
+    (copy / "core" / "outcomes" / "denials.py").write_text("def (")
+    (copy / "engine" / "shell_command.py").write_text("raise KeyError('mixed versions')")
     loaded = output_of(CODE, tmp_path).split()
-    assert "claude_iterate.engine.proof.check" not in loaded
-    assert {"jinja2", "claude_iterate.workspace.settings_files.settings_writer"} <= set(loaded)
+    assert "claude_iterate.core.outcomes.denials" not in loaded
+    assert {"claude_iterate.text.wait_lines", "claude_iterate.workspace.running.liveness"} <= set(loaded)
 
 
 def test_a_prompt_stays_as_it_was_read(tmp_path: Path) -> None:
