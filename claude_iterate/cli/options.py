@@ -56,6 +56,14 @@ class Whole(click.IntRange):
     def _describe_range(self) -> str:
         return ""
 
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        """The number, or a sentence that says which ones there are."""
+        try:
+            return super().convert(value, parameter, context)
+        except click.BadParameter:
+            bounds = f"of at least {self.min}" if self.max is None else f"from {self.min} to {self.max}"
+            self.fail(f"{value!r} is not a whole number {bounds}.", parameter, context)
+
 
 def setting_option(
     key: str, *flags: str, metavar: str = "N", more: str = "", otherwise: str | None = None

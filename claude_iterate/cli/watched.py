@@ -1,10 +1,13 @@
-"""Runs that are watched: on a full screen, or as a plain line for each change where there is no terminal."""
+"""Runs that are watched: on a full screen, or where the terminal has none as a plain line for each change."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+
+import click
 
 from claude_iterate.cli import output
 from claude_iterate.core.rules.endings import in_words
@@ -19,13 +22,16 @@ _PAUSE = 0.5
 def watch(layouts: Callable[[], Sequence[Layout]], only: bool, plain: bool = False, asks: bool = False) -> None:
     """Until the user leaves; without a terminal until nothing runs. `only`: one workspace. `asks`: Ctrl-C asks whether
     to leave or to stop the run."""
-    if plain or not (output.is_terminal(sys.stdout) and output.is_terminal(sys.stdin)):
+    small = os.environ.get("TERM") == "dumb" or not (output.is_terminal(sys.stdout) and output.is_terminal(sys.stdin))
+    if plain or small:
         _print_changes(layouts)
         return
     try:
         from claude_iterate.operations.watching.watch_screen import WatchScreen
     except ImportError as missing:
         raise ExpectedError(f"The full screen needs {missing.name}.", "pip install textual, or use --plain") from None
+    if click.get_current_context().color is False:
+        os.environ["NO_COLOR"] = "1"  # Textual looks there
     WatchScreen(layouts, only, asks).run()
 
 
@@ -56,4 +62,4 @@ def _line(seen: Seen) -> tuple[str, ...]:
     state = seen.story.state if seen.story is not None and not seen.alive else None
     cause = in_words(state.finished, state).cause if state is not None and state.finished is not None else ""
     cause = f"next: {step}" if (step := glance.after_kill(seen)) else cause
-    return row.name, row.condition.replace("_", " "), row.iteration, row.progress, cause
+    return row.name, row.condition, row.iteration, row.progress, cause

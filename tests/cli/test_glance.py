@@ -14,6 +14,7 @@ from claude_iterate.core.events import (
     IterationStarted,
     LimitReported,
     Outcome,
+    RunFinished,
     RunStarted,
     WaitStarted,
 )
@@ -62,6 +63,13 @@ def test_items_of_earlier_runs_do_not_count() -> None:
     assert glance.remaining(story(*iteration(1, 6), *iteration(2, 7), carried=before)) == "about 3m 00s"
 
 
+def test_what_is_left_is_told_of_a_run_that_goes_on() -> None:
+    """After its end nothing is left of it."""
+    told_story = story(*iteration(1, 2))
+    assert any("left:" in line for line in glance.lines(Seen("w", told_story, alive=True), BEGAN, 80, 20))
+    assert not any("left:" in line for line in glance.lines(Seen("w", told_story), BEGAN, 80, 20))
+
+
 def test_a_wait_says_what_for_and_how_long() -> None:
     """Not that Claude thinks."""
     seen = Seen("w", story(WaitStarted(Why.USAGE_LIMIT, BEGAN + 600.0)), alive=True)
@@ -91,6 +99,13 @@ def test_windows_breaker_and_notes_have_a_line_each() -> None:
     assert "Window seven day: allowed" in shown
     assert "Breaker: no progress 0/7 · same error 0/5" in shown
     assert "Notes: 2 notes waiting" in shown
+
+
+def test_how_a_run_ended_is_told_in_words() -> None:
+    """As `list` has them: no underscores."""
+    seen = Seen("w", story(*iteration(1, 2), RunFinished("max_iterations")), alive=False)
+    assert glance.summary(seen, BEGAN).condition == "max iterations"
+    assert glance.lines(seen, BEGAN, 80, 20)[0].startswith("w: max iterations · iteration 1 of 50")
 
 
 def test_sparks_show_the_last_values() -> None:

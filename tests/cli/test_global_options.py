@@ -85,3 +85,17 @@ def test_offered_commands_name_the_project(
     if words[0] != "init":
         monkeypatch.chdir(root)
         assert f" claude-iterate {offered}" in typed(*words).err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("dashboard", "--port", "70000"), "'70000' is not a whole number from 0 to 65535."),
+        (("logs", "w", "-n", "x"), "'x' is not a whole number of at least 0."),
+    ],
+)
+def test_a_number_out_of_bounds_names_the_bounds(typed: Type, words: tuple[str, ...], said: str) -> None:
+    """Not the name of a type."""
+    refused = typed(*words)
+    assert refused.code == 2
+    assert said in refused.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 
 from tests.e2e.conftest import Loop, until
@@ -63,3 +64,22 @@ def test_nothing_there_is_a_sentence_and_no_error(loop: Loop) -> None:
     assert loop.call("watch", "my-task").out == "my-task · new\n"
     unknown = loop.call("watch", "nope")
     assert (unknown.code, "nope" in unknown.err) == (1, True)
+
+
+def test_a_terminal_without_colours_gets_none_and_a_dumb_one_gets_lines(loop: Loop) -> None:
+    """`--no-color` holds for the full screen, too: only shades of grey. A dumb terminal cannot have a full screen."""
+    loop.make()
+    loop.env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    screen = Terminal(loop, "--no-color", "watch", "my-task")
+    screen.await_text("never ran")
+    screen.type("q")
+    assert screen.process.wait(120) == 0
+    colours = re.findall(r"[34]8;2;(\d+);(\d+);(\d+)", screen.seen)
+    assert colours
+    assert [colour for colour in colours if len(set(colour)) > 1] == []
+    screen.close()
+    loop.env["TERM"] = "dumb"
+    plain = Terminal(loop, "watch", "my-task")
+    plain.await_text("my-task · new")
+    assert plain.process.wait(120) == 0
+    plain.close()

@@ -39,12 +39,12 @@ def summary(seen: Seen, at: float) -> Summary:
     """A row for it."""
     story = seen.story
     if story is None or story.started is None:
-        return Summary(seen.name, seen.condition, "", "", "", "", "")
+        return Summary(seen.name, condition(seen), "", "", "", "", "")
     state = story.state
     paid = cost(state.cost_usd + state.spending.cost_usd, state.cost_is_lower_bound or state.spending.at_least)
     return Summary(
         seen.name,
-        seen.condition,
+        condition(seen),
         iteration(state),
         _items(state),
         _age(elapsed(seen, at)),
@@ -69,7 +69,7 @@ def lines(seen: Seen, at: float, columns: int, most: int) -> list[str]:
 def _head(seen: Seen, story: Story, at: float) -> list[str]:
     state = story.state
     dry = " (dry run)" if story.started is not None and story.started.dry_run else ""
-    found = [f"{seen.name}: {seen.condition}{dry} · {iteration(state)} · {_age(elapsed(seen, at))}"]
+    found = [f"{seen.name}: {condition(seen)}{dry} · {iteration(state)} · {_age(elapsed(seen, at))}"]
     status = state.status
     if status is not None and status.total:
         done = min(status.completed or 0, status.total)
@@ -132,8 +132,13 @@ def doing(seen: Seen, at: float) -> str:
     if now.tool is not None:
         return f"{one_line(now.tool)} ({_age(now.tool_duration or 0.0)})"
     if state.call is None:
-        return "paused" if state.paused else seen.condition
+        return "paused" if state.paused else condition(seen)
     return f"Claude thinks, last heard {_age(now.silence)} ago"
+
+
+def condition(seen: Seen) -> str:
+    """What it is doing or how it ended, in words as `list` has them."""
+    return seen.condition.replace("_", " ")
 
 
 def iteration(state: RunState) -> str:

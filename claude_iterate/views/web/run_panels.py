@@ -169,7 +169,8 @@ def _watch(picture: RunPicture, story: Story) -> dict[str, Any]:
     windows = []
     for name, window in story.windows.items():
         used = f"{100 * window.utilization:.0f} % used" if window.utilization is not None else window.status
-        resets = local_times.day_and_time(moment(window.resets_at), picture.at) if window.resets_at else ""
+        ahead = (window.resets_at or 0.0) > picture.at
+        resets = local_times.day_and_time(moment(window.resets_at or 0.0), picture.at) if ahead else ""
         windows.append((_words(name), f"{used}, resets {resets}" if resets else used))
     more = picture.seen.notes - len(picture.notes)
     return {"counters": picture.counters, "windows": windows, "notes": picture.notes, "more": more}
