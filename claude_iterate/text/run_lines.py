@@ -108,7 +108,7 @@ def _figures(event: events.IterationFinished, mode: str, dry_run: bool) -> str:
 
 def trouble(event: events.IterationFinished) -> list[str]:
     """Tools that were denied, and what was odd about the agent's report."""
-    denied = dict.fromkeys(_denied(denial) for denial in event.denials)
+    denied = dict.fromkeys(denied_call(denial) for denial in event.denials)
     # A failure has said its advice already.
     helps = event.outcome.advice.splitlines() if event.denials and event.outcome.kind in FINE else []
     return [
@@ -118,7 +118,8 @@ def trouble(event: events.IterationFinished) -> list[str]:
     ]
 
 
-def _denied(denial: events.Denial) -> str:
+def denied_call(denial: events.Denial) -> str:
+    """The tool, and what it was to do."""
     return f"{denial.tool}: {shortened(one_line(denial.detail), 160)}" if denial.detail else denial.tool
 
 

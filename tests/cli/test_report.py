@@ -118,6 +118,21 @@ def test_markdown_has_the_same_and_no_text_ends_its_fence(typed: Type, layout: L
     assert "### Claim 1: it holds" in text
 
 
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_it_tells_what_each_iteration_reported_and_was_denied(typed: Type, layout: Layout, form: str) -> None:
+    """Claude's own words, the tools that it may not use, and all of what was asked, however long it is."""
+    layout.instructions.write_text("the first line\n" + "- an item\n" * 1000 + "the last line\n")
+    status = Status(complete=False, completed=1, total=2, summary="The parser is done")
+    denials = (events.Denial("Bash", "rm -rf build"), events.Denial("Bash", "rm -rf build"))
+    ended = IterationFinished(1, Outcome(Kind.OK), status, denials=denials)
+    write(layout, RUN, [RunStarted(RUN, "w", "loop", 60, 1, "h", "0", ("claude",)), IterationStarted(1), ended])
+    text = typed("report", "w", "--format", form, "-o", "-").out
+    assert "The parser is done" in text
+    assert text.count("Bash: rm -rf build") == 1
+    assert "the first line" in text
+    assert "the last line" in text
+
+
 def test_a_run_without_an_end_says_so(typed: Type, layout: Layout) -> None:
     """A killed run has a report too, and a proof that did not happen is not claimed."""
     started = RunStarted(RUN, "w", "loop", 60, 1, "h", "0", ("claude",))

@@ -30,6 +30,8 @@ def in_words(row: Row) -> dict[str, str]:
         "claim": {None: "", True: "held", False: "refuted"}[row.claim_held] or ("claimed" if row.complete else ""),
         "outcome": row.outcome.replace("_", " "),
         "message": harmless(row.message),
+        "summary": harmless(row.summary),
+        "denied": harmless(", ".join(row.denied)),
         "mark": "ok" if row.outcome in FINE else "bad",
     }
 

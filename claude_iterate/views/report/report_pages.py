@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core.formats import cost, counted, duration
+from claude_iterate.core.formats import cost, counted, duration, one_line
 from claude_iterate.core.harmless import harmless
 from claude_iterate.text import local_times
 from claude_iterate.views.charts.iteration_charts import iteration_charts
@@ -18,7 +18,9 @@ from claude_iterate.views.report.night_report import NightReport
 from claude_iterate.views.setting_values import shortened
 
 _LONGEST = 4000
-"""Characters of a check's output on the page."""
+"""Characters of a check's output on the page: its end."""
+_INSTRUCTIONS = 100_000
+"""Characters of the instructions: their beginning."""
 
 
 def html(report: NightReport) -> str:
@@ -28,7 +30,9 @@ def html(report: NightReport) -> str:
 
 def markdown(report: NightReport) -> str:
     """The same as Markdown. What others wrote stands in fences that it cannot end."""
-    return _rendered("report.md", False, {**_values(report), "fence": _fence})
+    values = _values(report)
+    reported = "\n".join(filter(None, map(_reported, values["rows"])))
+    return _rendered("report.md", False, {**values, "fence": _fence, "reported": reported})
 
 
 def _values(report: NightReport) -> dict[str, Any]:
@@ -46,8 +50,26 @@ def _values(report: NightReport) -> dict[str, Any]:
         "duration": duration,
         "when": local_times.whole,
         "counted": counted,
-        "clean": lambda text: harmless(text)[-_LONGEST:],
+        "clean": _clean,
+        "asked": _asked(report.instructions),
     }
+
+
+def _clean(text: str) -> str:
+    """Harmless on any page; of a long text the end."""
+    shown = harmless(text)
+    return shown if len(shown) <= _LONGEST else f"…{shown[-_LONGEST:]}"
+
+
+def _asked(text: str) -> str:
+    shown = harmless(text)
+    return shown if len(shown) <= _INSTRUCTIONS else f"{shown[:_INSTRUCTIONS]}…\n(The rest is in INSTRUCTIONS.md.)"
+
+
+def _reported(row: dict[str, str]) -> str:
+    """What one iteration said of itself; empty when it said nothing."""
+    said = [row["message"], row["summary"], f"denied: {row['denied']}" if row["denied"] else ""]
+    return "\n".join(f"{row['number']}: {one_line(text)}" for text in said if text)
 
 
 def _lines(stat: Diffstat | None) -> str:

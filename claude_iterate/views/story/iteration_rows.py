@@ -15,10 +15,12 @@ from claude_iterate.core.formats import moment
 from claude_iterate.core.outcomes.classes import is_done_again
 from claude_iterate.core.state.call_state import Spending
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.text.run_lines import denied_call
 from claude_iterate.workspace.lifecycle.run_summary import Progress, TokenCounts, counts, progress
 
 _MESSAGE = 500
 """Characters that are kept of how an iteration ended: there may be thousands of rows."""
+_DENIALS = 10
 
 
 class FileCounts(msgspec.Struct, frozen=True, rename="camel"):
@@ -63,6 +65,10 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     outcome: str = Kind.UNFINISHED
     """unfinished: the call has none yet, or never will."""
     message: str = ""
+    summary: str = ""
+    """What Claude reported of its work, in its own words."""
+    denied: tuple[str, ...] = ()
+    """The first tool calls that Claude was not allowed to make, each once."""
     done_again: bool = False
     """The iteration is done again, so this row does not count as one."""
     resumed_session: str | None = None
@@ -214,6 +220,8 @@ def _ended(row: Row, event: events.IterationFinished, before: RunState) -> Row:
         complete=status.complete if status else None,
         outcome=str(event.outcome.kind),
         message=event.outcome.message[:_MESSAGE],
+        summary=status.summary[:_MESSAGE] if status and status.summary else "",
+        denied=tuple(dict.fromkeys(map(denied_call, event.denials)))[:_DENIALS],
         done_again=is_done_again(event),
         context=event.context,
         compactions=before.call.compactions if before.call is not None else 0,
