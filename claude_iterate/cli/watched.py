@@ -60,6 +60,8 @@ def _line(seen: Seen) -> tuple[str, ...]:
     """What a line tells: nothing that changes every second."""
     row = glance.summary(seen, 0.0)
     state = seen.story.state if seen.story is not None and not seen.alive else None
-    cause = in_words(state.finished, state).cause if state is not None and state.finished is not None else ""
+    cause = ""
+    if state is not None and state.finished is not None:
+        cause = glance.last_cause(seen, in_words(state.finished, state).cause)
     cause = f"next: {step}" if (step := glance.after_kill(seen)) else cause
     return row.name, row.condition, row.iteration, row.progress, cause

@@ -35,7 +35,12 @@ def find(layout: Layout) -> Completed | None:
 
     found = standing(about, str(layout.folder))
     run = found.about.last_run
-    if found.status != "completed" or run.get("reason") != "completed" or run.get("dryRun") is True:
+    kept = run.get("completion")  # of a run that did no work: the one before it completed the task
+    if found.status != "completed" or run.get("dryRun") is True:
+        return None
+    if isinstance(kept, dict):
+        run = kept
+    elif run.get("reason") != "completed":
         return None
     ended = _moment(run.get("finished"))
     if ended is not None and _changed_at(layout) > ended + 1:

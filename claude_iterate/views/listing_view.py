@@ -129,6 +129,12 @@ def standing(about: Metadata, folder: str) -> Standing:
     return Standing(status, _left(status, about), about, run)
 
 
+def state_of(folder: str) -> str:
+    """The one word for the workspace in this folder."""
+    document = _document(folder + os.sep + ".metadata.json")
+    return standing(Metadata(document), folder).state if document is not None else "damaged"
+
+
 def _doing(run: RunSummary | None) -> str:
     """What a run does that holds the lock. One that has recorded its end is about to leave."""
     if run is None:
@@ -231,12 +237,16 @@ def _row_progress(found: Standing, folder: str) -> Progress | None:
     if found.state == "new_task":
         return None
     run = found.about.last_run
+    if found.status == "completed" and isinstance(kept := run.get("completion"), dict):
+        return _progress(kept.get("progress"))
     return _progress(run.get("progress")) or (_reported(folder) if found.state != "new" and not run else None)
 
 
 def _known_by(status: str, document: dict[str, Any], run: dict[str, Any]) -> str | None:
-    """What the newer of the last run and the last `verify` says."""
-    return _text((_newer_proof(document, run) or run).get("knownBy")) if status == "completed" else None
+    """What the newer of the last `verify` and the last run that worked says."""
+    kept = run.get("completion")
+    run_that_worked = kept if isinstance(kept, dict) else run
+    return _text((_newer_proof(document, run) or run_that_worked).get("knownBy")) if status == "completed" else None
 
 
 def _newer_proof(document: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from claude_iterate.core.settings.layers import Resolved
 from claude_iterate.core.state.run_state import Streaks
 from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, history_view, run_view
-from claude_iterate.views.listing_view import standing
+from claude_iterate.views.listing_view import Standing, standing
 from claude_iterate.views.run_view import Recorded, RunView
 from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.workspace import metadata
@@ -93,6 +93,8 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The process that holds the lock: pid, host, started, run."""
     copy_of: CopyView | None
     report: ReportView
+    report_of_task_before: bool
+    """The report is about instructions that were replaced since."""
     last_run: RunView | None
     """The last run of `claude-iterate run`, the one under way included; never a dry run."""
     last_dry_run: RunView | None
@@ -131,7 +133,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
         state=found.state,
         running_now=holder,
         copy_of=_copied(layout, about) if found.status == "interrupted" else None,
-        report=_report(layout, found.status),
+        **_of_report(layout, found),
         last_run=last,
         last_dry_run=newest.view if newest is not None and newest.view.dry_run else None,
         running_run=newest.view if newest is not None and newest.view.now is not None else None,
@@ -255,6 +257,12 @@ def _log(layout: Layout, last: RunView | None) -> str | None:
 def _origin(resolved: Resolved, key: str) -> str:
     origin = resolved.origin(key)
     return f"{origin.kind}: {origin.place}" if origin.kind in {"user", "project"} else origin.kind
+
+
+def _of_report(layout: Layout, found: Standing) -> dict[str, Any]:
+    """The report, and whether it is about the task before this one."""
+    old = found.state == "new_task" or found.about.last_run.get(metadata.REPORT_IS_OLD) is True
+    return {"report": _report(layout, "in_progress" if old else found.status), "report_of_task_before": old}
 
 
 def _report(layout: Layout, status: str) -> ReportView:

@@ -27,6 +27,9 @@ VERIFIED_BY = "lastVerificationRun"
 COMPLETED_TASK = "completedTask"
 """The identity of the instructions (`core.task_identity`) that were completed; with other ones the task is new."""
 
+REPORT_IS_OLD = "reportOfTaskBefore"
+"""In `run`: `verify` judged a new task, and what the last run reported is about the one before."""
+
 _ORIGINAL_SETTINGS: dict[str, tuple[Any, ...]] = {
     "maxIterations": (50, 20),
     "delay": (2,),

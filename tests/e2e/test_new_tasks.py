@@ -131,14 +131,32 @@ def test_a_completed_workspace_with_other_instructions_has_a_new_task(loop: Loop
     assert loop.call("setup", "my-task", "--force", "--from", str(loop.folder / "task")).code == 0
     assert json.loads(metadata.read_text())["status"] == "in_progress"
     assert "new task" in loop.call("list").out
+    assert loop.call("watch", "--plain", "my-task").out.startswith("my-task · new task · iteration 1 of 50 · Its last")
     shown = loop.call("show", "my-task").out
     assert "Status: new task: the instructions changed since it was completed" in shown
-    assert "Progress of the task before: " in shown
+    assert "Last report of the task before: 2/2" in shown
     asked = loop.call("report", "my-task", "--format", "md", "-o", "-").out
     assert ("another text now than this run was given" in asked, "something new" in asked) == (True, False)
     assert loop.run().code == 0
     assert "The instructions have changed since the task was completed." in prompt(loop, 2)
     assert row(loop)["state"] == "completed"
+
+
+def test_a_verify_of_a_new_task_does_not_take_the_report_of_the_old_one(loop: Loop) -> None:
+    """Its checks are green, so it is completed; what Claude reported before is told as what it is."""
+    loop.make("- [ ] one\n")
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = '["true"]'
+    acts(loop, CLAIM)
+    assert loop.run().code == 0
+    (loop.workspace / "INSTRUCTIONS.md").write_text("- [ ] something else\n")
+    assert loop.call("verify", "my-task", "--checks-only").code == 0
+    assert (row(loop)["state"], row(loop)["knownBy"], row(loop)["progress"]) == ("completed", "checks", None)
+    shown = loop.call("show", "my-task").out
+    assert "Last report of the task before: 2/2" in shown
+    assert "No run has worked on the task that the instructions describe now." in shown
+    assert "Progress: 2/2" not in shown
+    assert loop.run("--again").code == 0
+    assert "Progress: 2/2" in loop.call("show", "my-task").out
 
 
 def test_a_note_that_came_too_late_is_told(loop: Loop) -> None:

@@ -78,6 +78,21 @@ def test_unless_completed_pays_once(completed: Loop) -> None:
     assert completed.run("--again", "--unless-completed").code == 2
 
 
+def test_a_run_that_does_nothing_takes_nothing_back(loop: Loop) -> None:
+    """Its budget is spent before the first iteration: `list`, `show` and `watch` still say completed, and so does the
+    next run."""
+    loop.make()
+    loop.script([{"init": {}}, {"status": {"complete": True}}, {"result": {"total_cost_usd": 0.5}}])
+    assert loop.run().code == 0
+    assert loop.run("--max-cost", "0.25").code != 0
+    assert len(loop.events("IterationStarted")) == 1
+    (row,) = json.loads(loop.call("list", "--json").out)["workspaces"]
+    assert (row["state"], row["reason"], row["knownBy"]) == ("completed", "budget", "report")
+    assert "Status: completed" in loop.call("show", "my-task").out
+    assert "my-task · completed" in loop.call("watch", "--plain", "my-task").out
+    assert (loop.run("--unless-completed").code, runs(loop)) == (0, 2)
+
+
 def test_new_instructions_are_a_new_task(completed: Loop) -> None:
     """Nothing is asked or told."""
     completed.layout.instructions.write_text("- three\n")

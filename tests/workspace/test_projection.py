@@ -35,6 +35,7 @@ from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
 from claude_iterate.workspace.running import run_lock
 
 RUN = "20260101-000000-aaaaaa"
+OTHER = "20260101-000001-bbbbbb"
 
 
 @pytest.fixture
@@ -128,6 +129,29 @@ def test_running_is_in_progress(project: Project) -> None:
     assert document["status"] == "in_progress"
     assert document["run"]["state"] == "running"
     assert document["run"]["finished"] is None
+
+
+@pytest.mark.parametrize(("iterations", "status"), [(0, "completed"), (1, "in_progress")])
+def test_a_run_without_any_work_takes_completed_not_back(project: Project, iterations: int, status: str) -> None:
+    """While it runs the workspace is in progress; then it is as the run before it left it, also for `list`, and also
+    when the summary is made from the journals."""
+    layout = project.create("w")
+    before = layout.metadata.read_text()
+    summary.record_run(layout, write_journal(layout, played("completed")), RUN, running=False)
+    completed = json.loads(layout.metadata.read_text())["completedTask"]
+    write_journal(layout, played("budget", iterations), OTHER)
+    for reason in (None, "budget"):
+        state = fold(played(reason, iterations))
+        summary.record_run(layout, state, OTHER, running=reason is None)
+        found = json.loads(layout.metadata.read_text())
+        assert found["status"] == ("in_progress" if reason is None else status)
+    assert (found["run"]["reason"], found.get("completedTask")) == ("budget", completed if iterations == 0 else None)
+    for text in (layout.metadata.read_text(), before):
+        layout.metadata.write_text(text)
+        (row,) = listing(project.root, project.workspaces_folder, ["w"]).workspaces
+        assert (row.status, row.state) == (status, "completed" if iterations == 0 else "budget")
+        assert row.progress is not None
+        assert row.progress.completed == 2 - iterations
 
 
 def test_next_run_is_handed_the_journals_totals(project: Project) -> None:

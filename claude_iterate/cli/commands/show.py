@@ -81,17 +81,21 @@ def _before(view: WorkspaceView) -> str:
 def _print_progress(view: WorkspaceView) -> None:
     """As the report has it; without a report that counts, as the last run counted it."""
     report, run = view.report, view.last_run
-    claims = report.text is not None and report.complete is True and view.status != "completed"
+    before = " of the task before" if view.report_of_task_before else ""
+    believed = view.status == "completed" and not before
+    claims = report.text is not None and report.complete is True and not believed
     if claims:
-        output.result(f"Last report{_before(view)}: {foreign(report.text or '')}")
+        output.result(f"Last report{before}: {foreign(report.text or '')}")
+    if before and view.state != "new_task":
+        output.result("  No run has worked on the task that the instructions describe now.")
     if report.text is not None and not claims:
-        output.result(f"Progress{_before(view)}: {foreign(report.text)}")
+        output.result(f"Progress{before}: {foreign(report.text)}")
         left = (report.total or 0) - (report.completed or 0)
         if report.total and left > 0:
             output.result(f"  {formats.counted(left, 'item')} remaining")
-    elif run is not None and run.progress is not None:
+    elif run is not None and run.progress is not None and not (before and claims):
         counted = f"{run.progress.completed}/{run.progress.total} items"
-        output.result(f"Progress{_before(view)}: {counted}, as the last run counted them")
+        output.result(f"Progress{before}: {counted}, as the last run counted them")
     for problem in report.problems:
         output.result(f"  {output.symbol('warning')} .status.json: {foreign(problem)}")
 

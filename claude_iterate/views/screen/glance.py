@@ -46,7 +46,7 @@ def summary(seen: Seen, at: float) -> Summary:
         seen.name,
         condition(seen),
         iteration(state),
-        _items(state),
+        _items(state) if seen.condition != "new_task" else "",
         _age(elapsed(seen, at)),
         paid,
         doing(seen, at),
@@ -71,7 +71,7 @@ def _head(seen: Seen, story: Story, at: float) -> list[str]:
     dry = " (dry run)" if story.started is not None and story.started.dry_run else ""
     found = [f"{seen.name}: {condition(seen)}{dry} · {iteration(state)} · {_age(elapsed(seen, at))}"]
     status = state.status
-    if status is not None and status.total:
+    if status is not None and status.total and seen.condition != "new_task":
         done = min(status.completed or 0, status.total)
         filled = _BAR * done // status.total
         left = f" · left: {remaining(story)}" if seen.alive else ""
@@ -80,11 +80,18 @@ def _head(seen: Seen, story: Story, at: float) -> list[str]:
         found.append(f"Now: {doing(seen, at)}")
     elif state.finished is not None:
         ended = in_words(state.finished, state)
-        found.append(ended.cause)
-        found += [f"Next: {ended.next}"] if ended.next else []
+        found.append(last_cause(seen, ended.cause))
+        found += [f"Next: {ended.next}"] if ended.next and seen.condition != "new_task" else []
     else:
         found += ["The run was killed: its journal has no end.", f"Next: {after_kill(seen)}"]
     return found
+
+
+def last_cause(seen: Seen, cause: str) -> str:
+    """Why the last run ended; where the workspace stands otherwise since, whose cause it is."""
+    story = seen.story
+    other = story is not None and not seen.alive and seen.condition != story.condition(alive=False)
+    return f"Its last run: {cause}" if other else cause
 
 
 def after_kill(seen: Seen) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from claude_iterate.core.named_tuples import NamedTuple
+from claude_iterate.views.listing_view import state_of
 from claude_iterate.views.story.followed_journal import FollowedJournal
 from claude_iterate.views.story.story import Story
 from claude_iterate.workspace.journal import reader
@@ -13,7 +16,8 @@ from claude_iterate.workspace.running import notes, run_lock
 
 class Seen(NamedTuple):
     """What was seen of a workspace. `story` is None when it never ran; `gone`: its folder was deleted; `cursor` are the
-    bytes of the journal that were read, `share` the part of it, from 0 to 1."""
+    bytes of the journal that were read, `share` the part of it, from 0 to 1; `stands` is the word of `list` for a
+    workspace that does not run."""
 
     name: str
     story: Story | None = None
@@ -22,14 +26,17 @@ class Seen(NamedTuple):
     gone: bool = False
     cursor: int = 0
     share: float = 1.0
+    stands: str = ""
 
     @property
     def condition(self) -> str:
-        """What it is doing, in one word; of one that does not run, how its last run ended."""
+        """What it is doing, in one word; of one that does not run, what `list` says."""
         if self.gone:
             return "gone"
         if self.story is None or self.story.started is None:
             return "starting" if self.alive else "new"
+        if self.stands and not self.alive and not self.story.started.dry_run:
+            return self.stands
         return self.story.condition(alive=self.alive)
 
 
@@ -42,6 +49,7 @@ class WatchedWorkspace:
         self._steps = steps
         self._followed: FollowedJournal | None = None
         self._newest: tuple[object, str] = (None, "")
+        self._stands: tuple[object, str] = (None, "")
 
     def look(self) -> Seen:
         """What is there now. Nothing that happens to the folder is an error."""
@@ -59,11 +67,19 @@ class WatchedWorkspace:
             if found is None:
                 return Seen(layout.name, None, alive, len(notes.names(layout)))
             found.read(self._steps)
-            return Seen(
-                layout.name, found.story, alive, len(notes.names(layout)), cursor=found.cursor, share=found.share
-            )
+            stands = self._standing() if not alive and not self._run else ""
+            known = len(notes.names(layout))
+            return Seen(layout.name, found.story, alive, known, False, found.cursor, found.share, stands)
         except OSError:
             return Seen(layout.name, gone=not layout.folder.is_dir())
+
+    def _standing(self) -> str:
+        """The word of `list`, which is looked up only when a file that it depends on was written."""
+        layout = self.layout
+        stamp = tuple(map(_stamp, (layout.metadata, layout.instructions, layout.runs)))
+        if self._stands[0] != stamp:
+            self._stands = stamp, state_of(str(layout.folder))
+        return self._stands[1]
 
     def _newest_run(self) -> str:
         """The newest run with a beginning. It is looked for again only when there may be another one: a journal that
@@ -73,3 +89,10 @@ class WatchedWorkspace:
         if self._newest[0] != key:
             self._newest = key, next(reader.newest(self.layout), "")
         return self._newest[1]
+
+
+def _stamp(path: object) -> int:
+    try:
+        return os.stat(str(path)).st_mtime_ns  # noqa: PTH116 - several times a second
+    except OSError:
+        return 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.core import formats
+from claude_iterate.core import formats, task_identity
 from claude_iterate.core.rules.next_steps import KILLED, go_on
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
@@ -19,7 +19,7 @@ from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.files.folders import writing
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import dry_run_files
+from claude_iterate.workspace.lifecycle import dry_run_files, earlier_completion
 from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
 from claude_iterate.workspace.metadata import Metadata
 from claude_iterate.workspace.running import run_lock
@@ -68,7 +68,7 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
         return
     about = metadata.read(layout.metadata)
     if verified:
-        _verified(about.document, short)
+        _verified(about.document, short, state)
     else:
         _update(about, short, state)
     _note_task(about.document, state, layout)
@@ -113,32 +113,44 @@ def with_newer_runs(layout: Layout, about: Metadata) -> bool:
     """Add what the journals of newer runs say, in memory: the summary is derived, and git or a copy may have put back
     an older one. True when there were any that count."""
     known, runs, proven = metadata.newest_known(about), layout.run_ids(), ""
+    idle: list[tuple[str, RunState]] = []
     for run in reversed([run for run in runs[-_MOST_NEWER:] if run > known]):
         started = reader.beginning(layout.journal(run))
         if started is None or started.dry_run or started.purpose not in {"run", "verify"}:
             continue
         if started.purpose == "run":
-            _add(layout, about, run)
-            break
-        proven = proven or run
+            state = fold(reader.milestones(layout.journal(run)))
+            idle.insert(0, (run, state))
+            if earlier_completion.did_work(state):
+                break
+        elif not idle:
+            proven = proven or run
+    for run, state in idle:
+        _add(about, run, state)
     if proven:
-        _add(layout, about, proven)
+        _add(about, proven, fold(reader.milestones(layout.journal(proven))))
     return metadata.newest_known(about) != known
 
 
-def _add(layout: Layout, about: Metadata, run: str) -> None:
-    state = fold(reader.milestones(layout.journal(run)))
+def _add(about: Metadata, run: str, state: RunState) -> None:
     short = summarise(RunSummary, run, state, running=state.finished is None)
     if short.purpose == "run":
         _update(about, short, state)
     elif short.proven is not None:
-        _verified(about.document, short)
+        _verified(about.document, short, state)
     _note_task(about.document, state)
 
 
-def _verified(document: dict[str, Any], short: RunSummary) -> None:
-    """The verdict counts, the story of the last run stays."""
+def _verified(document: dict[str, Any], short: RunSummary, state: RunState) -> None:
+    """The verdict counts, the story of the last run stays. What that run reported is not about a new task."""
     document["status"] = "completed" if short.proven else "in_progress"
+    run, before = document.get("run"), document.get(metadata.COMPLETED_TASK)
+    if isinstance(run, dict):
+        run.pop(earlier_completion.KEY, None)
+        if isinstance(before, str) and state.claim.task and not task_identity.is_same(before, state.claim.task):
+            run[metadata.REPORT_IS_OLD] = True
+            for name in ("progress", "plan"):
+                run.pop(name, None)
     _note_proof(document, short)
 
 
@@ -174,9 +186,12 @@ def _update(about: Metadata, short: RunSummary, state: RunState) -> None:
 
 def _tell(about: Metadata, short: RunSummary, state: RunState) -> None:
     document = about.document
-    running = short.state == "running"
+    running, before = short.state == "running", earlier_completion.of(about)
     document["run"] = _kept(short)
     document["status"] = "in_progress" if running else _status(short, state)
+    if before and short.reason != "completed" and not earlier_completion.did_work(state):
+        document["run"][earlier_completion.KEY] = before
+        document["status"] = "in_progress" if running else "completed"
     document["lastRun"] = short.updated or formats.moment(time.time())
     document["executionIterations"] = short.total_iterations
     document["totalIterations"] = about.count("setupIterations") + short.total_iterations
@@ -186,7 +201,12 @@ def _note_task(document: dict[str, Any], state: RunState, layout: Layout | None 
     """Which task is completed, if one is. A run that stagnated made no claim: there it is the task as it is now."""
     document.pop(metadata.COMPLETED_TASK, None)
     if document["status"] == "completed":
-        task = state.claim.task or (task_file.current(layout.instructions) if layout is not None else "")
+        kept = document.get("run", {}).get(earlier_completion.KEY, {})
+        task = (
+            state.claim.task
+            or kept.get("task")
+            or (task_file.current(layout.instructions) if layout is not None else "")
+        )
         document |= {metadata.COMPLETED_TASK: task} if task else {}
 
 
