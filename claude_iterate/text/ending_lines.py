@@ -6,6 +6,7 @@ from claude_iterate.core import formats
 from claude_iterate.core.events import RunFinished
 from claude_iterate.core.formats import counted, duration, one_line
 from claude_iterate.core.rules.endings import SIGNS, in_words
+from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import claim_lines, work_lines
 from claude_iterate.text.line_blocks import indented
@@ -72,6 +73,6 @@ def _report(finished: RunFinished, state: RunState) -> list[str]:
     summary = finished.detail if finished.reason == "completed" else ""
     summary = summary or (status.summary if status is not None and status.summary else "")
     block = [f"  {one_line(summary)}"] if summary else []
-    if status is not None and status.total:
-        block.append(f"  Progress: {status.completed}/{status.total}")
+    if (items := items_done(state)) is not None:
+        block.append(f"  Progress: {items.done}/{items.total}{' tasks of the plan' if items.of_plan else ''}")
     return block

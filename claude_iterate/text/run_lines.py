@@ -38,7 +38,8 @@ def started(event: events.RunStarted, at: float) -> list[str]:
     if event.resumed is None:
         return [first]
     done = counted(event.resumed.iterations, "iteration")
-    before = f"  Going on with run {event.resumed.run}, which was killed after {done}."
+    count = {0: "", 1: " It counts."}.get(event.resumed.iterations, " They count.")
+    before = f"  Going on with run {event.resumed.run}, which was killed after {done}.{count}"
     if (wait := event.resumed.wait) is None:
         return [first, before]
     from claude_iterate.text import wait_lines  # most runs never wait
@@ -97,7 +98,8 @@ def _spent(event: events.IterationFinished, dry_run: bool) -> str:
 
 def _figures(event: events.IterationFinished, mode: str, dry_run: bool) -> str:
     """` (2 items remaining, 4m 12s, $0.31)`; what is not known is left out."""
-    remaining = event.status.remaining if event.status is not None and mode != "iterative" else None
+    # In plan and build the plan counts, and its own line tells how it stands.
+    remaining = event.status.remaining if event.status is not None and mode == "loop" else None
     known = (
         f"{counted(remaining, 'item')} remaining" if remaining is not None else "",
         duration(event.duration) if event.duration else "",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 import msgspec
 
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
 from claude_iterate.views import run_view
-from claude_iterate.views.story.run_totals import RunHistory, Total, chosen, history_of, total
+from claude_iterate.views.story.run_totals import RunHistory, Total, chosen, history_of, settled, total
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import run_lock
 
 FAILED = "failed"
 FAILURES = frozenset(map(str, COUNTED_FAILURES | ENDING_FAILURES))
@@ -33,7 +35,15 @@ def history(layout: Layout, runs: Iterable[RunHistory]) -> HistoryView:
 def run(layout: Layout, identity: str) -> RunHistory | None:
     """The history of one run; None when its journal has no beginning."""
     found = run_view.recorded(layout, identity)
-    return history_of(found.story) if found is not None else None
+    return history_of(found.story, _now(layout, found)) if found is not None else None
+
+
+def _now(layout: Layout, found: run_view.Recorded) -> float:
+    """The time now for a run that waits; 0 for one that does not run."""
+    if found.story.state.wait is None or found.story.state.finished is not None:
+        return 0.0
+    holder = run_lock.holder(layout.lock)
+    return time.time() if holder is not None and holder.get("run") == found.view.id else 0.0
 
 
 def narrowed(runs: Iterable[RunHistory], last: int | None, only: str | None) -> list[RunHistory]:
@@ -54,14 +64,14 @@ def last(layout: Layout) -> list[RunHistory]:
     wanted = next(reader.newest(layout, ("run",)), None)
     later = known[known.index(wanted) + 1 :] if wanted is not None else known
     tried = [told for identity in later if (told := run(layout, identity)) is not None and told.dry_run]
-    return [*_chain(layout, known, wanted), *tried]
+    return [*settled(_chain(layout, known, wanted)), *tried]
 
 
 def totals(layout: Layout, found: run_view.Recorded) -> Total:
     """The figures of a run, with those of the killed ones that it goes on with."""
-    told = history_of(found.story)
+    told = history_of(found.story, _now(layout, found))
     known = [identity for identity in layout.run_ids() if identity < told.id]
-    return total([*_chain(layout, known, told.goes_on_with), told])
+    return total(settled([*_chain(layout, known, told.goes_on_with), told]))
 
 
 def _chain(layout: Layout, known: list[str], wanted: str | None) -> list[RunHistory]:
@@ -80,4 +90,4 @@ def _chain(layout: Layout, known: list[str], wanted: str | None) -> list[RunHist
 def every(layout: Layout) -> list[RunHistory]:
     """All runs, oldest first."""
     found = (run(layout, identity) for identity in layout.run_ids())
-    return [told for told in found if told is not None]
+    return settled([told for told in found if told is not None])

@@ -38,6 +38,7 @@ AGAINST = [
     "only 3 of 10 files exist",
     "0 of 3 present",
     "Traceback (most recent call last)",
+    "AssertionError in test_b",
     "permission denied",
     "timed out",
     "unable to tell",

@@ -207,6 +207,18 @@ def test_a_last_failure_is_named_when_the_iterations_are_used_up() -> None:
     assert "failed" not in ended(facts(0, max_iterations=1), IterationFinished(1, OK)).advice
 
 
+def test_iterations_of_a_killed_run_are_named_where_they_use_the_limit_up() -> None:
+    """And the advice leaves room for as many again."""
+    known = facts(0, max_iterations=2)
+    started = RunStarted("r", "t", "loop", 2, 1, "h", "0", ("c",), resumed=Resumed("q", iterations=3))
+    state = fold(entries(started))
+    verdict = decide(state, known)
+    assert isinstance(verdict, Finish)
+    ending = told(verdict, state, known)
+    assert ending.cause == "Reached maximum iterations (2): the killed run that it went on with had done 3"
+    assert ending.advice == "To allow more iterations: claude-iterate run t --max-iterations 5"
+
+
 def test_what_the_next_step_says_is_not_said_twice() -> None:
     """The advice after a denial has the way for good; the next step is the way for one run."""
     advice = f"Allow it: claude-iterate config ...\n{FOR_ONE_RUN}claude-iterate run t"

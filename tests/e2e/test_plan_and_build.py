@@ -38,14 +38,19 @@ def test_plan_then_build(loop: Loop) -> None:
     assert "✓ Planned after 1 iteration: 2 tasks, 2 to do" in planned.out
     assert "Next: claude-iterate build my-task" in planned.out
     assert loop.layout.plan.read_text().count("- [ ]") == 2
-    assert "planned" in loop.call("list").out
+    assert ("planned" in loop.call("list").out, "0/2" in loop.call("list").out) == (True, True)
+    assert "\nProgress: 0/2 tasks of the plan\n" in loop.call("show", TASK).out
+    assert "\n  Progress: 0/2 tasks of the plan\n" in planned.out
     assert loop.call("build", TASK, "--dry-run").code == 0
     assert loop.layout.plan.read_text().count("- [ ]") == 2
     built = loop.call("build", TASK)
     assert "after 2 iterations: all tasks of the plan are ticked, not proven" in built.out
     assert loop.layout.plan.read_text().count("- [x]") == 2
     assert "loop (build)" in loop.call("list").out
-    assert "Plan: 2 done, 0 open" in loop.call("show", TASK).out
+    assert "\n  Progress: 2/2 tasks of the plan\n" in built.out
+    assert "item remaining" not in built.out + built.err
+    assert "\nProgress: 2/2 tasks of the plan\n" in (shown := loop.call("show", TASK).out)
+    assert ("Plan: 2 done, 0 open" in shown, "remaining" in shown) == (True, False)
     assert "in build mode: plan 2 done, 0 left" in loop.call("history", TASK).out
     run = json.loads(loop.call("show", TASK, "--json").out)["lastRun"]
     assert (run["mode"], run["plan"]) == ("build", {"open": 0, "doing": 0, "done": 2})

@@ -14,8 +14,10 @@ from claude_iterate.core.events.vocabulary import Kind, Reboot, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.story.followed_journal import FollowedJournal
 from claude_iterate.views.story.iteration_rows import FileCounts, TestsView
+from claude_iterate.views.story.run_totals import history_of, settled
 from claude_iterate.views.story.story import RECENT, Story, told
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.run_summary import Progress, RunSummary, summarise
 
 RUN = "000001-20261117-000000-abcdef"
 STARTED = events.RunStarted(RUN, "w", "loop", 9, 1, "h", "0", ("claude",))
@@ -176,6 +178,37 @@ def test_a_long_journal_takes_no_more_memory_than_a_short_one(tmp_path: Path) ->
         assert followed.story.said.text == "All done."
         assert len(followed.story.recent) <= RECENT
     assert peaks[1] < 4 * peaks[0] + 16_000_000
+
+
+def test_a_wait_that_goes_on_has_lasted_until_now() -> None:
+    """At any moment; once it is over, until its end."""
+    waiting = told(RUN, entries(STARTED, events.WaitStarted(Why.USAGE_LIMIT, 100.0)))
+    assert [history_of(waiting, at).waited for at in (2.0, 9.5)] == [0.0, 7.5]
+    waiting.take(Entry(3, 12.0, 12.0, events.RunFinished("stopped", "by command")))
+    assert history_of(waiting, 99.0).waited == 10.0
+
+
+def test_the_plan_counts_where_there_is_one() -> None:
+    """In rows and in the summary alike, whatever the report says."""
+    build = events.RunStarted(RUN, "w", "build", 9, 1, "h", "0", ("claude",))
+    worked = (events.IterationStarted(1), events.IterationFinished(1, OK, Status(False, 1, 9)))
+    story = told(RUN, entries(build, events.PlanRead(2), *worked, events.PlanRead(1, 0, 1)))
+    (row,) = history_of(story).iterations
+    assert row.progress == summarise(RunSummary, RUN, story.state, running=True).progress == Progress(1, 2)
+    reported = told(RUN, entries(STARTED, *worked))
+    assert history_of(reported).iterations[0].progress == Progress(1, 9)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_claim_of_a_killed_run_has_the_verdict_of_the_run_that_went_on(held: bool) -> None:
+    """It judges the claim before its own first iteration; its own claims are its own."""
+    claim = (events.IterationStarted(1), events.IterationFinished(1, OK, Status(True)))
+    killed = told(RUN, entries(STARTED, *claim, events.VerificationStarted(1, checks=1)))
+    again = msgspec.structs.replace(STARTED, resumed=events.Resumed(RUN, iterations=1))
+    verdict = (events.VerificationStarted(1, checks=1), events.VerificationFinished(1, held, ""))
+    later = told("000002", entries(again, *verdict, events.IterationStarted(2)))
+    first, second = settled([history_of(killed), history_of(later)])
+    assert [row.claim_held for row in (*first.iterations, *second.iterations)] == [held, None]
 
 
 def test_an_empty_story_has_answers() -> None:

@@ -20,7 +20,7 @@ from claude_iterate.views.setting_values import as_words, shortened
 from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.views.story.total_lines import work_line
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
-from claude_iterate.workspace.lifecycle.run_summary import ChangeView, Waiting
+from claude_iterate.workspace.lifecycle.run_summary import ChangeView, Progress, Waiting
 
 _TOOL = 80
 """Characters of what Claude is doing."""
@@ -81,6 +81,9 @@ def _before(view: WorkspaceView) -> str:
 def _print_progress(view: WorkspaceView) -> None:
     """As the report has it; without a report that counts, as the last run counted it."""
     report, run = view.report, view.last_run
+    if run is not None and run.plan is not None and run.progress is not None and not view.report_of_task_before:
+        _print_plan_progress(view, run.progress)
+        return
     before = " of the task before" if view.report_of_task_before else ""
     believed = view.status == "completed" and not before
     claims = report.text is not None and report.complete is True and not believed
@@ -96,7 +99,22 @@ def _print_progress(view: WorkspaceView) -> None:
     elif run is not None and run.progress is not None and not (before and claims):
         counted = f"{run.progress.completed}/{run.progress.total} items"
         output.result(f"Progress{before}: {counted}, as the last run counted them")
-    for problem in report.problems:
+    _print_problems(view)
+
+
+def _print_plan_progress(view: WorkspaceView, progress: Progress) -> None:
+    """In the modes plan and build the plan counts; what the report says beside it is its words."""
+    output.result(f"Progress: {progress.completed}/{progress.total} tasks of the plan")
+    left = progress.total - progress.completed
+    if left > 0:
+        output.result(f"  {formats.counted(left, 'task')} remaining")
+    if view.report.summary:
+        output.result(f"  Last report: {foreign(formats.one_line(view.report.summary))}")
+    _print_problems(view)
+
+
+def _print_problems(view: WorkspaceView) -> None:
+    for problem in view.report.problems:
         output.result(f"  {output.symbol('warning')} .status.json: {foreign(problem)}")
 
 
@@ -184,8 +202,9 @@ def _print_run(view: WorkspaceView, now: float) -> None:
         output.result(f"  Plan: {counts.done} done{doing}, {counts.open} open")
     paid = formats.cost(run.cost_usd, run.cost_is_lower_bound)
     cost = f", {paid}" if run.cost_usd else ", cost not known" if run.cost_is_lower_bound else ""
-    most = f" of at most {run.max_iterations}" if run.max_iterations else ""
-    noun = "iteration" if (run.max_iterations or run.iterations) == 1 else "iterations"
+    # A run that goes on after a kill may have done more than its own limit.
+    most = f" of at most {run.max_iterations}" if run.max_iterations and run.iterations <= run.max_iterations else ""
+    noun = "iteration" if (run.max_iterations if most else run.iterations) == 1 else "iterations"
     so_far = " so far" if run.now is not None else ""
     output.result(f"  {run.iterations}{most} {noun}, {formats.duration(run.duration)}{cost}{so_far}")
     if run.totals is not None and (work := work_line(run.totals)):

@@ -55,8 +55,8 @@ _ASIDE = expression(
 )
 """Conditions, denials and quotations: a test for what happens when a file is missing speaks for the work."""
 _TROUBLE = expression(
-    r"\b(?-i:FAILED)\b|\bTraceback\b|\b(?:compile|compiler|build|syntax) error\b|\bsegfault|\bsegmentation fault"
-    r"|\btimed out\b"
+    r"\b(?-i:FAILED)\b|\bTraceback\b|\bAssertionError\b|\b(?:compile|compiler|build|syntax) error\b"
+    r"|\bsegfault|\bsegmentation fault|\btimed out\b"
     r"|\bpermission denied\b|\bcommand not found\b|\bcannot access\b|\bno such file\b|\bno evidence\b"
     r"|\bexit(?:s|ed)?\b[^.;]{0,12}\b(?:code|status) [1-9]\d{0,2}\b(?! (?:on|for|when|if|as|by)\b)",
     re.IGNORECASE,

@@ -140,7 +140,8 @@ def iterations_are_used_up(state: RunState, facts: Facts) -> Verdict | None:
     """`max_iterations` iterations are done, and no claim waits for its proof: **max_iterations**."""
     unproven = facts.proof_wanted and claim_is_open(state)
     if 0 < facts.max_iterations <= state.iterations and not unproven:
-        more = next_steps.again(state, facts.command_line, ("--max-iterations", str(2 * facts.max_iterations)))
+        most = facts.max_iterations + max(facts.max_iterations, state.iterations)  # a killed run may have done more
+        more = next_steps.again(state, facts.command_line, ("--max-iterations", str(most)))
         last = state.last_outcome
         if last is not None and last.kind in COUNTED_FAILURES:
             more = f"{more}\nThe last iteration failed: {one_line(last.message)}"

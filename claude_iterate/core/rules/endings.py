@@ -106,7 +106,9 @@ def _maximum(ending: RunFinished, state: RunState) -> str:
     if state.started is not None and state.started.cassette and ending.iterations:
         return f"Played {counted(ending.iterations, 'iteration')} of run {state.started.cassette} (dry run)"
     most = state.started.max_iterations if state.started is not None else 0
-    return f"Reached maximum iterations ({most or ending.iterations})"
+    killed = state.started.resumed.iterations if state.started is not None and state.started.resumed else 0
+    counted_in = f": the killed run that it went on with had done {killed}" if killed else ""
+    return f"Reached maximum iterations ({most or ending.iterations}){counted_in}"
 
 
 def _stagnated(ending: RunFinished, _state: RunState) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from claude_iterate.core.events import ApiRetried, Entry, IterationFinished, ToolCalled
 from claude_iterate.core.formats import clip, duration, money, width
 from claude_iterate.core.settings.declared import StopSettings
+from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console.safe_stream import Output
 from claude_iterate.text import work_lines
@@ -125,11 +126,9 @@ def compose(state: RunState, now: float, stop: StopSettings | None = None) -> st
     number = state.call.number if state.call and state.call.number else state.iterations
     most = state.started.max_iterations if state.started else 0
     parts = [f"[{number}/{most}]" if most else f"[{number}]"]
-    status = state.status
-    if status is not None and status.total:
-        done = min(status.completed or 0, status.total)
-        filled = CELLS * done // status.total
-        parts[0] += f" {'█' * filled}{'░' * (CELLS - filled)} {status.completed}/{status.total}"
+    if (items := items_done(state)) is not None:
+        filled = CELLS * min(items.done, items.total) // items.total
+        parts[0] += f" {'█' * filled}{'░' * (CELLS - filled)} {items.done}/{items.total}"
     parts.append(_age(now))
     spent = state.spending
     if cost := state.cost_usd + spent.cost_usd:

@@ -12,6 +12,7 @@ import msgspec
 from claude_iterate.core.events import Entry, VerificationFinished
 from claude_iterate.core.formats import precise_moment
 from claude_iterate.core.rules.endings import in_words
+from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.notifications.notice_texts import ROWS, Draft, iteration_number
 
@@ -50,8 +51,8 @@ def notices(entry: Entry, state: RunState, project: str = "", report_url: str = 
         facts["report"] = _filled_in(report_url, project=project, workspace=started.workspace, run=started.run)
     if state.finished is not None and state.finished.known_by:
         facts["knownBy"] = state.finished.known_by
-    if state.status is not None and state.status.total:
-        facts["progress"] = {"completed": state.status.completed, "total": state.status.total}
+    if (items := items_done(state)) is not None:
+        facts["progress"] = {"completed": items.done, "total": items.total}
     drafts = [row(entry.event, state) for row in rows]
     return [
         _notice(

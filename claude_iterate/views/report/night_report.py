@@ -98,7 +98,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
         iterations=rows,
         total=history.total,
         waits=tuple(_wait(wait, at) for story in stories for wait in story.waits),
-        waited=round(sum(story.waited for story in stories), 3),
+        waited=round(sum(told_run.history.waited for told_run in told), 3),
         proofs=tuple(proof for story in stories for proof in story.evidence.proofs),
         warnings=tuple(what.line for story in stories for what in story.recent if what.event == "Warned"),
         diffstat=changed.whole,

@@ -10,6 +10,7 @@ from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules import trips
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on
+from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text.wait_lines import REASONS
@@ -70,12 +71,12 @@ def _head(seen: Seen, story: Story, at: float) -> list[str]:
     state = story.state
     dry = " (dry run)" if story.started is not None and story.started.dry_run else ""
     found = [f"{seen.name}: {condition(seen)}{dry} · {iteration(state)} · {_age(elapsed(seen, at))}"]
-    status = state.status
-    if status is not None and status.total and seen.condition != "new_task":
-        done = min(status.completed or 0, status.total)
-        filled = _BAR * done // status.total
+    items = items_done(state)
+    if items is not None and seen.condition != "new_task":
+        done = min(items.done, items.total)
+        filled = _BAR * done // items.total
         left = f" · left: {remaining(story)}" if seen.alive else ""
-        found.append(f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{status.total}{left}")
+        found.append(f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{items.total}{left}")
     if seen.alive:
         found.append(f"Now: {doing(seen, at)}")
     elif state.finished is not None:
@@ -90,7 +91,8 @@ def _head(seen: Seen, story: Story, at: float) -> list[str]:
 def last_cause(seen: Seen, cause: str) -> str:
     """Why the last run ended; where the workspace stands otherwise since, whose cause it is."""
     story = seen.story
-    other = story is not None and not seen.alive and seen.condition != story.condition(alive=False)
+    told = (story.condition(alive=False), "planned") if story is not None else ()
+    other = bool(told) and not seen.alive and seen.condition not in told
     return f"Its last run: {cause}" if other else cause
 
 
@@ -167,15 +169,15 @@ def remaining(story: Story) -> str:
     """How long the rest may take, from the items that finished iterations of this run have done; `not known` when that
     says nothing. Waits and pauses do not count."""
     rows = [(row.progress, row.duration) for row in story.rows.ended if row.progress is not None]
-    status, started = story.state.status, story.started
-    if status is None or not status.total or not rows or started is None:
+    items, started = items_done(story.state), story.started
+    if items is None or not rows or started is None:
         return "not known"
     before = 0
     if started.carried.iterations or story.rows.ended[0].number != 1:
         # How many were done before the first one is not known: it only says where the others began.
         before, rows = rows[0][0].completed, rows[1:]
     done = rows[-1][0].completed - before if rows else 0
-    left = status.total - (status.completed or 0)
+    left = items.total - items.done
     if done <= 0 or left < 0:
         return "not known"
     return f"about {duration(left * sum(took for _, took in rows) / done)}"
@@ -196,8 +198,8 @@ def _used(row: Row) -> int:
 
 
 def _items(state: RunState) -> str:
-    status = state.status
-    return f"{status.completed or 0}/{status.total}" if status is not None and status.total else ""
+    items = items_done(state)
+    return f"{items.done}/{items.total}" if items is not None else ""
 
 
 def _age(seconds: float) -> str:

@@ -13,10 +13,12 @@ from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import moment
 from claude_iterate.core.outcomes.classes import is_done_again
+from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.call_state import Spending
+from claude_iterate.core.state.items_done import counted_items
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text.run_lines import denied_call
-from claude_iterate.workspace.lifecycle.run_summary import Progress, TokenCounts, counts, progress
+from claude_iterate.workspace.lifecycle.run_summary import Progress, TokenCounts, counts
 
 _MESSAGE = 500
 """Characters that are kept of how an iteration ended: there may be thousands of rows."""
@@ -111,6 +113,8 @@ class IterationRows:
         self._state = RunState()
         self.ended: list[Row] = []
         self._other = Spending()
+        self.claim_before_held: bool | None = None
+        """What came of a claim of the killed run that this one goes on with."""
 
     @property
     def under_way(self) -> Row | None:
@@ -158,6 +162,9 @@ class IterationRows:
                 self._begun = None
             case events.ReviewFinished() | events.ErrandFinished():
                 self._other = _sum(self._other, Spending(event.cost_usd, at_least=event.cost_is_lower_bound))
+            case events.PlanRead() if self.ended:
+                row = self.ended[-1]
+                self.ended[-1] = replace(row, progress=_counted(None, event) or row.progress)
             case events.WorkMeasured():
                 self._measured(event, after)
             case events.VerificationFinished():
@@ -188,8 +195,15 @@ class IterationRows:
         )
 
     def _judged(self, passed: bool) -> None:
-        if self.ended and self.ended[-1].complete:
+        if not self.ended:
+            self.claim_before_held = passed
+        elif self.ended[-1].complete:
             self.ended[-1] = replace(self.ended[-1], claim_held=passed)
+
+
+def _counted(status: Status | None, plan: events.PlanRead | None) -> Progress | None:
+    items = counted_items(status, plan)
+    return Progress(items.done, items.total) if items is not None else None
 
 
 def _sum(one: Spending, more: Spending) -> Spending:
@@ -215,7 +229,7 @@ def _ended(row: Row, event: events.IterationFinished, before: RunState) -> Row:
         duration=round(event.duration, 3),
         turns=event.turns,
         tools=event.tools,
-        progress=progress(status),
+        progress=_counted(status, before.plans.now),
         worked=status.worked if status else None,
         complete=status.complete if status else None,
         outcome=str(event.outcome.kind),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -29,10 +29,12 @@ class RunHistory(msgspec.Struct, frozen=True, rename="camel"):
     waits: int = 0
     """For limits, overloads and the like."""
     waited: float = 0.0
-    """Seconds of those that are over."""
+    """Seconds; of one that goes on, until now."""
     mode: str = "loop"
     plan: PlanCounts | None = None
     """The tasks of the plan, as the run last read it."""
+    claim_before_held: bool | None = None
+    """Whether the last claim of the killed run that it goes on with held; null when it judged none."""
 
 
 class Total(msgspec.Struct, frozen=True, rename="camel"):
@@ -74,8 +76,9 @@ class Total(msgspec.Struct, frozen=True, rename="camel"):
     mean: float = 0.0
 
 
-def history_of(story: Story) -> RunHistory:
-    """The history of one run. Money and tokens of a dry run are made up, so they are left out."""
+def history_of(story: Story, at: float = 0.0) -> RunHistory:
+    """The history of one run, of one under way at the moment `at`. Money and tokens of a dry run are made up, so they
+    are left out."""
     rows, other, started = story.rows.every(), story.rows.other, story.started
     dry_run = started is not None and started.dry_run
     if dry_run:
@@ -91,10 +94,25 @@ def history_of(story: Story) -> RunHistory:
         rows,
         other.at_least,
         story.wait_count,
-        round(story.waited, 3),
+        round(story.waited_by(at), 3),
         started.mode if started is not None else "loop",
         plan_counts(story.state),
+        story.rows.claim_before_held,
     )
+
+
+def settled(runs: Sequence[RunHistory]) -> list[RunHistory]:
+    """The runs, where a claim that a killed run left open has the verdict of the run that went on with it."""
+    found = list(runs)
+    for told in runs:
+        place = next((at for at, one in enumerate(found) if one.id == told.goes_on_with), None)
+        if place is None or told.claim_before_held is None or not found[place].iterations:
+            continue
+        *others, last = found[place].iterations
+        if last.complete and last.claim_held is None:
+            rows = (*others, replace(last, claim_held=told.claim_before_held))
+            found[place] = replace(found[place], iterations=rows)
+    return found
 
 
 def total(runs: Iterable[RunHistory]) -> Total:

@@ -141,6 +141,11 @@ class Story:
             self.waited += max(0.0, at - self.waits[-1].began)
             self.waits[-1] = self.waits[-1]._replace(ended=at, by=by)
 
+    def waited_by(self, at: float) -> float:
+        """Seconds of all waits up to the moment `at`; one that goes on has lasted until then."""
+        open_wait = self.waits[-1] if self.waits and self.waits[-1].ended is None else None
+        return self.waited + (max(0.0, at - open_wait.began) if open_wait is not None else 0.0)
+
     @property
     def recent(self) -> list[Happening]:
         """The last things that happened, oldest first, as lines."""

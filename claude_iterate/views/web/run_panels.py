@@ -15,6 +15,7 @@ from claude_iterate.core.formats import cost, duration, moment
 from claude_iterate.core.harmless import harmless
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on
+from claude_iterate.core.state.items_done import items_done
 from claude_iterate.text import local_times
 from claude_iterate.text.wait_lines import REASONS
 from claude_iterate.views.charts import iteration_words
@@ -108,7 +109,7 @@ def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
     seen, at, state = picture.seen, picture.at, story.state
     status, condition, wait = state.status, seen.condition, state.wait
     live = seen.alive and state.finished is None  # one that has recorded its end is about to leave
-    now = story.now(at)
+    now, items = story.now(at), items_done(state)
     ended = in_words(state.finished, state) if state.finished is not None else None
     heard = at - now.tool_duration if now.tool_duration is not None else at - now.silence
     return {
@@ -119,8 +120,8 @@ def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
         "elapsed": duration(glance.elapsed(seen, at)),
         "dry_run": story.started is not None and story.started.dry_run,
         "purpose": str(story.started.purpose) if story.started is not None else "run",
-        "done": min(status.completed or 0, status.total) if status is not None and status.total else 0,
-        "total": status.total if status is not None and status.total else 0,
+        "done": min(items.done, items.total) if items is not None else 0,
+        "total": items.total if items is not None else 0,
         "left": glance.remaining(story) if live else "",
         "summary": status.summary if status is not None and status.summary else "",
         "doing": _doing(picture, story) if live else "",

@@ -11,6 +11,7 @@ import time
 from typing import NamedTuple
 
 from claude_iterate.core.formats import cost, counted
+from claude_iterate.core.state.items_done import items_done
 from claude_iterate.text import local_times
 from claude_iterate.views.listing_view import WorkspaceRow, listing
 from claude_iterate.views.screen import glance
@@ -104,9 +105,9 @@ def _live_card(seen: Seen, at: float) -> Card:
         return Card(seen.name, "reading", "live", doing=f"Reading the journal: {100 * seen.share:.0f} %")
     if seen.story is None or seen.story.started is None:
         return Card(seen.name, seen.condition, "live")
-    row, status = glance.summary(seen, at), seen.story.state.status
-    total = status.total or 0 if status is not None else 0
-    done = min(status.completed or 0, total) if status is not None else 0
+    row, items = glance.summary(seen, at), items_done(seen.story.state)
+    total = items.total if items is not None else 0
+    done = min(items.done, total) if items is not None else 0
     tool = seen.story.now(at).tool
     doing = tool if tool is not None else ""
     return Card(seen.name, row.condition, "live", done, total, f"{row.iteration} · {row.cost}", doing, "9")

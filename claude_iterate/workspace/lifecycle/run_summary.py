@@ -19,6 +19,7 @@ from claude_iterate.core.rules.next_steps import KILLED, go_on
 from claude_iterate.core.state import breaker_steps
 from claude_iterate.core.state.condition import condition
 from claude_iterate.core.state.handover import handed_on
+from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
 
 _UNKNOWN = RunStarted("", "", "loop", 0, 0, "", "", ())
@@ -35,7 +36,7 @@ class TokenCounts(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Progress(msgspec.Struct, frozen=True, rename="camel"):
-    """How many items of the task are done."""
+    """How many items of the task are done, as the report says; in the modes plan and build, tasks of the plan."""
 
     completed: int
     total: int
@@ -194,7 +195,7 @@ def summarise(kind: type[Kind], run: str, state: RunState, running: bool, **more
         last_error=f"{failed.kind}: {failed.message}" if failed and failed.message else "",
         paused=state.paused and not finished,
         waiting=Waiting(state.wait.why, formats.moment(state.wait.until)) if state.wait and not finished else None,
-        progress=progress(state.status),
+        progress=_progress(state),
         **_of_claim(state, real),
         breaker=_breaker(state),
         goes_on_with=started.resumed.run if started.resumed else None,
@@ -265,6 +266,11 @@ def counts(tokens: Tokens) -> TokenCounts:
 def progress(status: Status | None) -> Progress | None:
     """How far a report says the work is; None when it counts nothing."""
     return Progress(status.completed or 0, status.total) if status is not None and status.total else None
+
+
+def _progress(state: RunState) -> Progress | None:
+    items = items_done(state)
+    return Progress(items.done, items.total) if items is not None else None
 
 
 def _moment(at: float) -> str | None:
