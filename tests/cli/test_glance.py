@@ -21,8 +21,10 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.screen import glance
-from claude_iterate.views.screen.watched_workspace import Seen
+from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.views.story.story import Story, told
+from claude_iterate.workspace.lifecycle.project import Project
+from tests.cli.journals import write
 
 BEGAN = 1_767_225_600.0
 _RUNNER: dict[str, Any] = {"max_iterations": 50, "pid": 1, "host": "h", "version": "0", "command": ("claude",)}
@@ -106,6 +108,16 @@ def test_how_a_run_ended_is_told_in_words() -> None:
     seen = Seen("w", story(*iteration(1, 2), RunFinished("max_iterations")), alive=False)
     assert glance.summary(seen, BEGAN).condition == "max iterations"
     assert glance.lines(seen, BEGAN, 80, 20)[0].startswith("w: max iterations · iteration 1 of 50")
+
+
+def test_a_workspace_whose_journal_has_lost_its_beginning_is_not_new(project: Project) -> None:
+    """It ran; what is left of it is its log."""
+    layout = project.create("w")
+    assert WatchedWorkspace(layout).look().condition == "new"
+    write(layout, "000001-20260101-000000-aaaaaa", [IterationStarted(1)])
+    seen = WatchedWorkspace(layout).look()
+    assert seen.condition == "unreadable"
+    assert "claude-iterate logs w" in glance.lines(seen, BEGAN, 120, 20)[0]
 
 
 def test_sparks_show_the_last_values() -> None:

@@ -116,6 +116,7 @@ def test_markdown_has_the_same_and_no_text_ends_its_fence(typed: Type, layout: L
     assert "````text\n```\nnot the end\n```\n# no heading\n````" in text
     assert "$ pytest -q" in text
     assert "### Claim 1: it holds" in text
+    assert "## Waits\n\n- usage limit: " in text
 
 
 @pytest.mark.parametrize("form", ["html", "md"])
@@ -140,6 +141,23 @@ def test_a_run_without_an_end_says_so(typed: Type, layout: Layout) -> None:
     text = typed("report", "w", "--format", "md", "-o", "-").out
     assert "The run was killed before its end." in text
     assert "Nothing was proven" in text
+
+
+def test_a_journal_without_its_beginning_is_not_called_no_run(typed: Type, layout: Layout) -> None:
+    """There was a run: its log may tell what it did."""
+    write(layout, RUN, [IterationStarted(1)])
+    for words in (("report", "w"), ("report", "w", "--run", "1")):
+        refused = typed(*words)
+        assert refused.code == 1
+        assert "has lost its beginning" in refused.err
+        assert f"claude-iterate logs w --run {RUN}" in refused.err
+    assert not list(layout.folder.glob("report-*"))
+
+
+def test_a_journal_of_a_newer_version_is_told(typed: Type, layout: Layout) -> None:
+    """Something may be left out, so the report says so."""
+    write(layout, RUN, [RunStarted(RUN, "w", "loop", 60, 1, "h", "0", ("claude",), format=99), IterationStarted(1)])
+    assert "(format 99)" in typed("report", "w", "--format", "md", "-o", "-").out
 
 
 def test_bad_input_has_a_next_step_and_writes_nothing(typed: Type, layout: Layout, tmp_path: Path) -> None:

@@ -128,6 +128,19 @@ def test_a_workspace_that_is_deleted_while_it_alone_is_watched_is_told(layout: L
     play(app, (80, 24), delete)
 
 
+@pytest.mark.parametrize("only", [True, False])
+def test_a_look_before_the_screen_is_made_or_after_its_end_is_no_error(layout: Layout, only: bool) -> None:
+    """A size can come before the parts of the screen, and the clock can strike once more after them."""
+    app = WatchScreen(lambda: [layout], only=only)
+
+    async def lose(pilot: Pilot[None]) -> None:
+        await app.screen.query("*").remove()
+        app.look()
+        app.on_resize()
+
+    play(app, (80, 24), lose)
+
+
 def test_keys_ask_as_the_commands_do(layout: Layout) -> None:
     """Nothing runs here, so the answer is the command's own: what is wrong and what to type."""
     app = WatchScreen(lambda: [layout], only=True)

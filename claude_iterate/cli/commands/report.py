@@ -12,7 +12,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output_file import output_file
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.views import run_names
-from claude_iterate.views.report.night_report import NightReport, night_report
+from claude_iterate.views.report.night_report import NightReport, night_report, nothing
 
 _ENDS = {"html": ".html", "md": ".md", "json": ".json"}
 
@@ -43,9 +43,10 @@ def command(
     layout = invocation.project.layout(name)
     if opens and (target == "-" or as_json):
         raise UsageProblem("There is no file to open.", "Leave out --open, or name a file: -o report.html")
-    report = night_report(layout, run_names.chosen(layout, run) if run is not None else None, time.time())
+    chosen = run_names.chosen(layout, run) if run is not None else None
+    report = night_report(layout, chosen, time.time())
     if report is None:
-        raise WorkspaceProblem(f"{name} has no run yet.", f"Begin one: claude-iterate run {name}")
+        raise WorkspaceProblem(*nothing(layout, chosen))
     if as_json:
         output.view(report)
         return

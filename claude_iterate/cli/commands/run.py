@@ -46,7 +46,6 @@ _OPTIONS = (
     click.option(
         "--cassette",
         metavar="RUN",
-        default="",
         shell_complete=completion.runs,
         help="With --dry-run: play this recorded run in place of Claude, by its id or its number.",
     ),
@@ -195,8 +194,12 @@ def _options(invocation: Invocation, allow: tuple[str, ...], dry_run: bool, as_j
     )
 
 
-def _cassette(given: str, dry_run: bool) -> str:
-    if given and not dry_run:
+def _cassette(given: str | None, dry_run: bool) -> str:
+    if given is None:
+        return ""
+    if not given.strip():
+        raise UsageProblem("--cassette names no run.", "Name one by its number: --dry-run --cassette 1")
+    if not dry_run:
         raise UsageProblem("--cassette is for a dry run.", f"Add it: --dry-run --cassette {given}")
     return given
 

@@ -82,6 +82,9 @@ def _refuse_unplayable(layout: Layout, run: str, recorded: RecordedCalls, mode: 
 
 def _raw(layout: Layout, run: str, call: RecordedCall, taken: set[Path]) -> FullTexts:
     """The raw output of a call, whole; otherwise there is nothing true to play."""
+    if not call.name:
+        damaged = "a line of its journal that begins a call cannot be read."
+        raise WorkspaceProblem(f"Run {run} cannot be played: {damaged}", _another(layout))
     found = raw_output(layout, run, call, taken)
     if found.missing:
         raise WorkspaceProblem(f"Run {run} cannot be played. {found.missing}", _another(layout))

@@ -140,7 +140,9 @@ class WatchScreen(App[None]):
         self._draw(at)
 
     def _fill(self, at: float) -> None:
-        table = self.query_one(DataTable)
+        table = next(iter(self.query(DataTable)), None)
+        if table is None:
+            return
         known = {str(key.value) for key in table.rows}
         for name in known - set(self._seen):
             table.remove_row(name)
@@ -155,7 +157,9 @@ class WatchScreen(App[None]):
 
     def _draw(self, at: float) -> None:
         seen = self._seen.get(self._chosen)
-        picture = self.query_one("#picture", Static)
+        picture = next(iter(self.query("#picture").results(Static)), None)
+        if picture is None:  # the first size comes before the screen is made, and the last look after its end
+            return
         columns, rows = max(10, self.size.width - 2), max(3, self.size.height - 4)
         empty = "There is no workspace here yet. Make one: claude-iterate setup NAME"
         picture.update("\n".join(glance.lines(seen, at, columns, rows)) if seen is not None else empty)

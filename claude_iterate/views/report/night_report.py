@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.formats import moment
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.task_identity import digest, opened
@@ -22,6 +23,7 @@ from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.views.story.run_totals import RunHistory, Total
 from claude_iterate.views.story.story import PastWait
 from claude_iterate.workspace.files import foreign
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
 
@@ -66,6 +68,24 @@ class NightReport(msgspec.Struct, frozen=True, rename="camel"):
     """When this report was made."""
 
 
+class Nothing(NamedTuple):
+    """Why there is no report, and what to type next."""
+
+    message: str
+    hint: str
+
+
+def nothing(layout: Layout, run: str | None) -> Nothing:
+    """What is said where `night_report` gives none: no run, or a journal that has lost its beginning."""
+    name, begun = layout.name, next(reader.newest(layout), "")
+    files = (known for known in reversed(layout.run_ids()) if layout.journal(known).is_file())
+    run = run or ("" if begun else next(files, ""))
+    if not run:
+        return Nothing(f"{name} has no run yet.", f"Begin one: claude-iterate run {name}")
+    lost = f"The journal of run {run} of {name} has lost its beginning, so nothing can be told of it."
+    return Nothing(lost, f"Its log may be whole: claude-iterate logs {name} --run {run}")
+
+
 class _Told(NamedTuple):
     """A run with its rows."""
 
@@ -100,7 +120,10 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
         waits=tuple(_wait(wait, at) for story in stories for wait in story.waits),
         waited=round(sum(told_run.history.waited for told_run in told), 3),
         proofs=tuple(proof for story in stories for proof in story.evidence.proofs),
-        warnings=tuple(what.line for story in stories for what in story.recent if what.event == "Warned"),
+        warnings=(
+            *(newer for part in told if (newer := _newer(layout, part.history.id))),
+            *(what.line for story in stories for what in story.recent if what.event == "Warned"),
+        ),
         diffstat=changed.whole,
         diffstats=changed.each,
         written=moment(at),
@@ -129,6 +152,17 @@ def _recorded(layout: Layout, run: str, at: float) -> Recorded | None:
     holder = run_lock.holder(layout.lock)
     live = holder is not None and holder.get("run") == run
     return run_view.under_way(layout, run, at) if live else run_view.recorded(layout, run)
+
+
+def _newer(layout: Layout, run: str) -> str:
+    """What has to be known of a journal that a newer version wrote; empty for any other."""
+    try:
+        found = reader.format_of(layout.journal(run))
+    except OSError:
+        return ""
+    left_out = "What this version does not know is left out here. Install that version to see all of it."
+    wrote = f"A newer version of claude-iterate wrote the journal of run {run} (format {found})."
+    return f"{wrote} {left_out}" if found > JOURNAL_FORMAT else ""
 
 
 def _sentence(found: Recorded) -> str:

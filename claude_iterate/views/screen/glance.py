@@ -59,6 +59,9 @@ def lines(seen: Seen, at: float, columns: int, most: int) -> list[str]:
     story = seen.story
     if story is None or story.started is None:
         words = {"gone": "The folder of this workspace is gone.", "new": "It never ran. Begin: claude-iterate run "}
+        if seen.story is not None and seen.condition == "unreadable":
+            lost = f"The journal of its last run has lost its beginning. Its log: claude-iterate logs {seen.name}"
+            return [clip(lost, columns)]
         text = words.get(seen.condition, "It is about to begin.")
         return [clip(text + (seen.name if seen.condition == "new" else ""), columns)]
     head = [*_head(seen, story, at), *_figures(story, at), *_counters(seen, story)]

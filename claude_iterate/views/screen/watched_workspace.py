@@ -30,11 +30,12 @@ class Seen(NamedTuple):
 
     @property
     def condition(self) -> str:
-        """What it is doing, in one word; of one that does not run, what `list` says."""
+        """What it is doing, in one word; of one that does not run, what `list` says. `unreadable`: the journals of
+        all its runs have lost their beginning."""
         if self.gone:
             return "gone"
         if self.story is None or self.story.started is None:
-            return "starting" if self.alive else "new"
+            return "starting" if self.alive else "new" if self.story is None else "unreadable"
         if self.stands and not self.alive and not self.story.started.dry_run:
             return self.stands
         return self.story.condition(alive=self.alive)
@@ -82,12 +83,12 @@ class WatchedWorkspace:
         return self._stands[1]
 
     def _newest_run(self) -> str:
-        """The newest run with a beginning. It is looked for again only when there may be another one: a journal that
-        has lost its beginning would be read to its end."""
+        """The newest run with a beginning; the newest of all where none has one. It is looked for again only when there
+        may be another one: a journal that has lost its beginning would be read to its end."""
         ids = self.layout.run_ids()
         key = (ids, bool(ids) and size_of(self.layout.journal(ids[-1])) > 0)
         if self._newest[0] != key:
-            self._newest = key, next(reader.newest(self.layout), "")
+            self._newest = key, next(reader.newest(self.layout), ids[-1] if ids else "")
         return self._newest[1]
 
 
