@@ -32,6 +32,7 @@ def workspace(root: Path, name: str) -> Layout:
     """A workspace whose only run has ended."""
     layout = Layout(root, root / name)
     layout.folder.mkdir()
+    layout.metadata.write_text('{"mode": "loop"}')
     status = Status(complete=True, completed=2, total=2, summary="done")
     write(
         layout,
