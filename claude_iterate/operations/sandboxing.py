@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,7 +70,19 @@ def make(project: Project, settings: Settings, folders: list[Path], own: list[Pa
             f"The image {asked.image} is not on this computer. Nothing was started.",
             f"Get it: {asked.kind} pull {asked.image} (or build it: {asked.kind} build -t {asked.image} .)",
         )
-    return sandbox_places.sandbox_for(settings, project.environ, project.root, probe.program, folders, own)
+    made = sandbox_places.sandbox_for(settings, project.environ, project.root, probe.program, folders, own)
+    return made.changed(author=_author(project.root, environ))
+
+
+def _author(root: Path, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Who commits in the project, as git's settings have it: name and address, and nothing else of them."""
+    from claude_iterate.progress.git_commands import Git, GitProblem, names
+
+    try:
+        said = names(Git(str(root), environ).ask("config", "-z", "--get-regexp", r"^user\.(name|email)$"))
+    except GitProblem:  # nothing is set, or there is no git
+        return ()
+    return tuple({key: value for key, _, value in (entry.partition("\n") for entry in said)}.items())
 
 
 def _own(project: Project, layout: Layout) -> list[Path]:

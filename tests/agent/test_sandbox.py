@@ -184,6 +184,35 @@ def test_what_a_later_run_or_git_acts_on_is_kept(tmp_path: Path) -> None:
     assert made.kept_of_claude == (str(home / ".claude" / "settings.json"),)
 
 
+@pytest.mark.parametrize("name", ["lib", "libs/deep/lib", "lib/modules/inner"])
+def test_settings_and_hooks_of_submodules_are_kept(tmp_path: Path, name: str) -> None:
+    """Of one whose name has slashes, too, and of one in another. No folder on the way can be renamed."""
+    modules = tmp_path / "p" / ".git" / "modules"
+    (modules / "lib").mkdir(parents=True)
+    (modules / "lib" / "HEAD").touch()
+    (modules / name / "hooks").mkdir(parents=True)
+    for file in ("HEAD", "config"):
+        (modules / name / file).touch()
+    made = sandbox_places.sandbox_for(settings(), {"HOME": "/h"}, tmp_path / "p", "b", [tmp_path / "p"], [])
+    assert {str(modules / name / "config"), str(modules / name / "hooks")} <= set(made.kept)
+    assert {str(modules), str((modules / name).parent), str(modules / name)} <= set(made.writable)
+
+
+def test_the_author_of_commits_comes_in() -> None:
+    """As settings of git, after those in files; unless the user passes on such settings."""
+    author = (("user.name", "Me"), ("user.email", "me@example.org"))
+    inside = wrapped(["x"], {}, BWRAP.changed(author=author), "/p", for_claude=False).environment
+    assert {name: value for name, value in inside.items() if name.startswith("GIT_")} == {
+        "GIT_CONFIG_COUNT": "2",
+        "GIT_CONFIG_KEY_0": "user.name",
+        "GIT_CONFIG_VALUE_0": "Me",
+        "GIT_CONFIG_KEY_1": "user.email",
+        "GIT_CONFIG_VALUE_1": "me@example.org",
+    }
+    own = BWRAP.changed(author=author, names=("GIT_CONFIG_COUNT",))
+    assert wrapped(["x"], {"GIT_CONFIG_COUNT": "0"}, own, "/p", for_claude=True).environment["GIT_CONFIG_COUNT"] == "0"
+
+
 @pytest.mark.parametrize(("back", "writes"), [("tree/.git", True), ("another/.git", False)])
 def test_a_linked_work_tree_can_commit(tmp_path: Path, back: str, writes: bool) -> None:
     """Its repository lies elsewhere: it can be written, without its settings and hooks; but only if it knows the work

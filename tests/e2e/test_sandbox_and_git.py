@@ -97,11 +97,14 @@ def test_git_in_a_part_of_a_repository(loop: Loop) -> None:
 
 
 def test_a_worktree_in_a_sandbox(loop: Loop) -> None:
-    """Claude commits in the worktree, the checkout of the project stays as it is, and a clean worktree is removed."""
+    """Claude commits in the worktree, as the user whom the settings of git name, whatever else they say. The checkout
+    of the project stays as it is, and a clean worktree is removed."""
     loop.make()
     (loop.root / ".gitignore").write_text("claude-iterate/workspaces/\n")
     with_git(loop)
-    closed(loop, f"echo x > made; {COMMIT}; {DONE}")
+    loop.env = {name: value for name, value in loop.env.items() if not name.startswith("GIT_")}
+    (loop.home / ".gitconfig").write_text("[user]\nname = Me\nemail = me@example.org\n[commit]\ngpgsign = true\n")
+    closed(loop, f"echo x > made; git add made && git commit -qm 'by Claude'; {DONE}")
     done = loop.run("--worktree")
     assert done.code == 0, done.err
     assert "merge claude-iterate/my-task" in done.out
@@ -109,3 +112,5 @@ def test_a_worktree_in_a_sandbox(loop: Loop) -> None:
     assert not (loop.root / "claude-iterate" / "worktrees" / "my-task").exists()
     git(loop, "merge", "-q", "claude-iterate/my-task")
     assert (loop.root / "made").read_text() == "x\n"
+    git(loop, "log", "-1", "--format=%an <%ae>", "--output=author")
+    assert (loop.root / "author").read_text() == "Me <me@example.org>\n"

@@ -16,7 +16,10 @@ PROXY_PORT = 3128
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/sys")
 EMPTY = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - the names of folders that are empty inside
-_OF_EVERY_PROGRAM = ("USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "NO_COLOR", "TZ")
+_OF_EVERY_PROGRAM = (
+    *("USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "NO_COLOR", "TZ"),
+    *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
+)
 _OF_CLAUDE = (
     *("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "CLAUDE_CONFIG_DIR"),
     *("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "API_TIMEOUT_MS", "MAX_THINKING_TOKENS"),
@@ -42,6 +45,8 @@ class Sandbox(Record):
     """What only Claude gets, to read and to write: its login and its sessions."""
     kept_of_claude: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    author: tuple[tuple[str, str], ...] = ()
+    """Settings of git that say who commits: the user's own file of them is not inside."""
     image: str = ""
     memory: str = ""
     cpus: float = 0.0
@@ -114,8 +119,22 @@ def _inside(environment: Mapping[str, str], sandbox: Sandbox, for_claude: bool, 
     else:
         exact.add("PATH")
     kept = {name: value for name, value in environment.items() if name in exact or name.startswith(prefixes)}
+    kept = kept if "GIT_CONFIG_COUNT" in kept else kept | _as_variables(sandbox.author)
     # Without IS_SANDBOX Claude Code refuses to skip permission checks as root.
     return kept | {"HOME": sandbox.home, "IS_SANDBOX": "1"}
+
+
+def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Settings as git takes them from the environment; those of a command line still win."""
+    if not settings:
+        return {}
+    numbered = list(enumerate(settings))
+    keys = {f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in numbered}
+    return (
+        keys
+        | {f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in numbered}
+        | {"GIT_CONFIG_COUNT": str(len(settings))}
+    )
 
 
 class _Mount(NamedTuple):

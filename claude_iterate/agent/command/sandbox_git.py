@@ -10,6 +10,8 @@ from claude_iterate.core.records import Record
 _ACTED_ON = ("config", "config.worktree", "hooks")
 """What git acts on outside: settings, which can name programs, and hooks."""
 _MOST_SUBMODULES = 100
+_MOST_FOLDERS = 1000
+"""That are looked through for submodules."""
 
 
 class Repository(Record):
@@ -27,9 +29,21 @@ def found(root: Path, home: str) -> Repository:
     if top is None or (top != root and _is_too_large(top.resolve(), Path(home).resolve())):
         return Repository()
     folders = _folders(top)
-    modules = [path for folder in folders for path in sorted((folder / "modules").glob("*"))[:_MOST_SUBMODULES]]
+    modules = [path for folder in folders for path in _submodules(folder / "modules")]
     acted_on = [folder / name for folder in (*folders, *modules) for name in _ACTED_ON]
     return Repository(folders, tuple(acted_on), () if top == root else (top,))
+
+
+def _submodules(folder: Path) -> list[Path]:
+    """The folders of git of all submodules, also of those in submodules; the name of one can have slashes."""
+    found: list[Path] = []
+    waiting = [folder]
+    for place in waiting:  # grows while it is read
+        inside = [path for path in sorted(place.glob("*")) if path.is_dir() and not path.is_symlink()]
+        own = [path for path in inside if (path / "HEAD").exists()]
+        found += own
+        waiting += [path / "modules" if path in own else path for path in inside][: _MOST_FOLDERS - len(waiting)]
+    return found[:_MOST_SUBMODULES]
 
 
 def _is_too_large(top: Path, home: Path) -> bool:

@@ -39,7 +39,7 @@ def sandbox_for(
     repository = sandbox_git.found(root, home)
     inside = [*folders, *repository.folders]
     kept = [*own, *(root / name for name in _ACTED_ON_IN_PROJECT), *repository.acted_on]
-    writable = _existing([*inside, *_between(folders, kept)]) + _mounted(asked, home, ":rw")
+    writable = _existing([*inside, *_between(inside, kept)]) + _mounted(asked, home, ":rw")
     config = _config_folder(settings, environ, home)
     readable = [] if container else list(_programs(settings, environ, root, home, writable))
     python = "python3" if container else sys.executable
