@@ -112,6 +112,7 @@ class Workspace:
         dry_run: bool = False,
         unless_completed: bool = False,
         accept_changes: bool = False,
+        reset: bool = False,
         outlives: bool = False,
     ) -> Run | None:
         """Start a run in a process of its own and return as soon as it holds the lock of the workspace.
@@ -128,6 +129,7 @@ class Workspace:
             detailed=True,
             if_completed="leave" if unless_completed else "run",
             accept_changes=accept_changes,
+            reset=reset,
             command_line=CommandLine(("claude-iterate", "-C", str(self._project.root))),
         )
         order = run_order.order(self._project, self.name, options, outlives)

@@ -92,6 +92,22 @@ def test_what_is_impossible_is_said_and_changes_nothing(loop: Loop) -> None:
     assert api.Project(loop.root, loop.env).workspaces() == ["my-task"]
 
 
+def test_a_program_goes_on_after_the_breaker(loop: Loop) -> None:
+    """A task that the breaker ended is refused, and goes on with `reset`."""
+    loop.make()
+    loop.script([{"init": {}}, {"result": {}}], DONE)
+    task = api.Project(loop.root, loop.env).workspace("my-task")
+    run = task.start({"stop.no_progress": 1})
+    assert run is not None
+    run.wait(PATIENCE)
+    assert run.view().reason == "no_progress"
+    with pytest.raises(api.ExpectedError, match="was stopped after 1 iteration without progress"):
+        task.start()
+    again = task.start(reset=True)
+    assert again is not None
+    assert again.wait(PATIENCE) == 0
+
+
 STARTS = """
 import sys
 from claude_iterate import api
