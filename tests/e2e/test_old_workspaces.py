@@ -25,6 +25,14 @@ SETTINGS = (
 """Needed to run; `show` would tell of them."""
 
 
+KILLED = (
+    ".counters.total: 2 is now 1",
+    ".counters.execution: 2 is now 1",
+    ".workspaces[0].iterations: 2 is now 1",
+)
+"""Said otherwise on purpose: an iteration that was killed is counted nowhere."""
+
+
 @pytest.fixture
 def old(loop: Loop) -> Loop:
     """A project with all three."""
@@ -61,7 +69,7 @@ def test_looking_tells_the_same(old: Loop, name: str) -> None:
                 document["runs"] = [run for run in document["runs"] if not run.get("dryRun")]
             if command == "list":
                 document["workspaces"] = [row for row in document["workspaces"] if row["name"] == name]
-        assert differences(told, now) == [], command
+        assert [one for one in differences(told, now) if one not in KILLED] == [], command
         assert old.call(*command.split()).code == 0
     assert {path: path.read_bytes() for path in workspace.rglob("*") if path.is_file()} == before
 
