@@ -66,25 +66,27 @@ class Browser:
     def call(self, method: str, session: str = "", **parameters: Any) -> dict[str, Any]:
         """A command of the DevTools protocol, and its answer."""
         self._number += 1
-        order = {"id": self._number, "method": method, "params": parameters}
+        number = self._number  # a question of the page may be answered meanwhile
+        order = {"id": number, "method": method, "params": parameters}
         order |= {"sessionId": session} if session else {}
         os.write(self._out, json.dumps(order).encode() + b"\0")
         deadline = time.monotonic() + PATIENCE
         while True:
             found = self._message(deadline)
-            if found.get("id") == self._number:
+            if found.get("id") == number:
                 assert "error" not in found, (method, found["error"])
                 return found["result"]  # type: ignore[no-any-return]
             self._noticed(found)
 
     def _noticed(self, event: dict[str, Any]) -> None:
         """Questions of a page are answered with yes: it would wait without end."""
+        if "method" not in event:
+            return  # the answer to an answer
         self.events.append(event)
-        if event.get("method") == "Page.javascriptDialogOpening":
+        if event["method"] == "Page.javascriptDialogOpening":
             self._number += 1
             order = {"id": self._number, "method": "Page.handleJavaScriptDialog", "params": {"accept": True}}
             os.write(self._out, json.dumps(order | {"sessionId": event["sessionId"]}).encode() + b"\0")
-            self._number += 1  # the answer is one of the messages that no one waits for
 
     def _message(self, deadline: float) -> dict[str, Any]:
         while b"\0" not in self._data:
