@@ -157,8 +157,11 @@ def _end_leftovers(killed: str, sandbox: Sandbox | None) -> None:
 
 def _boxed(plan: Plan, sandbox: Sandbox, layout: Layout) -> Plan:
     """The folder of all runs is made by now, and Claude has no business in it."""
+    from claude_iterate.operations import sandboxing
+
     kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
-    return plan.changed(sandbox=sandbox.changed(run=plan.run, kept=kept))
+    closing = lambda: (*plan.closing(), *sandboxing.created(sandbox, layout.root))  # noqa: E731
+    return plan.changed(sandbox=sandbox.changed(run=plan.run, kept=kept), closing=closing)
 
 
 def _inherited(layout: Layout, options: Options) -> Inheritance:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from claude_iterate.core.events import Warned
+from claude_iterate.core.formats import listed
 from claude_iterate.errors import AgentProblem, UsageProblem
 from claude_iterate.system import programs
 
@@ -83,6 +86,15 @@ def _author(root: Path, environ: Mapping[str, str]) -> tuple[tuple[str, str], ..
     except GitProblem:  # nothing is set, or there is no git
         return ()
     return tuple({key: value for key, _, value in (entry.partition("\n") for entry in said)}.items())
+
+
+def created(sandbox: Sandbox, root: Path) -> tuple[Warned, ...]:
+    """A warning of what was created during the run and is acted on outside of the sandbox."""
+    found = [os.path.relpath(path, root) for path in sandbox.absent if os.path.lexists(path)]
+    if not found:
+        return ()
+    text = f"New since the run began, and acted on outside of the sandbox: {listed(found)}."
+    return (Warned(text, "Look at it before you start git, Claude or a run here: Claude may have written it."),)
 
 
 def _own(project: Project, layout: Layout) -> list[Path]:

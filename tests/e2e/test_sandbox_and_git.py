@@ -114,3 +114,17 @@ def test_a_worktree_in_a_sandbox(loop: Loop) -> None:
     assert (loop.root / "made").read_text() == "x\n"
     git(loop, "log", "-1", "--format=%an <%ae>", "--output=author")
     assert (loop.root / "author").read_text() == "Me <me@example.org>\n"
+
+
+def test_what_claude_created_and_git_would_act_on_is_told(loop: Loop) -> None:
+    """A file by which git takes other settings, and hooks of the project; not what was there or is ours."""
+    loop.make()
+    with_git(loop)
+    deed = f"cd {loop.root}; echo ../odd > .git/commondir; mkdir -p claude-iterate/hooks; echo x > .mcp.json"
+    closed(loop, f"({deed}; rm .mcp.json)\n{DONE}")
+    done = loop.run()
+    assert done.code == 0, done.err
+    told = "New since the run began, and acted on outside of the sandbox: claude-iterate/hooks, .git/commondir."
+    assert told in done.err
+    (loop.root / ".git" / "commondir").unlink()
+    assert "of the sandbox: .git/commondir." in loop.run("--again").err

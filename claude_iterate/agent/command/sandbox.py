@@ -41,6 +41,8 @@ class Sandbox(Record):
     readable: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     """Parts of what is writable that are not: settings that a later run or git would act on, and the run's records."""
+    absent: tuple[str, ...] = ()
+    """What would be kept as well, if it were there: it can be created inside."""
     of_claude: tuple[str, ...] = ()
     """What only Claude gets, to read and to write: its login and its sessions."""
     kept_of_claude: tuple[str, ...] = ()

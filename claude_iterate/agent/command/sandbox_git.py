@@ -7,8 +7,8 @@ from pathlib import Path
 from claude_iterate.agent.command.sandbox import EMPTY
 from claude_iterate.core.records import Record
 
-_ACTED_ON = ("config", "config.worktree", "hooks")
-"""What git acts on outside: settings, which can name programs, and hooks."""
+_ACTED_ON = ("config", "config.worktree", "hooks", "commondir")
+"""What git acts on outside: settings, which can name programs, hooks, and a file that says where both are instead."""
 _MOST_SUBMODULES = 100
 _MOST_FOLDERS = 1000
 """That are looked through for submodules."""

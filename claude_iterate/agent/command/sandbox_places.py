@@ -22,6 +22,7 @@ _ACTED_ON_IN_PROJECT = (
     *("claude-iterate/templates", "claude-iterate/archive", "claude-iterate/snapshots.git"),
     *(".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json"),
 )
+_MADE_BY_US = frozenset({"runs", ".metadata.json", "archive", "snapshots.git"})
 
 
 def sandbox_for(
@@ -51,6 +52,7 @@ def sandbox_for(
         readable=(*_existing(repository.around), *readable, *_mounted(asked, home, "")),
         # A link is not followed: Claude may have made it, so that the next run shows what it leads to.
         kept=tuple(_existing(path for path in kept if path.exists() and not path.is_symlink())),
+        absent=tuple(str(path) for path in kept if path.name not in _MADE_BY_US and not os.path.lexists(path)),
         of_claude=tuple(
             _existing([config, *([] if _has_own_config(settings, environ) else [Path(home, ".claude.json")])])
         ),
