@@ -63,7 +63,7 @@ class Engine:
         self._definition: Definition | None = None
         self._measuring: Measuring | None = None
         self._hooks = HookPoints(plan, recorder, audience.flush)
-        self._task = task_file.StartingTask(plan.layout.instructions)
+        self._task = task_file.StartingTask(plan.layout.instructions, plan.carried.replaced)
         self._place = place
         watch = plan.settings.notification.status_watch
         self._reports = StatusReports(plan.layout, watch, recorder, plan.own_environ)

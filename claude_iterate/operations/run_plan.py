@@ -91,7 +91,7 @@ def _plan_reader(layout: Layout, mode: Mode, purpose: str) -> Callable[[], PlanR
 def _accepted(before: Inheritance) -> Inheritance:
     """Without what earlier runs changed of the definition of the proof."""
     resumed = replace(before.resumed, defined=None, changes=()) if before.resumed is not None else None
-    carried = replace(before.carried, changes=(), refuses=False)
+    carried = replace(before.carried, changes=(), refuses=False, replaced=())
     return before.changed(carried=carried, resumed=resumed, defined=None)
 
 

@@ -57,6 +57,10 @@ class Git:
         self._given_up = False
         self.allow()
 
+    def has(self, name: str) -> bool:
+        """There is such a file in the folder."""
+        return os.path.lexists(os.path.join(self._folder, name))
+
     def allow(self, seconds: float = PATIENCE) -> None:
         """From now on calls may take this long, all together. The settings of git may be other ones by now."""
         self._until = time.monotonic() + seconds

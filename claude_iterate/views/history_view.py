@@ -11,9 +11,12 @@ from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILUR
 from claude_iterate.views import run_view
 from claude_iterate.views.story.run_totals import RunHistory, Total, chosen, history_of, settled, total
 from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.journal.tail import size_of
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
 
+_LOOKED_AT = 200
+"""Runs that are looked at for a journal that is lost."""
 FAILED = "failed"
 FAILURES = frozenset(map(str, COUNTED_FAILURES | ENDING_FAILURES))
 
@@ -85,6 +88,13 @@ def _chain(layout: Layout, known: list[str], wanted: str | None) -> list[RunHist
         known = known[: known.index(wanted)]  # a journal that names a later run must not lead us in circles
         wanted = told.goes_on_with
     return found
+
+
+def without_journal(layout: Layout) -> tuple[str, ...]:
+    """Runs whose journal is gone or empty; not one that is about to begin."""
+    holder = run_lock.holder(layout.lock)
+    runs = (run for run in layout.run_ids()[-_LOOKED_AT:] if holder is None or holder.get("run", run) != run)
+    return tuple(run for run in runs if size_of(layout.journal(run)) <= 0)
 
 
 def every(layout: Layout) -> list[RunHistory]:

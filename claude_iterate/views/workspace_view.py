@@ -60,7 +60,7 @@ class CountersView(msgspec.Struct, frozen=True, rename="camel"):
     execution: int
     cost_usd: float
     cost_is_lower_bound: bool
-    """Of some calls only a part of the cost is known."""
+    """Of some calls only a part of the cost is known, or a journal is lost."""
 
 
 class CounterView(msgspec.Struct, frozen=True, rename="camel"):
@@ -113,6 +113,8 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     settings: tuple[SettingView, ...]
     files: dict[str, bool]
     log: str | None
+    without_journal: tuple[str, ...] = ()
+    """Runs whose journal is gone or empty: what they did is not known."""
     merge: str | None = None
     """The command that merges the branch of its worktree; null when there is nothing to merge."""
 
@@ -142,8 +144,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
             about.count("totalIterations"),
             about.count("setupIterations"),
             about.count("executionIterations"),
-            newest.view.total_cost_usd if newest is not None else 0.0,
-            newest is not None and newest.view.total_cost_is_lower_bound,
+            *_money(about, newest),
         ),
         breaker=() if last is None or _is_reset(about, last) else _breaker(last, resolved.settings),
         created=_text(about.document.get("created")),
@@ -155,8 +156,16 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
             for path in (layout.instructions, layout.todo, layout.status, layout.metadata, layout.working)
         },
         log=_log(layout, last),
+        without_journal=history_view.without_journal(layout),
         merge=_merge(project, last),
     )
+
+
+def _money(about: metadata.Metadata, newest: Recorded | None) -> tuple[float, bool]:
+    """What all runs cost: as the newest journal has it, or as the metadata knew it before a journal was lost."""
+    told = newest.view.total_cost_usd if newest is not None else 0.0
+    partly = newest is not None and newest.view.total_cost_is_lower_bound
+    return (about.total_cost_usd, True) if about.total_cost_usd > told + 1e-5 else (told, partly)
 
 
 def _is_reset(about: metadata.Metadata, last: RunView) -> bool:

@@ -30,6 +30,9 @@ COMPLETED_TASK = "completedTask"
 REPORT_IS_OLD = "reportOfTaskBefore"
 """In `run`: `verify` judged a new task, and what the last run reported is about the one before."""
 
+TOTAL_COST, TOTAL_IS_LOWER_BOUND = "totalCostUsd", "totalCostIsLowerBound"
+"""What all runs cost, as it was last known: it outlives a journal that is lost."""
+
 _ORIGINAL_SETTINGS: dict[str, tuple[Any, ...]] = {
     "maxIterations": (50, 20),
     "delay": (2,),
@@ -88,6 +91,19 @@ class Metadata(Record, frozen=False):
         """The table `config`, in which our own commands write; a SettingsProblem when it is not a table."""
         drop = f"claude-iterate init {self.path.parent.name} --force"
         return config_table(self.document, self.path, f"Correct it in that file, or drop it: {drop}")
+
+    @property
+    def total_cost_usd(self) -> float:
+        """What all runs cost, as it was last noted; 0 where it was not."""
+        value = self.document.get(TOTAL_COST)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else 0.0
+
+    def note_total_cost(self, total: float, is_lower_bound: bool) -> bool:
+        """What all runs cost; it never becomes less. True when it became more."""
+        if total <= self.total_cost_usd:
+            return False
+        self.document |= {TOTAL_COST: round(total, 6), TOTAL_IS_LOWER_BOUND: is_lower_bound}
+        return True
 
     def count(self, key: str) -> int:
         """A counter such as totalIterations; 0 when it is missing or not a count."""

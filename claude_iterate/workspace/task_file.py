@@ -21,26 +21,35 @@ def current(instructions: Path) -> str:
 
 
 class StartingTask:
-    """The instructions as they are when a run begins, to be compared at its end."""
+    """The instructions as they are when a run begins, to be compared at its end. `replaced` is what an earlier run saw
+    of them: as long as they are as it left them, they are compared with those before it."""
 
-    def __init__(self, instructions: Path) -> None:
+    def __init__(self, instructions: Path, replaced: tuple[str, ...] = ()) -> None:
         self._path = instructions
         self._text = foreign.read(instructions, _MOST) or b""
+        stands = len(replaced) == 2 and task_identity.is_same(replaced[1], current(instructions))
+        self._before = replaced[0] if stands else ""
 
     def compared(self, facts: Facts) -> Facts:
         """These facts with what became of the instructions."""
         lost = self.lost()
         spoilt = bool(lost) and self._path.is_file() and self._path.stat().st_size > 0
-        replaced = not lost and self.was_replaced()
-        return facts._replace(instructions_lost=lost, task_replaced=replaced, instructions_spoilt=spoilt)
+        facts = facts._replace(instructions_lost=lost, instructions_spoilt=spoilt)
+        replaced, same = ((), True) if lost else self._replaced()
+        return facts._replace(
+            task_replaced=bool(replaced), replaced=replaced, replaced_earlier=bool(replaced and self._before and same)
+        )
 
-    def was_replaced(self) -> bool:
-        """True when they hold another task now. Only a text that differs is looked at."""
+    def _replaced(self) -> tuple[tuple[str, ...], bool]:
+        """The identity of the task before and of another one that they hold now, else nothing; and whether their text
+        is the one that this run began with. Only a text that differs is looked at."""
         now = foreign.read(self._path, _MOST) or b""
-        if not self._text or not now or now == self._text:
-            return False
+        same = now == self._text
+        if not self._text or not now or (same and not self._before):
+            return (), same
         old, new = (task_identity.identity(text.decode("utf-8", "replace")) for text in (self._text, now))
-        return not task_identity.is_same(old, new)
+        old = self._before or old
+        return ((), same) if task_identity.is_same(old, new) else ((old, new), same)
 
     def lost(self) -> str:
         """Where they were, if the next run cannot read them. A folder that is gone, or is no workspace any more, has

@@ -150,6 +150,19 @@ def test_it_counts_for_the_limit_over_kills_and_runs(patient: Loop) -> None:
     assert (found["known"], found["last"]["costUsd"], found["last"]["costIsLowerBound"]) == (0.35, 0.2, True)
 
 
+def test_a_journal_that_was_emptied_takes_no_money_away(patient: Loop) -> None:
+    """`show` has it as a lower bound and names the run, `history` too, and the limit counts it."""
+    patient.script(UNDONE)
+    assert patient.run("-m", "1").code == 0
+    (run,) = patient.layout.run_ids()
+    patient.layout.journal(run).write_bytes(b"")
+    shown = patient.call("show", "my-task").out
+    assert "at least $0.25 in all\n  ⚠ Without a journal: run 1. " in shown
+    assert "Without a journal: run 1." in patient.call("history", "my-task").err
+    spent = patient.run("--max-cost", "0.25")
+    assert "The budget is spent: at least $0.25 of $0.25" in spent.out + spent.err
+
+
 def test_the_next_call_gets_what_is_left(patient: Loop) -> None:
     """What a call that was ended cost at least is taken from the budget of the next."""
     patient.env["CLAUDE_ITERATE_STOP__FAILURES"] = "0"

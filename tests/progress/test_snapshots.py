@@ -419,14 +419,18 @@ def test_variables_of_a_git_around_us_do_not_count(repository: Repository, tmp_p
     assert taken.head == repository.git("rev-parse", "HEAD")
 
 
-def test_files_that_git_was_told_to_take_as_unchanged(repository: Repository) -> None:
-    """They are looked at all the same, and intended additions are captured."""
-    repository.git("update-index", "--assume-unchanged", "a")
+@pytest.mark.parametrize(("flag", "mark"), [("--assume-unchanged", "h"), ("--skip-worktree", "S")])
+def test_files_that_git_was_told_not_to_look_at(repository: Repository, flag: str, mark: str) -> None:
+    """They are looked at all the same, but for those that were skipped because they are not there; intended additions
+    are captured."""
+    repository.git("update-index", flag, "a")
+    repository.git("update-index", "--skip-worktree", "b")
+    (repository.root / "b").unlink()
     repository.write(a="changed", new="1")
     repository.git("add", "--intent-to-add", "new")
     found = repository.files(repository.take().tree)
-    assert (found["a"], found["new"]) == ("changed", "1")
-    assert repository.git("ls-files", "-v", "a") == "h a"
+    assert (found["a"], found["b"], found["new"]) == ("changed", "two", "1")
+    assert repository.git("ls-files", "-v", "a") == f"{mark} a"
 
 
 def test_a_split_index(repository: Repository) -> None:

@@ -161,6 +161,18 @@ def test_next_run_is_handed_the_journals_totals(project: Project) -> None:
     assert inherit(layout).carried == Carried(5, 2.5, 2)
 
 
+def test_money_outlives_a_journal_that_is_lost(project: Project) -> None:
+    """The next run counts it, as a lower bound; a journal that is there is believed, and has the exact sum."""
+    layout = project.create("w")
+    summary.record_run(layout, write_journal(layout, played("max_iterations")), RUN, running=False)
+    assert (inherit(layout).carried.cost_usd, inherit(layout).carried.cost_is_lower_bound) == (1.0, False)
+    layout.journal(RUN).write_bytes(b"")
+    carried = inherit(layout).carried
+    assert (carried.cost_usd, carried.cost_is_lower_bound, carried.iterations) == (1.0, True, 2)
+    summary.record_run(layout, write_journal(layout, played("budget", carried=carried), OTHER), OTHER, running=False)
+    assert (inherit(layout).carried.cost_usd, inherit(layout).carried.cost_is_lower_bound) == (2.0, True)
+
+
 def test_originals_counters_are_handed_on(project: Project) -> None:
     """A workspace of the original has no journal; its counter is the start."""
     layout = project.create("w")

@@ -15,7 +15,7 @@ from claude_iterate.errors import UsageProblem
 from claude_iterate.views import history_view
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.story.run_totals import RunHistory
-from claude_iterate.views.story.total_lines import total_lines
+from claude_iterate.views.story.total_lines import lost_journals, total_lines
 from claude_iterate.workspace.layout import Layout
 
 _OUTCOMES = (history_view.FAILED, *(str(kind) for kind in Kind))
@@ -61,14 +61,17 @@ def command(
     layout = invocation.project.layout(name)
     runs = history_view.every(layout) if every else _chosen(layout, run) if run else history_view.last(layout)
     view = history_view.history(layout, history_view.narrowed(runs, last, only))
+    lost = () if as_json else history_view.without_journal(layout)
     if as_json:
         output.view(view)
     elif any(told.iterations for told in view.runs) or view.total.other_cost_usd:
         _print(view, run is not None, wide, totals)
     elif run or any(told.iterations for told in runs):
         output.note(f"The run {run} has no iterations." if run and not only else f"No iteration is {only}.")
-    else:
+    elif not lost:
         output.note(f"{name} has no history yet. Begin one: claude-iterate run {name}")
+    if lost:
+        output.warn(lost_journals(lost))
 
 
 def _chosen(layout: Layout, wanted: str) -> list[RunHistory]:

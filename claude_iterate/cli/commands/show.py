@@ -18,7 +18,7 @@ from claude_iterate.text.verification_lines import CUTS, SHOWN, in_words, requir
 from claude_iterate.views.run_view import RunView
 from claude_iterate.views.setting_values import as_words, shortened
 from claude_iterate.views.story.proofs import EvidenceView
-from claude_iterate.views.story.total_lines import work_line
+from claude_iterate.views.story.total_lines import lost_journals, work_line
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
 from claude_iterate.workspace.lifecycle.run_summary import ChangeView, Progress, Waiting
 
@@ -50,6 +50,8 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     paid = formats.cost(counters.cost_usd, counters.cost_is_lower_bound)
     spent = f"; {paid} in all" if counters.cost_usd else ""
     output.result(f"Iterations: {counters.execution} in runs, {counters.setup} in setup{spent}")
+    if view.without_journal:
+        output.result(f"  {output.symbol('warning')} {lost_journals(view.without_journal)}")
     if view.breaker:
         output.result(f"Breaker: {_breaker(view)}")
     output.result(f"Created: {local_times.when(foreign(view.created), now) if view.created else 'unknown'}")

@@ -25,7 +25,8 @@ from claude_iterate.core.reports.status import Status
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     """What earlier runs of the workspace hand on, so that the totals can be read from the newest journal alone.
     `changes` of what defines the proof stand until they are undone or accepted; `refuses`: no claim holds until
-    then. `calls` are the moments of calls of Claude within the last hour."""
+    then. `calls` are the moments of calls of Claude within the last hour. `replaced` is what a run without a proof saw
+    of the instructions: their identity before they were replaced, and after."""
 
     iterations: int = 0
     cost_usd: float = 0.0
@@ -37,6 +38,7 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     refuses: bool = False
     breaker: Standing = Standing()
     calls: tuple[float, ...] = ()
+    replaced: tuple[str, ...] = ()
 
 
 JOURNAL_FORMAT = 1
@@ -189,7 +191,8 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     claim of completion: that it was not checked or did not hold, or what the report says beside it. `changes` is what
     changed, since the run began, of that which defines the proof. `tripped`: the breaker ended it, and why;
     `task` is the identity of the instructions if the breaker has counted something, or if it made a plan. `duration`
-    counts the killed run that it went on with."""
+    counts the killed run that it went on with. `replaced` are the identities of the instructions before and after, if
+    they were replaced and no proof looks at them."""
 
     reason: Reason
     detail: str = ""
@@ -205,3 +208,4 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     changes: tuple[ProofChange, ...] = ()
     tripped: str = ""
     task: str = ""
+    replaced: tuple[str, ...] = ()

@@ -50,6 +50,7 @@ def told(verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofCha
         cost_is_lower_bound=state.cost_is_lower_bound,
         changes=changes,
         tripped=verdict.tripped,
+        replaced=facts.replaced if state.defined is None else (),
     )
     return in_words(ending, state, facts.command_line)
 

@@ -32,6 +32,9 @@ KNOWN_BY = {
 
 _TAMPERED = "This defines the proof and was changed"
 _REPLACED = "INSTRUCTIONS.md has another text than when the run began: see whether it is still your task."
+_REPLACED_EARLIER = (
+    "INSTRUCTIONS.md was given another text during an earlier run, and has it still: see whether it is your task."
+)
 _WITHDRAWN = (
     "Your report `complete: true` was withdrawn after the run was killed. Look what is missing, then report again."
 )
@@ -181,7 +184,7 @@ def about_the_claim(state: RunState, facts: Facts, reason: Reason, changes: Sequ
     status = state.last_status
     if facts.task_replaced and state.defined is None and reason != "completed" and facts.purpose == Purpose.RUN:
         about = about_the_claim(state, facts._replace(task_replaced=False), reason, changes)
-        return f"{about} {_REPLACED}".strip()
+        return f"{about} {_REPLACED_EARLIER if facts.replaced_earlier else _REPLACED}".strip()
     if state.findings.startswith(CUT_OFF) and status is None:
         verify = next_steps.about(state, facts.command_line, "verify")
         return f"Claude reported completion in an iteration that did not come to its own end. To look at it: {verify}"
@@ -189,7 +192,8 @@ def about_the_claim(state: RunState, facts: Facts, reason: Reason, changes: Sequ
         return ""
     if reason == "completed":
         replaced = facts.task_replaced and state.defined is None  # else it is one of the changes of the proof
-        return " ".join(filter(None, (_doubts(state, counts=not facts.mode.makes_plan), _REPLACED if replaced else "")))
+        said = _REPLACED_EARLIER if facts.replaced_earlier else _REPLACED
+        return " ".join(filter(None, (_doubts(state, counts=not facts.mode.makes_plan), said if replaced else "")))
     if reason == "blocked":
         return f"Claude reported `complete: true` as well{'; the proof failed' if state.proof is not None else ''}."
     if reason == "verification_failed" or not (facts.proof_wanted or reason == "hook_abort"):

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, Resumed, RunStarted
-from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.state import breaker_steps
 from claude_iterate.core.state.run_state import Claim, RunState
 
@@ -31,7 +31,16 @@ def handed_on(state: RunState) -> Carried:
         refuses=bool(changes) and refuses,
         breaker=breaker_steps.handed_on(state),
         calls=breaker_steps.recent_calls(state),
+        replaced=_replaced(state),
     )
+
+
+def _replaced(state: RunState) -> tuple[str, ...]:
+    """Instructions that were replaced, until a run has told it at the end of a completed task. Only a run looks."""
+    if state.task_is_done:
+        return ()
+    looked = state.finished is not None and (state.started is None or state.started.purpose == Purpose.RUN)
+    return state.finished.replaced if looked and state.finished is not None else state.carried.replaced
 
 
 def resumption(run: str, state: RunState, elapsed: float) -> Resumed:

@@ -57,11 +57,14 @@ class KeptIndex:
             self._from_head()
             return False
         said = names(self._git.ask("ls-files", "-v", "-z", index=self.path))
-        assumed = [line[2:] for line in said if line[0].islower()]
-        if assumed:  # The user told git to take them as unchanged; we look at them all the same.
-            words = ("update-index", "-z", "--no-assume-unchanged", "--stdin")
-            self._git.ask(*words, index=self.path, given=stream(assumed))
+        # The user told git to take them as unchanged, or to skip them; what is there we look at all the same.
+        self._clear("--no-assume-unchanged", [line[2:] for line in said if line[0].islower()])
+        self._clear("--no-skip-worktree", [line[2:] for line in said if line[0] in "sS" and self._git.has(line[2:])])
         return True
+
+    def _clear(self, flag: str, files: list[str]) -> None:
+        if files:
+            self._git.ask("update-index", "-z", flag, "--stdin", index=self.path, given=stream(files))
 
     def _from_head(self) -> None:
         """What HEAD holds takes the place of the user's index. Then every file is read once."""

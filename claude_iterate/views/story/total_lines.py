@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.formats import cost, counted, duration
+from collections.abc import Sequence
+
+from claude_iterate.core.formats import cost, counted, duration, listed
 from claude_iterate.views.story.iteration_rows import FileCounts, TestsView
 from claude_iterate.views.story.run_totals import Total
+
+_LISTED = 5
 
 
 def changed_files(files: FileCounts | None) -> str:
@@ -50,6 +54,14 @@ def _work(total: Total) -> dict[str, str]:
         "Longest": duration(total.longest) if total.iterations > 1 else "",
         "Mean": duration(total.mean) if total.iterations > 1 else "",
     }
+
+
+def lost_journals(runs: Sequence[str]) -> str:
+    """`Without a journal: run 1. What it did is not known; ...`."""
+    numbers = [run.partition("-")[0].lstrip("0") or run for run in runs]
+    named = listed(numbers, _LISTED)
+    noun, they = ("run", "it") if len(numbers) == 1 else ("runs", "they")
+    return f"Without a journal: {noun} {named}. What {they} did is not known, and of the money only the sum."
 
 
 def _more_than_none(number: int) -> str:

@@ -16,6 +16,8 @@ from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 
+_ROUNDED = 1e-5
+"""Dollars: the metadata has rounded sums."""
 _GOES_ON = frozenset({"run", "verify"})
 _SETUPS = frozenset({"setup", "edit"})
 _NEW_TASK = (
@@ -52,6 +54,17 @@ class _Unfinished(NamedTuple):
 
 
 def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False, mode: str = "") -> Inheritance:
+    """What the journals hand on, and at least the money that the metadata knows of: a journal may be lost."""
+    found, known = _inherited(layout, purpose, dry_run, mode), metadata.read(layout.metadata).total_cost_usd
+    resumed = found.resumed.cost_usd if found.resumed is not None else 0.0
+    missing = known - found.carried.cost_usd - resumed
+    if missing < _ROUNDED:
+        return found
+    carried = replace(found.carried, cost_usd=found.carried.cost_usd + missing, cost_is_lower_bound=True)
+    return found.changed(carried=carried)
+
+
+def _inherited(layout: Layout, purpose: str, dry_run: bool, mode: str) -> Inheritance:
     """The totals come from the newest journal. A dry run passes nothing on and goes on with nothing; a reset drops
     iterations, never money. A killed run in another `mode` is not continued: its numbers mean something else.
 
@@ -85,7 +98,7 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False, mode: s
     if another and purpose == "run" and not dry_run:
         handed = replace(handed, findings=_NEW_TASK)
     if reset_after == newest:
-        handed = replace(handed, iterations=0, changes=(), refuses=False)
+        handed = replace(handed, iterations=0, changes=(), refuses=False, replaced=())
     return Inheritance(handed, None, killed, defined, _reset_by(layout, handed, reset_after == newest))
 
 

@@ -64,9 +64,12 @@ def record_run(layout: Layout, state: RunState, run: str, running: bool) -> None
     if short.purpose in _SETUPS and not running:
         count_setup(layout)
     verified = short.purpose == "verify" and short.proven is not None
-    if short.purpose != "run" and not verified:
-        return
     about = metadata.read(layout.metadata)
+    if short.purpose != "run" and not verified:
+        if about.note_total_cost(short.total_cost_usd, short.total_cost_is_lower_bound):
+            metadata.write(layout.metadata, about, derived=True)
+        return
+    about.note_total_cost(short.total_cost_usd, short.total_cost_is_lower_bound)
     if verified:
         _verified(about.document, short, state)
     else:
