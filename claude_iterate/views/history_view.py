@@ -42,8 +42,8 @@ def run(layout: Layout, identity: str) -> RunHistory | None:
 
 
 def _now(layout: Layout, found: run_view.Recorded) -> float:
-    """The time now for a run that waits; 0 for one that does not run."""
-    if found.story.state.wait is None or found.story.state.finished is not None:
+    """The time now for a run under way; 0 for one that does not run."""
+    if found.story.state.finished is not None:
         return 0.0
     holder = run_lock.holder(layout.lock)
     return time.time() if holder is not None and holder.get("run") == found.view.id else 0.0

@@ -58,9 +58,17 @@ class Recorded(NamedTuple):
 
 
 def recorded(layout: Layout, run: str) -> Recorded | None:
-    """A run that does not run now; None when its journal has no beginning."""
+    """A run that does not run now; None when its journal has no beginning. Of one without an end the last part is read
+    whole: only there stands what its last call did and when it was last heard of."""
     story = told(run, reader.milestones(layout.journal(run)))
-    return Recorded(_summary(layout, run, story.state, running=False), story) if story.started else None
+    if story.started is not None and story.state.finished is None:
+        story = _followed(layout, run)
+    if story.started is None:
+        return None
+    view = _summary(layout, run, story.state, running=False)
+    if story.state.finished is None and story.last is not None:
+        view = replace(view, duration=_lasted(story.state, story.last.at))
+    return Recorded(view, story)
 
 
 def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
@@ -68,16 +76,23 @@ def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
 
     The milestones of the journal and the whole of its last part are read, so that a long journal costs little.
     """
-    followed = FollowedJournal(layout, run, _WHOLE)
-    followed.read()
-    story = followed.story
+    story = _followed(layout, run)
     if story.started is None:
         return None
     view = _summary(layout, run, story.state, running=story.state.finished is None)
     if view.state == "running":
-        lasted = max(0.0, at - story.state.started_at) + story.state.elapsed_before
-        view = replace(view, now=story.now(at), duration=round(lasted, 3))
+        view = replace(view, now=story.now(at), duration=_lasted(story.state, at))
     return Recorded(view, story)
+
+
+def _lasted(state: RunState, at: float) -> float:
+    return round(max(0.0, at - state.started_at) + state.elapsed_before, 3)
+
+
+def _followed(layout: Layout, run: str) -> Story:
+    followed = FollowedJournal(layout, run, _WHOLE)
+    followed.read()
+    return followed.story
 
 
 def _summary(layout: Layout, run: str, state: RunState, running: bool) -> RunView:

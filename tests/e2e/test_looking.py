@@ -35,7 +35,7 @@ def test_verbose_shows_tools_as_they_happen(loop: Loop) -> None:
 
 
 def test_a_live_run_is_read_from_another_terminal(loop: Loop) -> None:
-    """`show` and `list` say what Claude does at this moment; afterwards they tell of a run that is over."""
+    """`show`, `list` and `history` say what Claude does at this moment; afterwards they tell of a run that is over."""
     loop.make()
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest -q"}}
     tool = json.dumps({"type": "assistant", "message": {"content": [call]}})
@@ -46,6 +46,8 @@ def test_a_live_run_is_read_from_another_terminal(loop: Loop) -> None:
     assert re.search(r"^Now: iteration 1, Bash pytest -q for \d+s, last sign of life \d+s ago$", shown, re.MULTILINE)
     assert "\nThis run: " in shown
     assert re.search(r"^my-task +running +loop", loop.call("list").out, re.MULTILINE)
+    (run,) = json.loads(loop.call("history", "my-task", "--json").out)["runs"]
+    assert run["iterations"][0]["tools"] == 1
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
     shown = loop.call("show", "my-task").out

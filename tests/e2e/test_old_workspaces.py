@@ -29,8 +29,13 @@ KILLED = (
     ".counters.total: 2 is now 1",
     ".counters.execution: 2 is now 1",
     ".workspaces[0].iterations: 2 is now 1",
+    ".lastRun.duration: 0.126 is now 0.296",
+    ".runs[0].iterations[1].duration: 0.17 is now 0.171",
+    ".runs[0].iterations[1].tools: 0 is now 1",
+    ".total.duration: 0.29 is now 0.291",
+    ".total.tools: 0 is now 1",
 )
-"""Said otherwise on purpose: an iteration that was killed is counted nowhere."""
+"""Said otherwise on purpose: an iteration that was killed is counted nowhere, and told as far as it came."""
 
 
 @pytest.fixture

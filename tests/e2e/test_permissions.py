@@ -294,6 +294,6 @@ def test_nothing_is_asked_for_a_workspace_that_is_running(loop: Loop) -> None:
 def test_naming_no_command_is_not_an_answer(loop: Loop) -> None:
     """Choice 2 without a command asks again and says why."""
     prepared(loop)
-    code, seen = on_terminal(loop, ["2", " , ", "npm test"], "run", "my-task")
-    assert (code, "Name at least one" in seen) == (0, True)
+    code, seen = on_terminal(loop, ["2", " , ", "", "npm test"], "run", "my-task")
+    assert (code, seen.count("Name at least one")) == (0, 2)
     assert saved(loop)["claude"]["allowed_tools"] == ["Bash(npm test:*)"]

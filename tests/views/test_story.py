@@ -12,6 +12,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events import Entry, Event
 from claude_iterate.core.events.vocabulary import Kind, Reboot, Why
 from claude_iterate.core.reports.status import Status
+from claude_iterate.views import history_view, run_view
 from claude_iterate.views.story.followed_journal import FollowedJournal
 from claude_iterate.views.story.iteration_rows import FileCounts, TestsView
 from claude_iterate.views.story.run_totals import history_of, settled
@@ -186,6 +187,23 @@ def test_a_wait_that_goes_on_has_lasted_until_now() -> None:
     assert [history_of(waiting, at).waited for at in (2.0, 9.5)] == [0.0, 7.5]
     waiting.take(Entry(3, 12.0, 12.0, events.RunFinished("stopped", "by command")))
     assert history_of(waiting, 99.0).waited == 10.0
+
+
+def test_a_call_without_an_end_is_told_as_far_as_it_came(tmp_path: Path) -> None:
+    """Its tools and its time until the last sign of life; while it is under way, until now."""
+    place = layout(tmp_path)
+    calls = [events.ToolCalled(str(number), "Bash", {"command": "make"}) for number in range(4)]
+    found = entries(STARTED, events.IterationStarted(1), *calls)
+    place.journal(RUN).write_bytes(lines(found))
+    killed = history_view.run(place, RUN)
+    assert killed is not None
+    (row,) = killed.iterations
+    assert (row.outcome, row.tools, row.duration) == ("unfinished", 4, 4.0)
+    (row,) = history_of(told(RUN, found), found[1].at + 60.0).iterations
+    assert row.duration == 60.0
+    summary = run_view.recorded(place, RUN)
+    assert summary is not None
+    assert summary.view.duration == 5.0
 
 
 def test_the_plan_counts_where_there_is_one() -> None:

@@ -57,7 +57,8 @@ def choose_permissions(suggested: tuple[str, ...] = (), sandbox: str = "") -> Pe
 def _named_commands(suggested: tuple[str, ...]) -> tuple[str, ...]:
     example = "" if suggested else " (for example: npm test, git commit)"
     while True:
-        text = click.prompt(f"Commands, separated by commas{example}", default=", ".join(suggested) or None, err=True)
+        question, offered = f"Commands, separated by commas{example}", ", ".join(suggested)
+        text = click.prompt(question, default=offered, show_default=bool(offered), err=True)
         if commands := [command.strip() for command in text.split(",") if command.strip()]:
             return tuple(f"Bash({command}:*)" for command in commands)
         output.note("Name at least one, or press Ctrl-C and choose 1.")

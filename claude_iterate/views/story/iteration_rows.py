@@ -131,9 +131,11 @@ class IterationRows:
             compactions=call.compactions if call is not None else 0,
         )
 
-    def every(self) -> tuple[Row, ...]:
-        """All rows; that of the call under way is the last."""
-        return (*self.ended, row) if (row := self.under_way) is not None else tuple(self.ended)
+    def every(self, at: float = 0.0) -> tuple[Row, ...]:
+        """All rows; that of the call under way is the last, and has lasted until the moment `at`."""
+        if (row := self.under_way) is None:
+            return tuple(self.ended)
+        return (*self.ended, replace(row, duration=round(max(row.duration, at - self._began), 3)))
 
     @property
     def other(self) -> Spending:

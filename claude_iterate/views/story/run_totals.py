@@ -79,7 +79,7 @@ class Total(msgspec.Struct, frozen=True, rename="camel"):
 def history_of(story: Story, at: float = 0.0) -> RunHistory:
     """The history of one run, of one under way at the moment `at`. Money and tokens of a dry run are made up, so they
     are left out."""
-    rows, other, started = story.rows.every(), story.rows.other, story.started
+    rows, other, started = story.rows.every(at), story.rows.other, story.started
     dry_run = started is not None and started.dry_run
     if dry_run:
         free = {"cost_usd": 0.0, "known_cost_usd": 0.0, "cost_is_lower_bound": False, "tokens": TokenCounts()}
