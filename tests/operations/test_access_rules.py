@@ -45,6 +45,8 @@ def test_our_own_page_may_do_everything(allowed: Visit) -> None:
         (visit(host="evil.example:8611"), 421),
         (visit(host="127.0.0.1.evil.example"), 421),
         (visit(host="localhost@evil.example"), 421),
+        (visit(host="127.0.0.1:1@evil.example"), 421),
+        (visit(host="[::1]@evil.example"), 421),
         (visit(host="192.168.1.5:8611"), 421),
         (visit(host=""), 421),
         (visit(path="/static/dashboard.css", host="evil.example"), 421),

@@ -105,11 +105,10 @@ def _is_ours(host: str, keys: Keys) -> bool:
 
 
 def _name_of(host: str) -> str:
-    """Without the port: a tunnel may have another one here."""
+    """Without the port: a tunnel may have another one here. Empty for what is no host with a port."""
     host = host.strip().lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].rstrip(".")
+    name, _, port = host[1:].partition("]") if host.startswith("[") else host.partition(":")
+    return name.rstrip(".") if not port or port.removeprefix(":").isdecimal() else ""
 
 
 def _is_foreign(visit: Visit) -> bool:
