@@ -15,7 +15,9 @@ from claude_iterate.core.events import (
     CheckFinished,
     Entry,
     Event,
+    IterationFinished,
     IterationStarted,
+    Outcome,
     Requested,
     ResultReported,
     RunFinished,
@@ -26,7 +28,7 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from claude_iterate.core.events.vocabulary import Purpose, Verb
+from claude_iterate.core.events.vocabulary import Kind, Purpose, Verb
 from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
@@ -124,9 +126,10 @@ def test_older_journals_are_not_read(typed: Type, project: Project, monkeypatch:
 
     monkeypatch.setattr(Path, "open", counting)
     counts = []
+    worked = IterationFinished(1, Outcome(Kind.OK))
     for number in range(1, 51):
         run = f"{number:06d}-x"
-        write(layout, run, [RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",)), RunFinished("stopped")])
+        write(layout, run, [RunStarted(run, "w", "loop", 50, 1, "h", "0", ("claude",)), worked, RunFinished("stopped")])
         if number in {5, 50}:
             opened.clear()
             assert typed("show", "w").code == 0
