@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from claude_iterate.cli import output
 from claude_iterate.core import formats
+from claude_iterate.core.rules import next_steps
+from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.state.condition import condition
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.errors import UsageProblem
@@ -41,10 +43,13 @@ def run_many(project: Project, names: Sequence[str], options: Options, parallel:
         from claude_iterate.views.documents import ended_runs
 
         output.document(
-            ended_runs([(one.name, one.run, one.state, _code(one), _refusal(one)) for one in many.runs], code)
+            ended_runs(
+                [(one.name, one.run, one.state, _code(one), _refusal(one, options.command_line)) for one in many.runs],
+                code,
+            )
         )
     else:
-        _print_table(many.runs)
+        _print_table(many.runs, options.command_line)
     return code
 
 
@@ -56,17 +61,18 @@ def _code(run: OneRun) -> int:
     return run.ended.exit_code if run.ended is not None else 1
 
 
-def _refusal(run: OneRun) -> tuple[str, str] | None:
+def _refusal(run: OneRun, line: CommandLine) -> tuple[str, str] | None:
     """Why there was no run, or why it broke off."""
     if isinstance(run.ended, Refused):
         return run.ended.message, run.ended.hint
-    return ("It was not started.", f"claude-iterate run {run.name}") if run.ended is None else None
+    words = [word for option in line.options for word in option]
+    return ("It was not started.", next_steps.command(line, "run", run.name, *words)) if run.ended is None else None
 
 
-def _print_table(runs: Sequence[OneRun]) -> None:
+def _print_table(runs: Sequence[OneRun], typed: CommandLine) -> None:
     output.table([_row(run) for run in runs], ("NAME", "ENDED", "ITERATIONS", "TIME", "COST", "NEXT"))
     for run in runs:
-        refused = _refusal(run)
+        refused = _refusal(run, typed)
         if refused is not None:
             output.warn(f"{run.name}: {refused[0]}" + (f"\n  {refused[1]}" if refused[1] else ""))
         for remark in remarks(run.state.finished, run.state) if run.state.finished is not None else ():

@@ -66,6 +66,16 @@ def test_test_says_what_the_exit_code_means(typed: Type, hooks: Path, script: st
     assert '"point": "next_iteration"' in row["output"]
 
 
+def test_test_goes_on_with_the_next_hook_after_a_failure(typed: Type, hooks: Path, project: Project) -> None:
+    """As a run does; the exit code still tells of it. After `finished` there is no run that could go on."""
+    write(hooks / "finished", "exit 3")
+    write(project.layout("w").folder / "hooks" / "finished", "echo own")
+    answer = typed("hook", "test", "finished", "-w", "w")
+    assert (answer.code, answer.out) == (1, "own\n")
+    assert "exit code 3" in answer.err
+    assert "The run would warn; it is over then." in answer.err
+
+
 def test_test_ends_one_that_takes_too_long(typed: Type, hooks: Path, project: Project) -> None:
     """With everything that it started."""
     write(hooks / "finished", "sleep 600 & echo $! > left; sleep 600")

@@ -112,7 +112,7 @@ def test_where_the_end_of_a_limit_is_not_known_they_do_not_try_at_once(loop: Loo
 def test_ctrl_c_lets_iterations_finish_and_the_second_ends_them(loop: Loop) -> None:
     """All runs stop in order, what waits for its turn never begins, and the exit code is that of Ctrl-C."""
     found = workspaces(loop, {"one": [PATIENT], "two": [HANGING], "three": [DONE]})
-    started = loop.start("run", *found, "--parallel", "2")
+    started = loop.start("run", *found, "--parallel", "2", "-m", "7")
     until(lambda: all((found[name].folder / "ready").exists() for name in ("one", "two")))
     started.send_signal(signal.SIGINT)
     until(lambda: all(entries(found[name], "StopRequested") for name in ("one", "two")))
@@ -125,6 +125,7 @@ def test_ctrl_c_lets_iterations_finish_and_the_second_ends_them(loop: Loop) -> N
     assert [entries(found[name], "RunFinished")[0]["event"]["reason"] for name in ("one", "two")] == ["interrupted"] * 2
     assert found["three"].run_ids() == []
     assert re.search(r"^three +not started$", done.out, flags=re.MULTILINE)
+    assert "It was not started.\n  claude-iterate run three --max-iterations 7\n" in done.err
     until(lambda: not marked(loop))
 
 

@@ -90,11 +90,11 @@ def test(invocation: Invocation, point: str, workspace: str | None, as_json: boo
         rows[-1] |= {"seconds": round(done.duration, 3), "problem": done.problem or None}
         if not as_json:
             _tell(file, done)
-        if done.means != Meaning.GO_ON:
+        if done.means not in {Meaning.GO_ON, Meaning.FAILED}:
             break
     if as_json:
         output.document({"hooks": rows})
-    return 1 if rows[-1]["means"] == Meaning.FAILED or rows[-1]["code"] is None else 0
+    return 1 if any(row["means"] == Meaning.FAILED or row["code"] is None for row in rows) else 0
 
 
 def _tell(file: HookFile, done: Any) -> None:
@@ -102,7 +102,10 @@ def _tell(file: HookFile, done: Any) -> None:
         output.result(output.foreign(done.output.rstrip()))
     not_ended = f"could not be started: {done.problem}" if done.problem else "did not end in time"
     how = f"exit code {done.code}" if done.code is not None else not_ended
-    output.note(f"{file.shown}: {how} ({duration(done.duration)}). {_MEANS.get(done.means, '')}".rstrip())
+    means = _MEANS.get(done.means, "")
+    if file.point == Point.FINISHED and done.means == Meaning.FAILED:
+        means = "The run would warn; it is over then."
+    output.note(f"{file.shown}: {how} ({duration(done.duration)}). {means}".rstrip())
 
 
 command = group("hook", "List and try your hooks.", [list_, test])
