@@ -20,6 +20,7 @@ _ACTIONS = {
     "stopping": (("stop {name} --now", "end it at once"), *_RUNNING[:1]),
     "paused": (("resume {name}", "go on"), ("stop {name}", "end the run"), *_RUNNING),
     "waiting": (("retry {name}", "try now"), ("stop {name}", "end the run"), *_RUNNING),
+    "copy": (("reset {name}", "start again here, beside the original"), *_AFTER),
     "planned": (
         ("build {name}", "work off the plan"),
         ("plan {name} --show", "see the tasks"),

@@ -12,7 +12,7 @@ import msgspec
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.workspace import task_file
 from claude_iterate.workspace.lifecycle.run_summary import PlanCounts, Progress, RunSummary, Waiting
-from claude_iterate.workspace.metadata import COMPLETED_TASK, VERIFIED_BY, Metadata, is_behind
+from claude_iterate.workspace.metadata import COMPLETED_TASK, RESET_AFTER, VERIFIED_BY, Metadata, is_behind
 from claude_iterate.workspace.running import run_lock
 
 if TYPE_CHECKING:
@@ -29,10 +29,12 @@ STATES = (
     "paused",
     "stopping",
     "killed",
+    "copy",
     "unfinished",
     "planned",
 )
 """What `state` can say beside the words of `status` and the reasons."""
+COPIED = "It is a copy of a workspace that is running now."
 _DONE = frozenset({"completed", "stagnation"})
 """Reasons after which the original says `completed`."""
 
@@ -46,8 +48,9 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     """in_progress, completed, error, running, interrupted or damaged."""
     state: str
     """The one word for it: while it runs what the run is doing, then the reason why the last run ended; killed, new,
-    new_task (the instructions changed since the task was completed), damaged. Where no reason is known, because the
-    original ran it or `verify` judged it since: completed, unfinished or error."""
+    new_task (the instructions changed since the task was completed), copy (of a workspace that is running), damaged.
+    Where no reason is known, because the original ran it or `verify` judged it since: completed, unfinished or
+    error."""
     mode: str | None = None
     iterations: int | None = None
     progress: Progress | None = None
@@ -72,6 +75,8 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     """The mode of the last run; `plan` and `build` have theirs, whatever the workspace's own is."""
     plan: PlanCounts | None = None
     """The tasks of the plan, as the last run read it."""
+    reset: bool = False
+    """The command `reset` came after the last run: nothing of it counts any more."""
 
 
 class ListingView(msgspec.Struct, frozen=True, rename="camel"):
@@ -122,7 +127,10 @@ def standing(about: Metadata, folder: str) -> Standing:
         if _is_held(folder):
             return Standing("running", _doing(run), about, run)
         if run is None or run.state != "finished":
-            return Standing("interrupted", "killed", about, run)
+            from claude_iterate.workspace.running import liveness
+
+            copied = liveness.is_copy(_layout(folder), str(about.last_run.get("id", "")))
+            return Standing("interrupted", "copy" if copied else "killed", about, run)
     if task_file.is_another(Path(folder, "INSTRUCTIONS.md"), about.document.get(COMPLETED_TASK)):
         return Standing("in_progress", "new_task", about, run)
     status = about.status if about.status in STATUSES else "in_progress"
@@ -190,7 +198,7 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _row_progress(found, folder),
         _text(run.get("reason")),
         _known_by(found.status, document, run),
-        _text(run.get("cause")) if found.status != "running" else "",
+        COPIED if found.state == "copy" else _text(run.get("cause")) if found.status != "running" else "",
         _row_next(name, found),
         _number(run.get("costUsd")),
         False,
@@ -201,11 +209,14 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         _branch(run),
         _text(run.get("mode")),
         _plan(run.get("plan")),
+        not run and bool(document.get(RESET_AFTER)),
     )
 
 
 def _row_next(name: str, found: Standing) -> str | None:
     document, run = found.about.document, found.about.last_run
+    if found.state == "copy":
+        return f"claude-iterate reset {name}"
     nothing = found.status == "running" or (found.status == "completed" and _newer_proof(document, run))
     return "" if nothing else _next(name, document, run)
 

@@ -28,7 +28,7 @@ from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import liveness, run_lock, runner_identity, status_file
+from claude_iterate.workspace.running import liveness, run_lock, status_file
 
 
 class CopyView(msgspec.Struct, frozen=True, rename="camel"):
@@ -113,6 +113,8 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     settings: tuple[SettingView, ...]
     files: dict[str, bool]
     log: str | None
+    is_reset: bool = False
+    """The command `reset` came after the last run: nothing of it counts any more."""
     without_journal: tuple[str, ...] = ()
     """Runs whose journal is gone or empty: what they did is not known."""
     merge: str | None = None
@@ -126,7 +128,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
     holder = run_lock.holder(layout.lock)
     newest = _newest(layout, holder, at)
     last = _as_it_stands(_last(layout, newest), about, newest.view if newest is not None else None)
-    resolved = project.settings_for(layout)
+    resolved, is_reset = project.settings_for(layout), last is not None and _is_reset(about, last)
     return WorkspaceView(
         name=layout.name,
         path=str(layout.folder),
@@ -134,19 +136,15 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
         status=found.status,
         state=found.state,
         running_now=holder,
-        copy_of=_copied(layout, about) if found.status == "interrupted" else None,
+        copy_of=_copied(layout, about) if found.state == "copy" else None,
         **_of_report(layout, found),
         last_run=last,
         last_dry_run=newest.view if newest is not None and newest.view.dry_run else None,
         running_run=newest.view if newest is not None and newest.view.now is not None else None,
         proof=evidence_view.newest(layout, about, newest),
-        counters=CountersView(
-            about.count("totalIterations"),
-            about.count("setupIterations"),
-            about.count("executionIterations"),
-            *_money(about, newest),
-        ),
-        breaker=() if last is None or _is_reset(about, last) else _breaker(last, resolved.settings),
+        counters=_counters(about, newest),
+        breaker=() if last is None or is_reset else _breaker(last, resolved.settings),
+        is_reset=is_reset,
         created=_text(about.document.get("created")),
         last_run_at=_text(about.document.get("lastRun")),
         next_run=next_run(about.mode, resolved.settings),
@@ -159,6 +157,11 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
         without_journal=history_view.without_journal(layout),
         merge=_merge(project, last),
     )
+
+
+def _counters(about: metadata.Metadata, newest: Recorded | None) -> CountersView:
+    total, setup, execution = (about.count(f"{key}Iterations") for key in ("total", "setup", "execution"))
+    return CountersView(total, setup, execution, *_money(about, newest))
 
 
 def _money(about: metadata.Metadata, newest: Recorded | None) -> tuple[float, bool]:
@@ -244,12 +247,10 @@ def _as_it_stands(last: RunView | None, about: metadata.Metadata, newest: RunVie
     return replace(last, about_claim="", advice="", next=step)
 
 
-def _copied(layout: Layout, about: metadata.Metadata) -> CopyView | None:
+def _copied(layout: Layout, about: metadata.Metadata) -> CopyView:
     """The live run in the metadata that belongs to another workspace: this one was copied during the run."""
     run = str(about.last_run.get("id", ""))
-    if runner_identity.recorded(layout.folder) is not None:
-        return None
-    return CopyView(run, liveness.pid_of(layout, run)) if liveness.of_runner(layout, run) == liveness.LIVES else None
+    return CopyView(run, liveness.pid_of(layout, run))
 
 
 def _log(layout: Layout, last: RunView | None) -> str | None:

@@ -33,7 +33,7 @@ class StartingTask:
     def compared(self, facts: Facts) -> Facts:
         """These facts with what became of the instructions."""
         lost = self.lost()
-        spoilt = bool(lost) and self._path.is_file() and self._path.stat().st_size > 0
+        spoilt = bool(lost) and (self._path.is_dir() or (self._path.is_file() and self._path.stat().st_size > 0))
         facts = facts._replace(instructions_lost=lost, instructions_spoilt=spoilt)
         replaced, same = ((), True) if lost else self._replaced()
         return facts._replace(

@@ -38,10 +38,15 @@ def test_a_copy_does_not_touch_the_run_that_it_was_copied_from(loop: Loop, live:
     assert f"workspace copy: it is a copy of a workspace that is running now (pid {live.pid})" in told
     assert "workspace my-task" not in told
     assert f"a copy of a workspace that is running now (pid {live.pid})" in loop.call("show", "copy").out
+    rows = {row["name"]: row for row in json.loads(loop.call("list", "--json").out)["workspaces"]}
+    assert [rows[name]["state"] for name in ("my-task", "copy")] == ["running", "copy"]
+    assert rows["copy"]["next"] == "claude-iterate reset copy"
     refused = loop.call("run", "copy")
     assert (refused.code, "claude-iterate reset copy" in refused.err) == (1, True)
     assert loop.call("verify", "copy").code == 1
     assert loop.call("reset", "copy").code == 0
+    shown = loop.call("show", "copy").out
+    assert ("Status: new" in shown, "Last run, before the reset" in shown) == (True, True)
     assert loop.call("run", "copy").code == 0
     assert live.poll() is None
     assert processes.is_alive(claude(loop))

@@ -26,6 +26,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.views.listing_view import listing
+from claude_iterate.views.workspace_view import workspace_view
 from claude_iterate.workspace.journal.writer import JournalWriter
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
@@ -232,6 +233,17 @@ def test_reset_forgets_iterations_not_money(project: Project) -> None:
     assert not layout.status.exists()
     assert (layout.folder / ".status.json.bak").read_text() == '{"complete": true}'
     assert inherit(layout).carried == Carried(0, 1.0, 1)
+
+
+def test_after_a_reset_list_and_show_agree(project: Project) -> None:
+    """Nothing of the last run counts any more, and both say when it was."""
+    layout = project.create("w")
+    summary.record_run(layout, write_journal(layout, played("completed")), RUN, running=False)
+    summary.reset(layout)
+    (row,) = listing(project.root, project.workspaces_folder, ["w"]).workspaces
+    view = workspace_view(project, layout, 0.0)
+    assert (row.state, row.reset, row.progress, row.last_run) == ("new", True, None, view.last_run_at)
+    assert (view.state, view.is_reset) == ("new", True)
 
 
 def test_reset_is_refused_while_running(project: Project) -> None:

@@ -51,7 +51,7 @@ def _line(row: WorkspaceRow, now: float) -> tuple[str, ...]:
         _mode(row),
         str(row.iterations),
         _progress(row),
-        local_times.when(row.last_run, now) if row.last_run and row.state != "new" else "never",
+        local_times.when(row.last_run, now) if row.last_run and (row.state != "new" or row.reset) else "never",
     )
 
 

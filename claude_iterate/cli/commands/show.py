@@ -83,7 +83,8 @@ def _before(view: WorkspaceView) -> str:
 def _print_progress(view: WorkspaceView) -> None:
     """As the report has it; without a report that counts, as the last run counted it."""
     report, run = view.report, view.last_run
-    if run is not None and run.plan is not None and run.progress is not None and not view.report_of_task_before:
+    in_force = not (view.is_reset or view.report_of_task_before)
+    if run is not None and run.plan is not None and run.progress is not None and in_force:
         _print_plan_progress(view, run.progress)
         return
     before = " of the task before" if view.report_of_task_before else ""
@@ -98,7 +99,7 @@ def _print_progress(view: WorkspaceView) -> None:
         left = (report.total or 0) - (report.completed or 0)
         if report.total and left > 0:
             output.result(f"  {formats.counted(left, 'item')} remaining")
-    elif run is not None and run.progress is not None and not (before and claims):
+    elif run is not None and run.progress is not None and not (before and claims) and not view.is_reset:
         counted = f"{run.progress.completed}/{run.progress.total} items"
         output.result(f"Progress{before}: {counted}, as the last run counted them")
     _print_problems(view)
@@ -197,6 +198,7 @@ def _print_run(view: WorkspaceView, now: float) -> None:
         return
     title = "This run" if run.now is not None else "Last run"
     mode = f" ({run.mode} mode)" if run.mode != view.mode else ""
+    mode += ", before the reset" if view.is_reset else ""
     output.result(f"{title}{mode}: {run.id}, began {local_times.when(run.started or '', now)}")
     if run.plan is not None:
         counts = run.plan

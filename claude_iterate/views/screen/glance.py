@@ -9,11 +9,12 @@ from claude_iterate.core.harmless import harmless
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules import trips
 from claude_iterate.core.rules.endings import in_words
-from claude_iterate.core.rules.next_steps import go_on
+from claude_iterate.core.rules.next_steps import go_on, renamed
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text.wait_lines import REASONS
+from claude_iterate.views.listing_view import COPIED
 from claude_iterate.views.screen.watched_workspace import Seen
 from claude_iterate.views.setting_values import shortened
 from claude_iterate.views.story.iteration_rows import Row
@@ -87,7 +88,8 @@ def _head(seen: Seen, story: Story, at: float) -> list[str]:
         found.append(last_cause(seen, ended.cause))
         found += [f"Next: {ended.next}"] if ended.next and seen.condition != "new_task" else []
     else:
-        found += ["The run was killed: its journal has no end.", f"Next: {after_kill(seen)}"]
+        killed = "The run was killed: its journal has no end."
+        found += [COPIED if seen.condition == "copy" else killed, f"Next: {after_kill(seen)}"]
     return found
 
 
@@ -104,7 +106,9 @@ def after_kill(seen: Seen) -> str:
     story = seen.story
     if story is None or story.started is None or seen.alive or story.state.finished is not None:
         return ""
-    return go_on(story.state)
+    if seen.condition == "copy":
+        return f"claude-iterate reset {seen.name}"
+    return renamed(go_on(story.state), story.started.workspace, seen.name)
 
 
 def _figures(story: Story, at: float) -> list[str]:

@@ -52,6 +52,8 @@ _KEPT = (
 """Keys of a summary that are kept in the file."""
 _MOST_NEWER = 50
 """Runs of which the summary has not heard that are looked at."""
+_MOST_IDLE = 3
+"""Of those, runs without work that are folded: the one before them may have completed the task."""
 _OPTIONAL = frozenset({"progress", "knownBy", "plan", "worktree"})
 
 
@@ -124,7 +126,7 @@ def with_newer_runs(layout: Layout, about: Metadata) -> bool:
         if started.purpose == "run":
             state = fold(reader.milestones(layout.journal(run)))
             idle.insert(0, (run, state))
-            if earlier_completion.did_work(state):
+            if earlier_completion.did_work(state) or len(idle) == _MOST_IDLE:
                 break
         elif not idle:
             proven = proven or run
