@@ -120,6 +120,13 @@ def test_a_rule_that_is_set_is_not_offered_again(set_already: str) -> None:
     assert offered("npm tests", granted=WORK.changed(tools=("Bash(npm test:*)",))) == ("npm tests:*",)
 
 
+def test_advice_about_commands_is_for_commands() -> None:
+    """Where Write itself is refused although the mode allows it, Claude is not told to use Write."""
+    found = advice((Denial("Write", "/project/.git/config"),), WORK)
+    assert "claude-iterate note t 'Write will be refused again" in found
+    assert "Use plain commands" not in found
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -77,9 +77,16 @@ def advice(denials: tuple[Denial, ...], granted: Granted) -> str:
         lines = [f"Allow it: {' && '.join(commands)}", f"{FOR_ONE_RUN}{granted.program} run {name}{mode}{flags}"]
     lines += [f"No rule is offered: {reason}" for reason in needed.hopeless[:3]]
     if needed.hopeless and not lines[0].startswith("Allow"):
-        wish = "Use plain commands, one at a time: no loops, no $(...), no here-documents. Write files with Write."
-        lines.append(f"Tell Claude: {granted.program} note {name} {shlex.quote(wish)}")
+        lines.append(f"Tell Claude: {granted.program} note {name} {shlex.quote(_wish(denials))}")
     return "\n".join(lines)
+
+
+def _wish(denials: tuple[Denial, ...]) -> str:
+    """What Claude should do instead of what no rule allows."""
+    if any(denial.tool == "Bash" for denial in denials):
+        return "Use plain commands, one at a time: no loops, no $(...), no here-documents. Write files with Write."
+    tools = " and ".join(sorted({denial.tool for denial in denials}))
+    return f"{tools} will be refused again where it was refused: find another way, or report that you are blocked."
 
 
 def _flags(flag: str, found: Iterable[str]) -> str:
