@@ -93,7 +93,8 @@ def _claude(
     if settings.sandbox.kind != "none":
         from claude_iterate.operations import sandboxing
 
-        sandbox = stack.enter_context(sandboxing.opened(project, layout, settings, options.dry_run))
+        elsewhere = worktree_of_run.is_asked(settings, options)
+        sandbox = stack.enter_context(sandboxing.opened(project, layout, settings, options.dry_run, elsewhere))
     if options.checks_only:
         return sandbox, ""
     if sandbox is None or not sandbox.is_container:
@@ -134,7 +135,7 @@ def _launch(
         plan = worktree_of_run.plan_in(plan, tree, options.held)
         plan = cassette.planned(plan) if cassette is not None else plan
         if sandbox is not None:
-            plan = _boxed(plan, sandbox, layout)
+            plan = _boxed(plan, sandbox, layout, None if tree is None else tree.place)
         warnings = run_checks.warnings(project, layout, settings, options, user)
         warnings += run_checks.trial_warning(layout, options, before)
         warnings += cassette.warnings(settings) if cassette is not None else []
@@ -155,10 +156,11 @@ def _end_leftovers(killed: str, sandbox: Sandbox | None) -> None:
         end_containers(sandbox.program, killed)
 
 
-def _boxed(plan: Plan, sandbox: Sandbox, layout: Layout) -> Plan:
-    """The folder of all runs is made by now, and Claude has no business in it."""
+def _boxed(plan: Plan, sandbox: Sandbox, layout: Layout, place: Path | None) -> Plan:
+    """The folder of all runs is made by now, and Claude has no business in it; `place` is the worktree."""
     from claude_iterate.operations import sandboxing
 
+    sandbox = sandbox if place is None else sandboxing.with_folder(sandbox, place)
     kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
     closing = lambda: (*plan.closing(), *sandboxing.created(sandbox, layout.root))  # noqa: E731
     return plan.changed(sandbox=sandbox.changed(run=plan.run, kept=kept), closing=closing)

@@ -24,12 +24,16 @@ _MOST_OTHERS = 200
 
 
 @contextlib.contextmanager
-def opened(project: Project, layout: Layout, settings: Settings, dry_run: bool) -> Iterator[Sandbox | None]:
-    """The sandbox that the settings ask for, and its way to Claude's service, for as long as the block lasts."""
+def opened(
+    project: Project, layout: Layout, settings: Settings, dry_run: bool, elsewhere: bool = False
+) -> Iterator[Sandbox | None]:
+    """The sandbox that the settings ask for, and its way to Claude's service, for as long as the block lasts.
+    `elsewhere`: the run works in a worktree, so the checkout can only be read."""
     if settings.sandbox.kind == "none" or dry_run:
         yield None
         return
-    made = make(project, settings, [project.root, layout.folder], _own(project, layout))
+    folders = [layout.folder] if elsewhere else [project.root, layout.folder]
+    made = make(project, settings, folders, _own(project, layout))
     if made.network:
         yield made
         return
@@ -53,6 +57,13 @@ def for_programs(project: Project, layout: Layout, settings: Settings, run: str)
     return make(project, settings, [project.root, layout.folder], _own(project, layout)).changed(run=run)
 
 
+def with_folder(sandbox: Sandbox, place: Path) -> Sandbox:
+    """The sandbox of a run in a worktree, which is made by now."""
+    from claude_iterate.agent.command import sandbox_places
+
+    return sandbox_places.with_folder(sandbox, place)
+
+
 def make(project: Project, settings: Settings, folders: list[Path], own: list[Path]) -> Sandbox:
     """The sandbox of these settings; an ExpectedError with the next step if it does not work on this computer."""
     from claude_iterate.agent.command import sandbox_places, sandbox_probe
@@ -64,7 +75,7 @@ def make(project: Project, settings: Settings, folders: list[Path], own: list[Pa
             "Name it: claude-iterate config sandbox.image NAME",
         )
     # A program that an earlier run left in the project must not take the place of the sandbox.
-    environ = programs.found_outside(project.environ, [str(path) for path in folders])
+    environ = programs.found_outside(project.environ, [str(path) for path in (project.root, *folders)])
     probe = sandbox_probe.probe(asked.kind, environ)
     if probe.problem:
         raise AgentProblem(f"There is no sandbox: {probe.problem}. Nothing was started.", probe.fix)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -98,20 +99,27 @@ def test_git_in_a_part_of_a_repository(loop: Loop) -> None:
 
 def test_a_worktree_in_a_sandbox(loop: Loop) -> None:
     """Claude commits in the worktree, as the user whom the settings of git name, whatever else they say. The checkout
-    of the project stays as it is, and a clean worktree is removed."""
+    of the project can only be read, and a clean worktree is removed."""
     loop.make()
     (loop.root / ".gitignore").write_text("claude-iterate/workspaces/\n")
     with_git(loop)
     loop.env = {name: value for name, value in loop.env.items() if not name.startswith("GIT_")}
     (loop.home / ".gitconfig").write_text("[user]\nname = Me\nemail = me@example.org\n[commit]\ngpgsign = true\n")
-    closed(loop, f"echo x > made; git add made && git commit -qm 'by Claude'; {DONE}")
+    root = shlex.quote(str(loop.root))
+    tries = f"cat {root}/.gitignore > read; echo x > {root}/made; echo x > {root}/.claude/made; rm {root}/.gitignore"
+    (loop.root / ".claude").mkdir()
+    (loop.root / ".claude" / "settings.json").write_text("{}")
+    closed(loop, f"echo x > made; {tries}; git add made read && git commit -qm 'by Claude'; {DONE}")
     done = loop.run("--worktree")
     assert done.code == 0, done.err
     assert "merge claude-iterate/my-task" in done.out
     assert not (loop.root / "made").exists()
+    assert not (loop.root / ".claude" / "made").exists()
+    assert (loop.root / ".gitignore").exists()
     assert not (loop.root / "claude-iterate" / "worktrees" / "my-task").exists()
     git(loop, "merge", "-q", "claude-iterate/my-task")
     assert (loop.root / "made").read_text() == "x\n"
+    assert (loop.root / "read").read_text() == "claude-iterate/workspaces/\n"
     git(loop, "log", "-1", "--format=%an <%ae>", "--output=author")
     assert (loop.root / "author").read_text() == "Me <me@example.org>\n"
 

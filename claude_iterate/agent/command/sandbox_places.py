@@ -49,7 +49,7 @@ def sandbox_for(
         program=program,
         home=home,
         writable=tuple(writable),
-        readable=(*_existing(repository.around), *readable, *_mounted(asked, home, "")),
+        readable=(*_existing([*repository.around, root]), *readable, *_mounted(asked, home, "")),
         # A link is not followed: Claude may have made it, so that the next run shows what it leads to.
         kept=tuple(_existing(path for path in kept if path.exists() and not path.is_symlink())),
         absent=tuple(str(path) for path in kept if path.name not in _MADE_BY_US and not os.path.lexists(path)),
@@ -64,6 +64,17 @@ def sandbox_for(
         network=asked.network,
         relay=(python, "-I", "-S", str(Path(sandbox_relay.__file__).resolve())),
         user=f"{os.getuid()}:{os.getgid()}",
+    )
+
+
+def with_folder(sandbox: Sandbox, place: Path) -> Sandbox:
+    """The same with one more folder that can be written, a project like the other."""
+    kept = [place / name for name in _ACTED_ON_IN_PROJECT]
+    writable = (*sandbox.writable, *_existing([place, *_between([place], kept)]))
+    return sandbox.changed(
+        writable=writable,
+        kept=(*sandbox.kept, *_existing(path for path in kept if path.exists() and not path.is_symlink())),
+        absent=(*sandbox.absent, *(str(path) for path in kept if not os.path.lexists(path))),
     )
 
 

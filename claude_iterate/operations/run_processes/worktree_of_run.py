@@ -26,6 +26,11 @@ _MOST = 500
 """Other workspaces that are looked at."""
 
 
+def is_asked(settings: Settings, options: Options) -> bool:
+    """The run is to work in a worktree."""
+    return bool(settings.worktree) and not options.dry_run and options.purpose in _USERS
+
+
 def found(project: Project, layout: Layout, settings: Settings, options: Options) -> Worktree | None:
     """Where the run is to work; None: in the project. A WorkspaceProblem when it cannot; nothing is written yet."""
     if options.dry_run or options.purpose not in _USERS:
