@@ -42,6 +42,8 @@ def schema() -> dict[str, Any]:
         parts[name]["required"] = ["format", *parts[name].get("required", [])]
     texts = _sentences()
     for name, form in parts.items():
+        if "description" in form:  # until Python 3.12 a docstring keeps the indentation of the code
+            form["description"] = inspect.cleandoc(form["description"])
         for key, value in form["properties"].items():
             if text := next((texts[kind, key] for kind in _family(name) if (kind, key) in texts), ""):
                 value["description"] = text
