@@ -126,11 +126,12 @@ def test_the_token_is_changed_for_a_cookie_that_no_script_and_no_other_site_gets
 def test_strangers_see_nothing_and_change_nothing(
     served: ServedDashboard, project: Project, method: str, path: str, headers: dict[str, str | None]
 ) -> None:
-    """Each is refused with a page that names nothing of the project."""
+    """Each is refused with a page that names nothing of the project; what a page posts, with a text to show."""
     before = sorted(project.root.rglob("*"))
     answer = served.post(path, {"text": "x"}, **headers) if method == "POST" else served.send(method, path, **headers)
     assert answer.status in REFUSED, answer
     assert "alert" not in answer.text
+    assert method != "POST" or json.loads(answer.text)["text"]
     assert sorted(project.root.rglob("*")) == before
 
 

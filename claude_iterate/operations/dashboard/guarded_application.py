@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from claude_iterate.operations.dashboard.access_rules import HEADERS, POLICY, Answer, Keys, Visit, judged
 from claude_iterate.system import crash_reports
@@ -46,21 +46,23 @@ class GuardedApplication:
         visit = _visit(scope, self._keys.cookie)
         answer = judged(visit, self._keys)
         try:
-            inner = self._inner if answer is None else self._answered(answer)
+            inner = self._inner if answer is None else self._answered(answer, visit.method)
             await inner(scope, receive, closed)
         except HTTPException as refusal:  # of the routes and the static files
             if not begun:
-                await refused(Answer(refusal.status_code, "There is no such page."))(scope, receive, closed)
+                answer = Answer(refusal.status_code, "There is no such page.")
+                await refused(answer, visit.method)(scope, receive, closed)
         except Exception as bug:  # noqa: BLE001 - one bad page must not end the others
             path = crash_reports.write(crash_reports.text(bug, [visit.method, visit.path]))
             if begun:
                 return
             hint = f"A crash report is in {path}" if path else ""
-            await refused(Answer(500, "This is a bug in claude-iterate.", hint))(scope, receive, closed)
+            answer = Answer(500, "This is a bug in claude-iterate.", hint)
+            await refused(answer, visit.method)(scope, receive, closed)
 
-    def _answered(self, answer: Answer) -> Response:
+    def _answered(self, answer: Answer, method: str) -> Response:
         if not answer.location:
-            return refused(answer)
+            return refused(answer, method)
         self._entered()
         response = RedirectResponse(answer.location, answer.status)
         keys = self._keys
@@ -68,8 +70,10 @@ class GuardedApplication:
         return response
 
 
-def refused(answer: Answer) -> Response:
-    """A page that says what is wrong, and what to do."""
+def refused(answer: Answer, method: str = "GET") -> Response:
+    """A page that says what is wrong, and what to do; for what a page posts, a document that it can show."""
+    if method == "POST":
+        return JSONResponse({"text": f"{answer.sentence} {answer.hint}".strip()}, answer.status)
     titles = {401: "Not signed in", 404: "Not found", 500: "A bug"}
     title = titles.get(answer.status, "Refused")
     shown = page("refusal_page", title=title, sentence=answer.sentence, hint=answer.hint, again=answer.again)

@@ -84,10 +84,7 @@ class WebPages:
                 return await endpoint(request)
             except ExpectedError as problem:
                 missing = isinstance(problem, NotThere)
-                if request.method == "POST":
-                    text = f"{problem.message} {problem.hint}".strip()
-                    return JSONResponse({"text": text}, 404 if missing else 409)
-                return refused(Answer(404 if missing else 409, problem.message, problem.hint))
+                return refused(Answer(404 if missing else 409, problem.message, problem.hint), request.method)
 
         return answer
 
