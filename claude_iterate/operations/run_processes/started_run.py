@@ -10,12 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from io import FileIO
 from pathlib import Path
 
 import msgspec
 
 from claude_iterate.operations.run_processes.run_order import Answer, Began, Ended, Noted, Refused, RunOrder
-from claude_iterate.system import signals
+from claude_iterate.system import forked_process, signals
+from claude_iterate.system.forked_process import ForkedProcess
 
 _POLL = 0.05
 
@@ -23,31 +25,25 @@ _POLL = 0.05
 class StartedRun:
     """A process that runs one workspace. `answers` are all that it has said so far."""
 
-    def __init__(self, order: RunOrder, environ: Mapping[str, str]) -> None:
-        """Start it, in a session of its own: a Ctrl-C at the terminal is for the program, which passes it on."""
-        packages = str(Path(__file__).parents[3])
-        found = f"import sys; sys.path.insert(0, {packages!r})"
-        code = f"{found}; from {__package__}.run_child import main; sys.exit(main())"
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", code],
-            stdin=pipe,
-            stdout=pipe,
-            stderr=subprocess.DEVNULL if order.outlives else None,  # it must not keep our pipes open
-            cwd=order.root,
-            env=dict(environ),
-            start_new_session=True,
-        )
+    def __init__(self, order: RunOrder, environ: Mapping[str, str], forks: bool = False) -> None:
+        """Start it, in a session of its own: a Ctrl-C at the terminal is for the program, which passes it on. `forks`:
+        as a copy of this program where that is safe, which needs no second start."""
+        start = _forked if forks and forked_process.is_safe() else _spawned
+        with contextlib.ExitStack() as theirs, contextlib.ExitStack() as failed:
+            orders, self._input = _pipe(theirs, failed, 1)
+            answers, self._answers_pipe = _pipe(theirs, failed, 0)
+            self._process = start(order, environ, (orders, answers))
+            failed.pop_all()
         self.pid = self._process.pid
         self.answers: list[Answer] = []
         self._unread = b""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._input, self._answers_pipe = self._process.stdin, self._process.stdout
         self._output = self._answers_pipe.fileno()
+        self._give(msgspec.json.encode(order) + b"\n")
+
+    def _give(self, data: bytes) -> None:
         with contextlib.suppress(BrokenPipeError):  # it died at once, and `ended` tells
-            self._input.write(msgspec.json.encode(order) + b"\n")
-            self._input.flush()
+            while data:
+                data = data[self._input.write(data) :]
 
     def hear(self, patience: float = 0.0) -> list[Answer]:
         """What it has said since the last time; waits at most `patience` seconds for something."""
@@ -98,8 +94,7 @@ class StartedRun:
 
     def close(self) -> None:
         """Let go of it: its input ends, so it ends unless it was ordered to outlive us."""
-        with contextlib.suppress(BrokenPipeError):
-            self._input.close()
+        self._input.close()
         self._answers_pipe.close()
         self._output = -1
 
@@ -108,3 +103,33 @@ class StartedRun:
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
         said = f"The process of the run (pid {self.pid}) {how} before it could say how the run ended."
         return Refused(said, "Run it again: it goes on where it was.", exit_code=128 - code if code < 0 else code or 1)
+
+
+def _pipe(theirs: contextlib.ExitStack, failed: contextlib.ExitStack, ours: int) -> tuple[int, FileIO]:
+    """Its end, and our end: 0 to read, 1 to write."""
+    ends = os.pipe()
+    theirs.callback(os.close, ends[1 - ours])
+    return ends[1 - ours], failed.enter_context(FileIO(ends[ours], "rw"[ours]))
+
+
+def _spawned(order: RunOrder, environ: Mapping[str, str], streams: tuple[int, int]) -> subprocess.Popen[bytes]:
+    packages = str(Path(__file__).parents[3])
+    found = f"import sys; sys.path.insert(0, {packages!r})"
+    code = f"{found}; from {__package__}.run_child import main; sys.exit(main())"
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", code],
+        stdin=streams[0],
+        stdout=streams[1],
+        stderr=subprocess.DEVNULL if order.outlives else None,  # it must not keep our pipes open
+        cwd=order.root,
+        env=dict(environ),
+        start_new_session=True,
+    )
+
+
+def _forked(order: RunOrder, environ: Mapping[str, str], streams: tuple[int, int]) -> ForkedProcess:
+    from claude_iterate.operations import late_imports
+    from claude_iterate.operations.run_processes import run_child
+
+    late_imports.load_for_copies()
+    return forked_process.fork(lambda: run_child.main(order.root), streams, environ)
