@@ -25,6 +25,10 @@ _EXPRESSION_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionErr
 """What an expression in a template can raise, besides Jinja2's own errors."""
 
 
+_Made = tuple[str | None, Callable[[str, Mapping[str, object]], Iterable[str]]]
+"""The text of a shipped prompt, if it is as it was shipped, and what renders it."""
+
+
 class IterationPrompts(Record):
     """The texts of one iteration: what is appended to the system prompt, what goes in on stdin, and the part
     of it that says how to report."""
@@ -41,8 +45,8 @@ class Prompts:
         self._shipped = shipped_folder()
         self._folders = [*folders, self._shipped]
         self._mode = mode
-        self._places: dict[str, list[tuple[str, Path]]] = {}
-        self._kept: dict[str, tuple[str | None, Callable[[str, Mapping[str, object]], Iterable[str]]]] = {}
+        self._places: dict[str, list[tuple[str, list[tuple[str, Path]]]]] = {}
+        self._kept: dict[str, _Made] = {}
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
         """The prompt `name` with these values; an ExpectedError names file and line of what is wrong with it."""
@@ -52,22 +56,25 @@ class Prompts:
 
     def _render_shipped(self, name: str, values: Mapping[str, object]) -> str | None:
         """The prompt if it is a shipped one as it was shipped. None: Jinja2 renders it, or says what is wrong."""
-        from claude_iterate.shipped_prompts import SHIPPED
-
-        path = self._locate(name)
-        if path is not None and path.parent not in (self._shipped, self._shipped / self._mode):
+        if self._locate(name, shipped=False) is not None:
             return None
-        found = self._kept.get(name)
-        shipped = path.relative_to(self._shipped).as_posix() if found is None and path is not None else ""
-        if path is not None and shipped in SHIPPED:
-            checksum, pieces = SHIPPED[shipped]
-            text = _text_with(checksum, path)
-            # Kept for the whole run: an upgrade of the package in between must not mix two versions.
-            found = self._kept[name] = text, pieces
+        found = self._kept.get(name) or self._keep(name)
         try:
             return None if found is None or found[0] is None else "".join(found[1](found[0], values))
         except _EXPRESSION_ERRORS:
             return None
+
+    def _keep(self, name: str) -> _Made | None:
+        """Kept for the whole run: an upgrade of the package in between must not mix two versions."""
+        from claude_iterate.shipped_prompts import SHIPPED
+
+        path = self._locate(name)
+        shipped = path.relative_to(self._shipped).as_posix() if path is not None else ""
+        if path is None or shipped not in SHIPPED:
+            return None
+        checksum, pieces = SHIPPED[shipped]
+        self._kept[name] = found = _text_with(checksum, path), pieces
+        return found
 
     def _render_template(self, name: str, values: Mapping[str, object]) -> str:
         from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError
@@ -102,15 +109,20 @@ class Prompts:
             )
         return path
 
-    def _locate(self, name: str) -> Path | None:
+    def _locate(self, name: str, shipped: bool = True) -> Path | None:
         places = self._places.get(name)
         if places is None:
             # Put together once: this is asked for several times in every iteration.
-            paths = [
-                path for folder in self._folders for path in (folder / self._mode / f"{name}.md", folder / f"{name}.md")
-            ]
-            places = self._places[name] = [(str(path), path) for path in paths]
-        return next((path for text, path in places if os.path.isfile(text)), None)  # noqa: PTH113
+            places = self._places[name] = [(str(folder), self._files(folder, name)) for folder in self._folders]
+        for folder, files in places if shipped else places[:-1]:
+            if os.path.isdir(folder):  # noqa: PTH112 - most users have none: then no file is looked for in it
+                for text, path in files:
+                    if os.path.isfile(text):  # noqa: PTH113
+                        return path
+        return None
+
+    def _files(self, folder: Path, name: str) -> list[tuple[str, Path]]:
+        return [(str(path), path) for path in (folder / self._mode / f"{name}.md", folder / f"{name}.md")]
 
     @functools.cached_property
     def _environment(self) -> SandboxedEnvironment:

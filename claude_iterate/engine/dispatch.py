@@ -44,8 +44,9 @@ class Dispatcher(Record, frozen=False):
     _next_look: float = 0.0
     _next_chores: float = 0.0
 
-    def receive(self, until: float) -> Message | None:
-        """The next message of a process, or None when something else came or the time is there."""
+    def receive(self, until: float, brief: float = 0.0) -> Message | None:
+        """The next message of a process, or None when something else came or the time is there. What is awaited is
+        usually there within `brief` seconds: then the next milestone is at hand, and one sync is enough for both."""
         now = self._recorder.elapsed()
         if now >= self._next_tick:
             self._next_tick = now + self._tick
@@ -56,10 +57,11 @@ class Dispatcher(Record, frozen=False):
             if self._look():
                 return None
         due = min(until, self._reports.due, self._next_tick, self._next_look)
-        if self._inbox.is_empty:
+        message = self._inbox.take(brief)
+        if message is None:
             # About to wait: now a sync delays nothing. Claude, if it runs, is at work meanwhile.
             self._recorder.settle()
-        message = self._inbox.take(due - now)
+            message = self._inbox.take(due - now - brief)
         if message is None:
             self._reports.look_if_due(self._recorder.elapsed())
             return None

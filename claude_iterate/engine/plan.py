@@ -110,8 +110,9 @@ class Plan(Record):
         """What the rules know of this run beyond its state."""
         known = now, wall, self.settings, self.max_iterations, self.mode.stagnates, self.purpose
         line, refuses = self.command_line, self.carried.refuses or (self.defined is not None and self.defined.refuses)
-        more = Facts(*known, command_line=line, refuses=refuses, zone=_HERE, mode=self.mode)
-        return more._replace(checks_only=self.checks_only)
+        return Facts(
+            *known, command_line=line, refuses=refuses, zone=_HERE, mode=self.mode, checks_only=self.checks_only
+        )
 
     def beginning(self, hooks: tuple[Point, ...] = (), measures: bool = False) -> RunStarted:
         """The first event of the run, in this process. `measures`: what its iterations do is measured."""

@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 _LEAK = 0.25
 _ABANDON = 2.0
+_BRIEF = 0.002
+"""Seconds: a look at a small project takes less, and is followed by the next call."""
 
 
 class Orders(Record):
@@ -103,7 +105,7 @@ class Supervisor(Record, frozen=False):
                 if give_up is not None and stop is not None and stop.now:
                     give_up()
                     return None
-                self._dispatcher.receive(float("inf"))
+                self._dispatcher.receive(float("inf"), _BRIEF)
             if isinstance(outcome[0], BaseException):
                 raise outcome[0]
             return outcome[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +26,7 @@ def read_instructions(layout: Layout) -> str:
     """INSTRUCTIONS.md, or a WorkspaceProblem that says what is wrong with it."""
     path, again = layout.instructions, f"Write it: claude-iterate setup {layout.name}"
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():
+        if stat.S_IFMT(path.stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):  # to read a pipe would be to wait
             raise WorkspaceProblem(f"{path} is not a regular file.", again)
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:

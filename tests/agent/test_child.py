@@ -40,7 +40,7 @@ def test_the_ends_come_with_the_exit(tmp_path: Path) -> None:
     heir = "exec 2>&-; until [ -e go ]; do sleep 0.05; done & exit 3"
     ChildProcess(["/bin/sh", "-c", heir], os.environ, tmp_path, b"", None, said.put)
     first = [said.get(timeout=120) for _ in range(2)]
-    assert [(type(message), message[1]) for message in first] == [(StreamEnded, "stderr"), (Exited, 3)]
+    assert [(type(message), message[1]) for message in first] == [(Exited, 3), (StreamEnded, "stderr")]
     (tmp_path / "go").touch()
     assert said.get(timeout=120)[1] == "stdout"
 

@@ -171,13 +171,13 @@ class ChildProcess:
                     self._feed(poll, stdin)
                 if running and (not ready or notice.handle in ready or notice.handle is None):
                     running = self._is_running(poll, notice.handle)
-                if not running:
+                if not running and streams:
                     self._report_ends()
         for name, pipe, framer in streams.values():
             self._end_stream(name, pipe, framer)
-        self._report_ends()
         with contextlib.suppress(OSError):
             stdin.close()
+        self._report_ends()  # last: the engine goes on at once, and this thread would be in its way
 
     def _feed(self, poll: GatheringPoll, stdin: IO[bytes]) -> None:
         """Send more of the input; close the pipe after the last of it: an open stdin makes Claude wait."""
@@ -199,7 +199,7 @@ class ChildProcess:
             return True
         if handle is not None:
             poll.unregister(handle)
-        self._ends.append(Exited(self.pid, code))
+        self._ends.insert(0, Exited(self.pid, code))  # first: after it, the ends of the streams ask for no verdict
         return False
 
     def _drain(self, handle: int, name: str, pipe: IO[bytes], framer: LineFramer) -> int:

@@ -16,6 +16,7 @@ from claude_iterate.errors import WorkspaceProblem
 
 MOST = 1 << 20
 """More than any report, list or status needs."""
+_PIECE = 64 * 1024
 NOT_A_FOLDER = "a link or a file, not a folder"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
@@ -72,12 +73,22 @@ def look(path: Path, most: int = MOST, links: bool = True) -> Found:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
             raise _irregular(path)
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            data = file.read(most + 1)
+        data = _first(handle, most + 1, about.st_size)
     finally:
         os.close(handle)
     seen = Fingerprint(about.st_ino, about.st_mtime_ns, about.st_size, data)
     return Found(data[:most], len(data) <= most, seen, about.st_nlink)
+
+
+def _first(handle: int, most: int, size: int) -> bytes:
+    """Up to `most` bytes. Room is made for what the file is said to hold, not for all that it might."""
+    pieces: list[bytes] = []
+    room = min(most, size + 1)
+    while most > 0 and (piece := os.read(handle, room)):
+        pieces.append(piece)
+        most -= len(piece)
+        room = min(most, _PIECE)
+    return b"".join(pieces)
 
 
 def snapshot(path: Path) -> Snapshot:

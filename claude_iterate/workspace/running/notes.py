@@ -58,7 +58,7 @@ def trouble(layout: Layout) -> str:
 
 def names(layout: Layout) -> list[str]:
     """The names of all notes that wait, oldest first. What is not a plain file is skipped."""
-    if trouble(layout):
+    if foreign.is_folder(layout.notes) is None or trouble(layout):
         return []
     try:
         plain = (entry.name for entry in os.scandir(layout.notes) if entry.is_file(follow_symlinks=False))

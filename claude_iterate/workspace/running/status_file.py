@@ -11,6 +11,7 @@ import errno
 import os
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,16 @@ def look(path: Path) -> Seen:
         if error.errno == errno.ELOOP:
             return Seen(Reading(None, (authorship.LINK,)), None)
         return Seen(Reading(None, (f"it cannot be read: {error.strerror}",)), None)
-    reading = status.parse(found.data)
+    reading = _parsed(found.data)
     if found.names > 1 and not reading.identity:  # the id would say in which iteration it was written
         return Seen(Reading(None, (authorship.SHARED,)), None)
     return Seen(reading, found.fingerprint)
+
+
+@lru_cache(maxsize=1)
+def _parsed(data: bytes) -> Reading:
+    """Between two iterations the file is looked at three times, and says the same."""
+    return status.parse(data)
 
 
 def changed_at(path: Path) -> float | None:
