@@ -63,14 +63,19 @@ def test_a_program_of_the_user_gets_neither_the_key_nor_the_folder_of_claude() -
     assert "/home/me/.claude" not in argv
 
 
-@pytest.mark.setting("sandbox.env")
-def test_named_variables_come_in() -> None:
-    """`sandbox.env` lets a name through, for Claude and for checks."""
-    made = sandbox_places.sandbox_for(
-        settings(sandbox__env=("AWS_SECRET_ACCESS_KEY",)), SECRETS, Path("/p"), "b", [], []
-    )
-    for claude in (True, False):
-        assert wrapped(CLAUDE, SECRETS, made, "/p", for_claude=claude).environment["AWS_SECRET_ACCESS_KEY"] == "aws"
+@pytest.mark.setting("sandbox.env", "sandbox.kind")
+@pytest.mark.parametrize("claude", [True, False], ids=["Claude", "a check"])
+def test_named_variables_come_in(claude: bool) -> None:
+    """`sandbox.env` lets a name through, and no other; a container is given the name alone."""
+    environment, inside = SECRETS | {"GITHUB_TOKEN": "t"}, {}
+    for kind in ("bwrap", "podman"):
+        asked = settings(sandbox__kind=kind, sandbox__env=("AWS_SECRET_ACCESS_KEY",))
+        made = sandbox_places.sandbox_for(asked, SECRETS, Path("/p"), "b", [], [])
+        inside[kind] = wrapped(CLAUDE, environment, made, "/p", for_claude=claude)
+    assert inside["bwrap"].environment["AWS_SECRET_ACCESS_KEY"] == "aws"
+    assert "GITHUB_TOKEN" not in inside["bwrap"].environment
+    named = pairs(inside["podman"].argv, "-e")
+    assert ("AWS_SECRET_ACCESS_KEY" in named, "GITHUB_TOKEN" in named) == (True, False)
 
 
 def test_folders_come_before_what_is_in_them() -> None:
@@ -138,7 +143,6 @@ def test_a_conversation_has_the_terminal() -> None:
 @pytest.mark.setting("sandbox.image")
 @pytest.mark.setting("sandbox.memory")
 @pytest.mark.setting("sandbox.cpus")
-@pytest.mark.setting("sandbox.kind")
 def test_the_limits_of_a_container_are_settings() -> None:
     """Image, memory and processors reach its command line."""
     asked = settings(sandbox__kind="podman", sandbox__image="other", sandbox__memory="512m", sandbox__cpus=0.5)

@@ -45,6 +45,14 @@ def test_a_long_text_is_shortened_and_says_by_how_much(kind: str) -> None:
     assert (kept(short).text, kept(short).cut) == (LONG[:TEXT], 0)
 
 
+@pytest.mark.parametrize(
+    "event", [ResultReported(structured={"a": 1}), ErrandFinished(Purpose.SETUP, Outcome(Kind.OK), structured={"a": 1})]
+)
+def test_a_structured_answer_is_left_out(event: Any) -> None:
+    """It was judged when it came, and it can be as long as Claude likes."""
+    assert kept(event).structured is None
+
+
 def test_an_entry_keeps_its_place() -> None:
     """Its number and its times are those of the whole."""
     entry = abridged(Entry(3, 2.0, 1.0, Said(LONG)))
@@ -54,9 +62,11 @@ def test_an_entry_keeps_its_place() -> None:
 def test_the_input_of_a_tool_is_shortened_value_by_value() -> None:
     """Numbers stay, long texts and long lists are cut."""
     given = {"long": "b" * (VALUE + 1), "just": "c" * VALUE, "number": 7, "list": [1, 2], "many": list(range(99))}
+    given["full"] = ["d" * (VALUE - len("['']"))]
     values = kept(ToolCalled("t", "Bash", given, "p")).input
     assert values["long"] == "b" * VALUE + "…"
     assert (values["just"], values["number"], values["list"]) == ("c" * VALUE, 7, [1, 2])
+    assert values["full"] == given["full"]
     assert values["many"] == repr(list(range(99)))[:VALUE] + "…"
 
 

@@ -116,6 +116,13 @@ def test_the_end_of_stderr_is_kept() -> None:
     )
 
 
+def test_the_end_of_the_last_error_of_a_tool_is_kept() -> None:
+    """An answer that is no error leaves it."""
+    errors = ToolAnswered("a", "Bash", "first", True), ToolAnswered("b", "Bash", "x" * 5000 + "end", True)
+    assert call_after(errors[0], ToolAnswered("c", "Bash", "fine")).tool_error == "first"
+    assert call_after(*errors).tool_error == "x" * 3997 + "end"
+
+
 def test_the_first_cut_names_the_cause() -> None:
     """A second one does not change why Claude was ended; the exit code is that of its end."""
     call = call_after(CutStarted(Cause.IDLE), CutStarted(Cause.STOPPED), AgentExited(-15))

@@ -26,7 +26,7 @@ from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.during import decide_hook
 from claude_iterate.core.rules.hook_rules import MOST_SKIPS, meaning
 from claude_iterate.core.rules.verdicts import Begin, Cut, Finish, RunHook, Wait
-from claude_iterate.core.settings.catalogue import catalogue
+from claude_iterate.core.settings.catalogue import build, catalogue
 from claude_iterate.core.settings.declared import HookSettings
 from claude_iterate.core.settings.layers import layer_from_environment, unknown_variables
 from claude_iterate.core.state.handover import resumption
@@ -186,10 +186,10 @@ def test_signals_while_a_hook_runs(point: Point, before: int, signals: int, cut:
     """What came before it began does not end it. The first one lets `iteration_finished` end. Its time-out does."""
     told: list[Event] = [started(*ALL), *[StopRequested("SIGINT")] * before]
     told += [HookStarted(point, "x", "project", 1), *[StopRequested("SIGINT", now=True)] * signals]
-    now = facts(10.0, program_began=8.0)
-    assert decide_hook(after(*told), now) == (Cut(Cause.STOPPED) if cut else Wait(38.0))
+    now = facts(10.0, program_began=8.0)._replace(settings=build({"hooks.timeout": 7.0}))
+    assert decide_hook(after(*told), now) == (Cut(Cause.STOPPED) if cut else Wait(15.0))
     if not cut:
-        assert decide_hook(after(*told), now._replace(now=38.0)) == Cut(Cause.TIMEOUT, 30.0)
+        assert decide_hook(after(*told), now._replace(now=15.0)) == Cut(Cause.TIMEOUT, 7.0)
 
 
 def test_a_request_to_stop_does_not_end_the_hook_that_made_it() -> None:

@@ -111,6 +111,7 @@ def test_progress_in_between_begins_again(loop: Loop) -> None:
     assert numbers(loop) == [1, 2, 1, 2, 3, 4]
 
 
+@pytest.mark.setting("stop.cooldown")
 def test_after_the_cooldown_one_trial_is_allowed(loop: Loop) -> None:
     """One that moves nothing ends the run at once; one that moves closes the breaker."""
     loop.make()

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from claude_iterate.core.events import Carried, ProofDefined
 from claude_iterate.core.events.vocabulary import Purpose
 from claude_iterate.core.rules.facts import Facts
+from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.catalogue import build
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.engine.time_zones import LocalZone
@@ -15,8 +20,18 @@ from tests.engine.building import plan_in
 def test_the_rules_know_all_that_was_planned(tmp_path: Path) -> None:
     """Nothing that a decision hangs on has its default by mistake."""
     settings = build({"delay": 7.0})
-    plan = plan_in(tmp_path, mode=MODES["iterative"], settings=settings, purpose=Purpose.VERIFY)
+    mode, line = MODES["iterative"], CommandLine(options=(("--max-cost", "2"),))
+    plan = plan_in(tmp_path, mode=mode, settings=settings, purpose=Purpose.VERIFY, command_line=line, checks_only=True)
     facts = plan.facts(1.0, 2.0)
-    known = Facts(1.0, 2.0, settings, 9, True, Purpose.VERIFY, mode=MODES["iterative"])
+    known = Facts(1.0, 2.0, settings, 9, True, Purpose.VERIFY, command_line=line, mode=mode, checks_only=True)
     assert facts == known._replace(zone=facts.zone)
     assert isinstance(facts.zone, LocalZone)
+
+
+@pytest.mark.parametrize(
+    "known", [{"carried": Carried(refuses=True)}, {"defined": ProofDefined(refuses=True)}], ids=["before", "now"]
+)
+def test_the_rules_know_that_a_changed_proof_is_refused(tmp_path: Path, known: dict[str, Any]) -> None:
+    """By an earlier run, or by this one."""
+    assert plan_in(tmp_path, **known).facts(1.0, 2.0).refuses
+    assert not plan_in(tmp_path).facts(1.0, 2.0).refuses

@@ -77,6 +77,7 @@ def test_the_rule_ends_a_program_and_what_it_started(run: Run, tmp_path: Path) -
     assert (ended.code, ended.cut) == (None, Cut(Cause.TIMEOUT, 7.0))
     assert ended.how == "did not end within 7 seconds"
     assert len(set(began)) == 1
+    assert began[0] > 0.0, "later than the run began"
     assert not processes.is_alive(int(pid.read_text()))
 
 

@@ -94,7 +94,7 @@ def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
         seen = state.waiting.windows.get(window)
         if seen is None or seen.utilization is None or (seen.resets_at or facts.wall + 1) <= facts.wall:
             continue
-        left = 100 * (1 - seen.utilization)
+        left = round(100 * (1 - seen.utilization), 6)  # 80% used leaves 20%, not a little less
         if left < percent:
             figures = f"{left:.0f}% of the {window} window is left; limits.reserve keeps {percent:.0f}%"
             resets_at = reset_times.plausible(seen.resets_at, facts.wall)

@@ -90,8 +90,9 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
 def _around(state: RunState, event: events.RunFinished | events.WorktreeMade | events.WorktreeLeft) -> RunState:
     if isinstance(event, events.RunFinished):
         return claims.run_finished(state, event)
-    known = {"made": event} if isinstance(event, events.WorktreeMade) else {"left": event}
-    return state._replace(worktree=state.worktree._replace(**known))
+    tree = state.worktree
+    tree = tree._replace(made=event) if isinstance(event, events.WorktreeMade) else tree._replace(left=event)
+    return state._replace(worktree=tree)
 
 
 def _run_started(state: RunState, event: events.RunStarted, entry: events.Entry) -> RunState:
