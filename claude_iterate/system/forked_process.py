@@ -75,12 +75,15 @@ def fork(work: Callable[[], int], streams: tuple[int, int], environ: Mapping[str
 def _be_the_copy(
     work: Callable[[], int], streams: tuple[int, int], environ: Mapping[str, str], mask: Iterable[int]
 ) -> None:
+    import fcntl
+
     code = 1
     try:
         os.setsid()
-        for number, handle in enumerate(streams):
+        # A program that was started without standard streams may have a pipe in their place.
+        safe = [fcntl.fcntl(handle, fcntl.F_DUPFD, _STANDARD_ERROR + 1) for handle in streams]
+        for number, handle in enumerate(safe):
             os.dup2(handle, number)
-            os.close(handle)
         _close_all_others()
         if environ is not os.environ:
             wanted = dict(environ)

@@ -126,3 +126,25 @@ other.join()
 print(json.dumps([alone, beside]))
 """)
     assert found == [True, False]
+
+
+def test_a_copy_of_a_program_without_standard_streams() -> None:
+    """Its pipes have the numbers of the streams then, and the copy has both all the same."""
+    found = told(
+        """
+screen = os.dup(1)
+os.close(0)
+os.close(1)
+theirs, ours, hears, says = piped()
+assert (theirs, ours) == (0, 1)
+os.write(ours, b"order")
+os.close(ours)
+os.dup2(says, 1)  # the copy is to write to what was number 1 before
+copy = forked_process.fork(lambda: os.write(1, os.read(0, 100).upper()) and 7, (theirs, 1), os.environ)
+os.close(1)
+os.close(says)
+heard = os.read(hears, 100).decode()
+os.write(screen, json.dumps([heard, copy.wait()]).encode())
+"""
+    )
+    assert found == ["ORDER", 7]
