@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
+import threading
+import time
 
 from claude_iterate.agent.processes.child import Message
 from claude_iterate.core.events import Warned
@@ -27,24 +30,31 @@ AnyMessage = Message | Signalled | StatusTouched | Warned | Done
 
 
 class Inbox:
-    """A queue."""
+    """A queue, and a lock that is free while there may be something in it.
+
+    Waiting is waiting for the lock. Up to Python 3.12 `SimpleQueue.get` waits without end when a signal handler takes
+    longer than was left of its time, as after Ctrl-Z: then no time-out would be noticed until Claude says something.
+    """
 
     def __init__(self) -> None:
         # SimpleQueue, because its put is safe in a signal handler; Queue's can deadlock there.
         self._queue: queue.SimpleQueue[AnyMessage] = queue.SimpleQueue()
+        self._filled = threading.Lock()
+        self._filled.acquire()
 
     def post(self, message: AnyMessage) -> None:
         """Put a message in, from any thread or signal handler."""
         self._queue.put(message)
+        with contextlib.suppress(RuntimeError):  # it is free already
+            self._filled.release()
 
     def take(self, timeout: float = 0.0) -> AnyMessage | None:
         """The next message; None when none came in time."""
-        try:
-            return self._queue.get(timeout=max(0.0, timeout))
-        except queue.Empty:
-            return None
-
-    @property
-    def is_empty(self) -> bool:
-        """True when a `take` would wait."""
-        return self._queue.empty()
+        until = time.monotonic() + timeout
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self._queue.get_nowait()
+            # It may be free because of a message that was taken without waiting for it: then once more.
+            left = min(until - time.monotonic(), threading.TIMEOUT_MAX)
+            if left <= 0 or not self._filled.acquire(timeout=left):
+                return None

@@ -16,9 +16,10 @@ import threading
 from tests.e2e.conftest import PATIENCE, Loop, until
 
 # What a shell does: it gives its job the terminal, and tells when the job was suspended; one byte on standard input of
-# ours wakes it again. The program is a process group of its own, so that Ctrl-C and Ctrl-Z reach it alone.
+# ours wakes it again. The program is a process group of its own, so that Ctrl-C and Ctrl-Z reach it alone. It is
+# suspended for longer than it waits for anything: no wait may go on after its end.
 _SHELL = """
-import fcntl, os, signal, subprocess, sys, termios
+import fcntl, os, signal, subprocess, sys, termios, time
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 job = subprocess.Popen(sys.argv[1:], process_group=0)
 signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -29,6 +30,7 @@ while True:
         sys.exit(os.waitstatus_to_exitcode(status))
     os.tcsetpgrp(0, os.getpgrp())
     print("SUSPENDED echo", bool(termios.tcgetattr(0)[3] & termios.ECHO), flush=True)
+    time.sleep(0.4)
     os.tcsetpgrp(0, job.pid)
     os.killpg(job.pid, signal.SIGCONT)
 """
