@@ -25,32 +25,35 @@ def measure(bench: Bench) -> list[Row]:
     flood, paced = bench.folder / "flood.ndjson", bench.folder / "paced.ndjson"
     mix.write(flood, many)
     mix.write(paced, few)
-    fast, slow = _ratios(bench, flood, 0), _ratios(bench, paced, GAP)
+    mix.write(silent := bench.folder / "silent.ndjson", 1)
+    (fast,) = _ratios(bench, flood, (flood, 0))
+    slow, starts = _ratios(bench, paced, (paced, GAP), (silent, 0))
     pace = json.loads((bench.folder / loop.REPORT).read_text())["took"] / few
-    mix.write(flood, 1)
-    start = _cpu(bench, bench.tools[0], flood, 0) / loads(paced)
     bare, *tools = latency.percentiles(bench, few, GAP)
     return [
         Row("f", f"CPU for {many} events, verbose, against bare json.loads", *fast, target=3.5),
         Row("f.paced", f"CPU for {few} events 0.1 ms apart against it", *slow, target=3),
-        Row("f.start", "the part of a run without events in it", start),
+        Row("f.start", "the part of a run without events in it", *starts),
         Row("f.pace", "how far apart they were", 1000 * pace, unit="ms"),
-        Row("f.p99", "delay to the console, 99th percentile", *(p99 for _, p99 in tools), unit="ms", target=20),
-        Row("f.pipe", "the same of a bare pipe", bare[1], unit="ms"),
+        Row("f.p99", "delay to the console, 99th percentile", *(each.p99 for each in tools), unit="ms", target=20),
+        Row("f.added", "how much more than a bare pipe's", *(each.added for each in tools), unit="ms", target=20),
+        Row("f.pipe", "99th percentile of a bare pipe", bare.p99, unit="ms"),
     ]
 
 
-def _ratios(bench: Bench, stream: Path, gap: float) -> list[float]:
-    """For each tool. Processors change their speed from second to second, so bare and tools take turns, and medians are
-    compared."""
+def _ratios(bench: Bench, parsed: Path, *streams: tuple[Path, float]) -> list[list[float]]:
+    """For each stream with its gap and each tool: its CPU against that of parsing `parsed`. Processors change their
+    speed from second to second, so bare and tools take turns, and medians are compared. The first stream comes last in
+    a round: its report stays."""
     bare: list[float] = []
-    found: list[list[float]] = [[] for _ in bench.tools]
+    found: list[list[list[float]]] = [[[] for _ in bench.tools] for _ in streams]
     for _ in range(bench.rounds(5)):
-        bare.append(loads(stream))
-        for tool, spent in zip(bench.tools, found, strict=True):
-            spent.append(_cpu(bench, tool, stream, gap))
-        bare.append(loads(stream))
-    return [median(spent) / median(bare) for spent in found]
+        bare.append(loads(parsed))
+        for (stream, gap), tools in reversed([*zip(streams, found, strict=True)]):
+            for tool, spent in zip(bench.tools, tools, strict=True):
+                spent.append(_cpu(bench, tool, stream, gap))
+        bare.append(loads(parsed))
+    return [[median(spent) / median(bare) for spent in tools] for tools in found]
 
 
 def _cpu(bench: Bench, tool: Tool, stream: Path, gap: float) -> float:

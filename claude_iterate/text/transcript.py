@@ -23,7 +23,8 @@ class Transcript:
         self._limits = limits
         self._before: type | None = None
         self._open: dict[str, str] = {}
-        self._latest = ""
+        self._latest: ToolCalled | None = None
+        """The call right above: its headline is made only if something else comes before its answer."""
 
     def lines(self, event: Event) -> list[str]:
         """The lines of the next event, with an empty one ahead where a new paragraph begins."""
@@ -32,10 +33,8 @@ class Transcript:
             return block
         kind = type(event)
         if isinstance(event, ToolCalled):
-            if len(self._open) >= MOST_OPEN:
-                self._open.clear()
-            self._open[event.id] = headline(event)
-            self._latest = event.id
+            self._keep_latest()
+            self._latest = event
             block.insert(0, "")
         elif isinstance(event, ToolAnswered):
             block[0] += self._about(event)
@@ -48,8 +47,19 @@ class Transcript:
         """Something else was written in between."""
         self._before = None
 
+    def _keep_latest(self) -> None:
+        """Remember the latest call by its headline, because its input can be large."""
+        call, self._latest = self._latest, None
+        if call is not None:
+            if len(self._open) >= MOST_OPEN:
+                self._open.clear()
+            self._open[call.id] = headline(call)
+
     def _about(self, event: ToolAnswered) -> str:
         """Nothing when the call stands right above; else which call this answers."""
+        if self._latest is not None and self._latest.id == event.id:
+            self._latest = None
+            return ""
+        self._keep_latest()
         call = self._open.pop(event.id, "")
-        latest, self._latest = self._latest, ""
-        return "" if not call or latest == event.id else f"  ← {clip(call, ABOUT_COLUMNS)}"
+        return f"  ← {clip(call, ABOUT_COLUMNS)}" if call else ""

@@ -32,6 +32,7 @@ TARGETS = {
     "f": 3.5,
     "f.paced": 3,
     "f.p99": 20,
+    "f.added": 20,
     "g": 6,
     "g.many": 1.15,
     "h.small": 1.1,
@@ -42,7 +43,7 @@ TARGETS = {
     "h.large.ms": 1200,
 }
 STAND_IN = shlex.join([sys.executable, str(Path(__file__).with_name("original_stand_in.py"))])
-BOTH = {"a", "a.spread", "a.start", "a.rest", "a.cpu", "c.help", "c.list", "c.show", "d.p50", "d.p99"} | {
+BOTH = {"a", "a.spread", "a.start", "a.rest", "a.cpu", "c.help", "c.list", "c.show", "d.p50", "d.p99", "f.start"} | {
     name for name in TARGETS if name[0] in "efg" and name != "g.many"
 }
 """What the original can do too."""

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from claude_iterate.core.abridgement import abridged
 from claude_iterate.core.events import (
@@ -220,8 +221,8 @@ def test_a_tool_changes_only_the_tools() -> None:
     now = Call(1, 2.0, "s", ResultReported(), 3.0, "e", LimitReported("rejected"), (), (), True, 4, None, 5, "x", "r")
     tool = ToolCalled("t", "Bash")
     called = advance(now, Entry(1, 0.0, 7.0, tool))
-    assert called == now._replace(open_tools=((tool, 7.0),), tools=5, rejected=None, retrying=False)
-    assert advance(called, Entry(2, 0.0, 8.0, ToolAnswered("t"))) == called._replace(open_tools=())
+    assert called == replace(now, open_tools=((tool, 7.0),), tools=5, rejected=None, retrying=False)
+    assert advance(called, Entry(2, 0.0, 8.0, ToolAnswered("t"))) == replace(called, open_tools=())
 
 
 def test_a_check_is_flaky_when_it_ends_differently_on_the_same_project() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core.events import Entry, Event, IterationStarted, Said, Warned
@@ -78,7 +79,7 @@ def kept(batches: list[list[Event]]) -> tuple[list[tuple[int, Event]], str, str,
         log = (folder / "log").read_text().partition("CLAUDE OUTPUT:")[2]
         call = recorder.state.call
         assert call is not None
-        timeless = call._replace(started=0.0, result_at=None, open_tools=())
+        timeless = replace(call, started=0.0, result_at=None, open_tools=())
         return entries, log, err.getvalue(), RunState(call=timeless)
 
 

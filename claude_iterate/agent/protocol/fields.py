@@ -34,7 +34,9 @@ def whole(value: Any) -> int:
 
 def texts(value: Any) -> tuple[str, ...]:
     """The strings of a list; anything else in it as text."""
-    return tuple(text_of(item) for item in value) if isinstance(value, list) else ()
+    if not isinstance(value, list):
+        return ()
+    return tuple([item if type(item) is str else text_of(item) for item in value])
 
 
 def text_of(content: Any, levels: int = 20) -> str:

@@ -99,7 +99,7 @@ def _tokens(document: dict[str, Any]) -> Tokens:
         usage = document.get("usage")
         rows = [usage] if isinstance(usage, dict) else []
         names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return Tokens(*(sum(max(0, whole(row.get(name))) for row in rows) for name in names))
+    return Tokens(*[sum([max(0, whole(row.get(name))) for row in rows]) for name in names])
 
 
 def _context(document: dict[str, Any], used: int) -> float | None:

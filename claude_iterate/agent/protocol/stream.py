@@ -210,7 +210,7 @@ def _session(document: dict[str, Any]) -> StreamEvent:
 
 def _first(tools: Any) -> tuple[str, ...]:
     """Their names, few enough for every journal to have them."""
-    return tuple(name[:_LONGEST_NAME] for name in texts(tools[:_MOST_TOOLS])) if isinstance(tools, list) else ()
+    return tuple([name[:_LONGEST_NAME] for name in texts(tools[:_MOST_TOOLS])]) if isinstance(tools, list) else ()
 
 
 def _retry(document: dict[str, Any]) -> StreamEvent:

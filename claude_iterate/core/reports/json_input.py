@@ -37,7 +37,11 @@ def is_deep(value: Any, levels: int = DEEPEST) -> bool:
         value = value.values()
     elif type(value) is not list:
         return False
-    return levels <= 0 or any(is_deep(item, levels - 1) for item in value)
+    if levels <= 0:
+        return True
+    # Most values are neither: a call for each would cost more than the rest of a tool's input.
+    inner = [item for item in value if type(item) is dict or type(item) is list]
+    return bool(inner) and any(is_deep(item, levels - 1) for item in inner)
 
 
 def _loads(text: str) -> Any:

@@ -67,6 +67,8 @@ class Output:
         self._emoji = _can_show(self._encoding)
         self._dead = False
         self._held: list[str] = []
+        self._lines: list[str] = []
+        """Lines in no special look that come after what is held."""
         self.terminal = _is_terminal(stream)
         self.color = color and (self.terminal or forced)
         self._device = _device(stream) if self.terminal else None
@@ -92,11 +94,18 @@ class Output:
     def say(self, lines: Sequence[str], style: str = "") -> None:
         """Whole lines, in one look. They are held until `flush`: a flood must not cost a write per line."""
         if style and self.color:
+            self._join()
             self._held += [f"\x1b[{style}m{self.shown(line)}\x1b[0m\n" if line else "\n" for line in lines]
-        elif lines:
-            text = "\n".join(lines)
+        else:
+            self._lines += lines
+
+    def _join(self) -> None:
+        """Most lines can be shown as they are, which one look at all of them together finds."""
+        if self._lines:
+            text = "\n".join(self._lines)
             plain = self._emoji and is_plain(text)
-            self._held += (text if plain else "\n".join(map(self.shown, lines)), "\n")
+            self._held += (text if plain else "\n".join(map(self.shown, self._lines)), "\n")
+            self._lines = []
 
     def control(self, text: str, now_or_never: bool = False) -> bool:
         """Text of our own making that may move the cursor; it is seen at once. With `now_or_never` it is left out when
@@ -105,12 +114,14 @@ class Output:
             self.flush()
             with suppress(OSError, ValueError):
                 return self._writer.draw(self._encoded(text))
+        self._join()
         self._held.append(text)
         self.flush()
         return True
 
     def flush(self) -> None:
         """Hand on what is held, here and by the stream."""
+        self._join()
         text, self._held = "".join(self._held), []
         if self._dead:
             return
