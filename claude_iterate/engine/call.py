@@ -63,20 +63,25 @@ class AgentCall:
         `session` and `looking` as in `command_line.arguments`; reviews and one-off calls always have fresh context.
         """
         path = self._plan.layout.raw(self._plan.run, raw_name)
-        with _raw(self._plan.layout.sent(self._plan.run, raw_name)) as kept:
-            if kept is not None:
-                with contextlib.suppress(OSError):
-                    kept.write(prompt)
         with _raw(path) as raw, file_if_long(system, f"{path}.system.md") as file:
             argv, environment = self._command(system, file, session, looking)
             root = self._plan.layout.root
-            process = ChildProcess(
-                argv, environment, root, prompt, raw, self._supervisor.post, closed_in=self._plan.closed_in
-            )
+            try:
+                process = ChildProcess(
+                    argv, environment, root, prompt, raw, self._supervisor.post, closed_in=self._plan.closed_in
+                )
+            finally:
+                self._keep(prompt, raw_name)  # not before: Claude starts meanwhile
             self._last_heard = self._last_look = self._recorder.elapsed()
             self._recorder.record(events.AgentStarted(process.pid))
             code = self._supervisor.attend(process, Orders(self._hear, self._verdict, self._cutting))
             self._recorder.record(events.AgentExited(code))
+
+    def _keep(self, prompt: bytes, raw_name: str) -> None:
+        with _raw(self._plan.layout.sent(self._plan.run, raw_name)) as kept:
+            if kept is not None:
+                with contextlib.suppress(OSError):
+                    kept.write(prompt)
 
     def _command(
         self, system: str, file: Path | None, session: str | None, looking: Looking | None
