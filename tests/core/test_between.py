@@ -31,7 +31,7 @@ from claude_iterate.core.rules.breaker import budget
 from claude_iterate.core.rules.during import RUNNING_RULES, decide_running
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.proving import digest
-from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, Verdict, Verify, Wait
+from claude_iterate.core.rules.verdicts import Ask, Begin, Cut, Finish, Measure, Verdict, Verify, Wait
 from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.run_state import Requests, RunState, Streaks
 from claude_iterate.core.state.steps import fold
@@ -305,3 +305,12 @@ def test_a_call_may_spend_what_is_left_or_its_cap() -> None:
     assert budget(spent, facts(0, max_cost_usd=5.0)) == 2.0
     assert budget(spent, facts(0, max_cost_usd=5.0, max_cost_per_iteration_usd=0.5)) == 0.5
     assert budget(spent, facts(0, max_cost_per_iteration_usd=4.0)) == 4.0
+
+
+def test_work_is_measured_unless_the_stop_is_urgent() -> None:
+    """A patient stop has the time for it."""
+    known = facts(0)._replace(measures=True)
+    patient, urgent = (Requests(stop=StopRequested("SIGINT", now=now)) for now in (False, True))
+    assert decide(RunState(iterations=1), known) == Measure(1)
+    assert decide(RunState(iterations=1, requests=patient), known) == Measure(1)
+    assert isinstance(decide(RunState(iterations=1, requests=urgent), known), Finish)

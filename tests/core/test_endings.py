@@ -27,7 +27,7 @@ from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.endings import in_words, told
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.next_steps import CommandLine, about, again, renamed
+from claude_iterate.core.rules.next_steps import CommandLine, about, again, go_on, renamed
 from claude_iterate.core.rules.proving import tampering
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.core.state.run_state import RunState
@@ -349,3 +349,9 @@ def test_the_time_of_a_killed_run_counts() -> None:
     end = told(Finish("max_iterations"), state, facts(9, max_iterations=4))
     assert (end.iterations, end.duration) == (4, 109.0)
     assert summarise(RunSummary, "r", state, running=False).duration == 101.0
+
+
+def test_a_killed_run_goes_on_with_its_own_command() -> None:
+    """Where its record has none, with the plain one."""
+    assert go_on(RunState(started=replace(STARTED, again="claude-iterate run t -m 3"))) == "claude-iterate run t -m 3"
+    assert go_on(RunState(started=STARTED)) == "claude-iterate run t"

@@ -131,6 +131,7 @@ def test_a_reserve_is_exact_and_needs_figures() -> None:
     """What is left may be as much as is kept; a window without figures, or one that is over, holds nothing up."""
     known = facts(0, wall=1000, reserve={"w": 25.0})
     assert decide(window(0.75), known) == Begin(1)
+    assert decide(window(0.8), facts(0, wall=1000, reserve={"w": 20.0})) == Begin(1), "1 - 0.8 is a little less"
     assert decide(window(None), known) == Begin(1)
     assert decide(window(0.9, resets_at=1000.0), known) == Begin(1)
     assert "Thu 01 Jan 02:30 UTC" in finish(window(0.76), known).advice

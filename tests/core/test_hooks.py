@@ -15,12 +15,14 @@ from claude_iterate.core.events import (
     IterationFinished,
     IterationStarted,
     Outcome,
+    Resumed,
     RunStarted,
     SnapshotTaken,
     StopRequested,
     WorkMeasured,
 )
 from claude_iterate.core.events.vocabulary import Cause, Kind, Meaning, Point
+from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import hook_facts
 from claude_iterate.core.rules.between import decide
 from claude_iterate.core.rules.during import decide_hook
@@ -213,6 +215,20 @@ def test_variables_and_document_say_the_same() -> None:
     assert layer_from_environment(told).values == {}
     assert unknown_variables(told) == {}
     assert not {setting.variable for setting in catalogue().values()} & set(told)
+
+
+def test_what_a_hook_learns_of_the_report_and_of_a_killed_run() -> None:
+    """Where nothing is known of an iteration yet, the variables are empty."""
+    begun = msgspec.structs.replace(started(*ALL), resumed=Resumed("q"))
+    claim = IterationFinished(1, Outcome(Kind.OK), Status(True, summary="all done"))
+    states = after(started(*ALL)), after(begun, IterationStarted(1), claim, WorkMeasured(1, None))
+    names = "RESUMED", "LAST_OUTCOME", "COMPLETE", "SUMMARY", "COMMITS"
+    found = []
+    for state in states:
+        here = hook_facts.Situation(state, Point.FINISHED, 1, "/p", "/p/w")
+        told, document = hook_facts.variables(here), json.loads(hook_facts.document(here))
+        found.append([*(told[hook_facts.PREFIX + name] for name in names), (document["status"] or {}).get("complete")])
+    assert found == [["", "", "", "", "", None], ["1", "ok", "1", "all done", "", True]]
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,9 @@ def test_outside_the_hours_a_run_waits() -> None:
     waiting = waiting._replace(waiting=waiting.waiting._replace(began=1.0, ends=1.0 + TEN - NOON))
     assert decide(waiting, closed) == Wait(1.0 + TEN - NOON)
     assert decide(waiting, closed._replace(wall=TEN, now=1.0 + TEN - NOON)) == WaitEnded(Why.SCHEDULE)
+    set_back = closed._replace(now=100.0 + TEN - NOON)  # no longer than was planned; then the hours are asked again
+    assert decide(waiting, set_back) == WaitEnded(Why.SCHEDULE)
+    assert decide(waiting, closed._replace(now=101.0, wall=NOON - 5000)) == Wait(1.0 + TEN - NOON)
     assert decide(fold(entries(STARTED)), closed._replace(wall=TEN)) == Begin(1)
 
 

@@ -111,6 +111,14 @@ def test_an_iteration_that_was_cut_finishes_no_plan() -> None:
     cut = (OPEN, IterationStarted(1), stop, IterationFinished(1, Outcome(Kind.INTERRUPTED), None))
     assert verdicts("build", DONE, *cut)[-1] == Finish("interrupted", "SIGINT")
     assert verdicts("build", DONE, OPEN, *iteration(None, kind=Kind.REBOOTED)) == [DONE, Begin(1)]
+    assert verdicts("build", DONE, OPEN, *iteration(None, kind=Kind.REBOOTED), checks=("true",)) == [DONE, Begin(1)]
+
+
+def test_an_iteration_that_failed_finishes_a_plan_only_with_a_proof() -> None:
+    """Its boxes may be ticked too early: checks look at the work; without any, another iteration does."""
+    timeout = OPEN, *iteration(None, kind=Kind.TIMEOUT)
+    assert verdicts("build", DONE, *timeout) == [DONE, Begin(2)]
+    assert verdicts("build", DONE, *timeout, checks=("true",)) == [DONE, PlanFinished(3, "t+0"), Verify(1)]
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,15 @@ def test_progress_in_between_begins_the_count_again() -> None:
     assert ends(after(*rows, iteration(6)), no_progress=3) == "no_progress"
 
 
+@pytest.mark.parametrize(
+    ("worked", "threshold", "reason"), [(False, 9, ""), (False, 0, "no_progress"), (True, 9, "no_progress")]
+)
+def test_in_iterative_mode_no_work_is_a_matter_of_the_threshold(worked: bool, threshold: int, reason: str) -> None:
+    """Unless there is none, or the report says that there was work: then it should be seen."""
+    state = after(*(iteration(number, status=Status(False, worked=worked)) for number in range(1, 4)))
+    assert ends(state, no_progress=3, stagnates=True, stagnation_threshold=threshold) == reason
+
+
 @pytest.mark.parametrize("kind", [Kind.SKIPPED, Kind.DENIED, Kind.INTERRUPTED])
 def test_a_skip_or_a_denial_leaves_the_counts(kind: Kind) -> None:
     """It says nothing of the agent: neither one more nor a new beginning."""
@@ -138,6 +147,18 @@ def test_red_tests_in_a_row_end_a_run(runs: str, most: int, reason: str) -> None
     results = {"R": RED, "G": GREEN, "?": None}
     rows = [iteration(number, moved=True, tests=results[run]) for number, run in enumerate(runs, 1)]
     assert ends(after(*rows), test_failures=most) == reason
+
+
+@pytest.mark.parametrize(
+    ("tests", "detail"),
+    [(RED, "2 red, 1 green: a, b"), (TestCounts(4, 1, 2), "3 red, 4 green"), (None, "")],
+    ids=["names", "numbers", "unknown"],
+)
+def test_the_end_names_the_red_tests(tests: TestCounts | None, detail: str) -> None:
+    """As far as they are known."""
+    found = verdict(after(iteration(1, tests=RED), iteration(2, tests=tests)), test_failures=1)
+    assert isinstance(found, Finish)
+    assert (found.reason, found.detail) == ("test_failures", detail)
 
 
 @pytest.mark.parametrize(
