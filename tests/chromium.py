@@ -38,17 +38,18 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 
 class Browser:
-    """One process of Chromium, for all tests of a worker."""
+    """One process of Chromium for all tests of a worker. All that it writes is in one folder, which `close` removes."""
 
     def __init__(self, program: str) -> None:
-        self._profile = tempfile.mkdtemp(prefix="chromium-")
+        # Not below `tmp_path`: Chromium makes a socket there, and the path of a socket has 108 bytes at most.
+        self._folder = folder = Path(tempfile.mkdtemp(prefix="chromium-"))
         to_read, self._out = os.pipe()
         self._in, to_write = os.pipe()
-        flags = [*_FLAGS, f"--user-data-dir={self._profile}", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+        flags = [*_FLAGS, f"--user-data-dir={folder}", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
         self._process = subprocess.Popen(
             [sys.executable, "-c", _LAUNCH, str(to_read), str(to_write), program, *flags, "about:blank"],
             pass_fds=(to_read, to_write),
-            env={**os.environ, "HOME": self._profile},
+            env={**os.environ, "HOME": str(folder), "TMPDIR": str(folder)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -111,11 +112,19 @@ class Browser:
             self.call("Target.disposeBrowserContext", browserContextId=context)
 
     def close(self) -> None:
+        """It is asked first, so that it ends its own processes. One that is slower than the pipe may still write."""
+        deadline = time.monotonic() + PATIENCE
+        with contextlib.suppress(AssertionError, OSError):  # it closes the pipe
+            self.call("Browser.close")
+            while self._message(deadline):
+                pass
         self._process.kill()
         self._process.wait()
         os.close(self._out)
         os.close(self._in)
-        shutil.rmtree(self._profile, ignore_errors=True)
+        while self._folder.exists():
+            assert time.monotonic() < deadline, f"Chromium does not leave {self._folder}"
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Page:

@@ -19,7 +19,9 @@ def test_it(number):
         pytest.skip("no seven")
     assert number != 9
 """
-COMMAND = [sys.executable, "-m", "pytest", "-p", "tests.progress_line", "-p", "no:cacheprovider", "-p", "no:randomly"]
+COMMAND = [sys.executable, "-m", "pytest", "-p", "xdist.plugin", "-p", "tests.progress_line", "-p", "no:cacheprovider"]
+ENVIRON = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""No other plugin: loading them all in three processes would take seconds."""
 
 
 def command(folder: Path, *more: str) -> list[str]:
@@ -30,11 +32,10 @@ def command(folder: Path, *more: str) -> list[str]:
 
 def test_without_a_terminal_a_line_every_ten_percent(tmp_path: Path) -> None:
     """No dots, the failure as it happens and in full, the reasons of skips, and pytest's own closing line."""
-    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         command(tmp_path, "-n", "2"),
         cwd=tmp_path,
-        env=environ,
+        env=ENVIRON,
         capture_output=True,
         text=True,
         timeout=300,
@@ -54,7 +55,7 @@ def test_without_a_terminal_a_line_every_ten_percent(tmp_path: Path) -> None:
 def test_on_a_terminal_one_line_is_rewritten(tmp_path: Path) -> None:
     """Each count takes the place of the one before."""
     ours, theirs = pty.openpty()
-    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    environ = {**ENVIRON, "TERM": "xterm"}
     with subprocess.Popen(command(tmp_path), cwd=tmp_path, env=environ, stdin=theirs, stdout=theirs, stderr=theirs):
         os.close(theirs)
         seen = b""

@@ -7,6 +7,7 @@ new interpreter reads (its own variables, the locale, a command line in /proc), 
 from __future__ import annotations
 
 import atexit
+import importlib
 import json
 import os
 import select
@@ -114,6 +115,8 @@ class WarmStarts(ScriptedProject):
 
     def patch(self, module: str, **constants: float | tuple[float, ...]) -> None:
         """From now on the program has other constants: how long it waits must not decide how a test ends."""
+        there = vars(importlib.import_module(f"claude_iterate.{module}"))
+        assert constants.keys() <= there.keys(), f"{module} has no {constants.keys() - there.keys()}"
         self.constants = [*self.constants, *((module, name, value) for name, value in constants.items())]
         self.program = (sys.executable, "-c", _PATCHED.format(changes=self.constants))
 

@@ -1,16 +1,22 @@
-"""The fixture `loop`: claude-iterate as a real process in a project and an environment of its own."""
+"""The fixture `loop`: claude-iterate as a real process in a project and an environment of its own.
+
+The fixture `terminal`: a command of it on a terminal with a person before it.
+"""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from claude_iterate.selftest.harness.scripted_project import PATIENCE, until
 from tests.warm_start import WarmStarts
+
+if TYPE_CHECKING:
+    from tests.e2e.terminal import Open, Terminal
 
 __all__ = ["PATIENCE", "ROOT", "Loop", "loop", "until"]
 ROOT = Path(__file__).parents[2]
@@ -48,3 +54,20 @@ def loop(tmp_path: Path) -> Iterator[Loop]:
     made = Loop(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture
+def terminal(loop: Loop) -> Iterator[Open]:
+    from tests.e2e.terminal import Terminal  # which imports this module
+
+    opened: list[Terminal] = []
+
+    def open_one(*arguments: str) -> Terminal:
+        opened.append(Terminal(loop, *arguments))
+        return opened[-1]
+
+    yield open_one
+    for screen in opened:
+        screen.process.kill()
+        screen.process.wait()
+        screen.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 
 from tests.e2e.conftest import Loop
@@ -11,12 +12,12 @@ _SCRIPT = """#!/bin/sh
 [ "$1" = --version ] && { echo 9.9.9; exit; }
 here=%s W=%s last=%d
 S=$W/.status.json
-n=$(cat $here/count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > $here/count
-cat > $here/prompt-$n
-id() { sed -n 's/^ *"iteration": "\\(.*\\)".*/\\1/p' $here/prompt-${1:-$n} | tail -n 1; }
-report() { printf '%%s\\n' "$1" > $S; }
+n=$(cat "$here/count" 2>/dev/null || echo 0); n=$((n + 1)); echo $n > "$here/count"
+cat > "$here/prompt-$n"
+id() { sed -n 's/^ *"iteration": "\\(.*\\)".*/\\1/p' "$here/prompt-${1:-$n}" | tail -n 1; }
+report() { printf '%%s\\n' "$1" > "$S"; }
 SAY="did call $n"
-if [ -e $here/deed-$n ]; then . $here/deed-$n; else . $here/deed-$last; fi
+if [ -e "$here/deed-$n" ]; then . "$here/deed-$n"; else . "$here/deed-$last"; fi
 printf '%%s\\n' '{"type":"system","subtype":"init","session_id":"s"}'
 printf '%%s\\n' '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"'"$SAY"'"}'
 """
@@ -33,7 +34,7 @@ def acts(loop: Loop, *deeds: str) -> None:
     for number, deed in enumerate(deeds, 1):
         (folder / f"deed-{number}").write_text(deed + "\n")
     program = folder / "claude"
-    program.write_text(_SCRIPT % (folder, loop.workspace, len(deeds)))
+    program.write_text(_SCRIPT % (shlex.quote(str(folder)), shlex.quote(str(loop.workspace)), len(deeds)))
     program.chmod(0o755)
     loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = json.dumps([str(program)])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import pty
@@ -12,6 +11,7 @@ import subprocess
 import sys
 import termios
 import threading
+from collections.abc import Callable
 
 from tests.e2e.conftest import PATIENCE, Loop, until
 
@@ -54,13 +54,16 @@ class Terminal:
         )
         loop.started.append(self.process)
         self.seen = ""
+        self._told, self._tells = os.pipe()
+        self._watching = threading.Thread(target=self._watch, daemon=True)
+        self._open = True
         if not hangs:
-            threading.Thread(target=self._watch, daemon=True).start()
+            self._watching.start()
 
     def _watch(self) -> None:
-        with contextlib.suppress(OSError):  # the terminal is closed
-            while data := os.read(self._ours, 65536):
-                self.seen += data.decode("utf-8", "replace")
+        """Until `close`, and no longer: the numbers of its handles may be those of others then."""
+        while self._told not in select.select([self._ours, self._told], [], [])[0]:
+            self.seen += os.read(self._ours, 65536).decode("utf-8", "replace")
 
     def type(self, text: str) -> None:
         """Press keys."""
@@ -91,7 +94,16 @@ class Terminal:
         return code
 
     def close(self) -> None:
-        """Take the terminal away."""
-        for handle in (self.theirs, self._ours):
-            with contextlib.suppress(OSError):
-                os.close(handle)
+        """Take the terminal away, once."""
+        if not self._open:
+            return
+        self._open = False
+        os.close(self._tells)
+        if self._watching.is_alive():
+            self._watching.join()
+        for handle in (self.theirs, self._ours, self._told):
+            os.close(handle)
+
+
+Open = Callable[..., Terminal]
+"""The fixture `terminal`: opens one more, with these arguments of our program on it."""

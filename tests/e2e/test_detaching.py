@@ -5,30 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.e2e.conftest import Loop, until
-from tests.e2e.terminal import Terminal
+from tests.e2e.terminal import Open
 from tests.e2e.test_steering import DONE, HANGING, PATIENT, UNDONE
-
-Open = Callable[..., Terminal]
-
-
-@pytest.fixture
-def terminal(loop: Loop) -> Iterator[Open]:
-    opened: list[Terminal] = []
-
-    def open_one(*arguments: str) -> Terminal:
-        opened.append(Terminal(loop, *arguments))
-        return opened[-1]
-
-    yield open_one
-    for screen in opened:
-        screen.process.kill()
-        screen.process.wait()
-        screen.close()
 
 
 def runner(loop: Loop) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.e2e.shell_agent import acts, prompt, with_git
 DONE = """report '{"complete": true, "iteration": "'$(id)'"}'"""
 LOOK = """\
 { env; cat %(home)s/secret; ls -A %(home)s; echo x > %(outside)s/made; echo x > /usr/made; touch %(root)s/.git/config
-  (echo > /dev/tcp/127.0.0.1/%(port)d) && echo reached; echo x > $W/runs/made; ls /proc; } > %(root)s/%(name)s 2>&1
+  (echo > /dev/tcp/127.0.0.1/%(port)d) && echo reached; echo x > "$W/runs/made"; ls /proc; } > %(root)s/%(name)s 2>&1
 sleep 301 & setsid sleep 302 &
 """
 
@@ -34,8 +35,13 @@ def closed(loop: Loop, *deeds: str, kind: str = "bwrap") -> None:
 
 def looking(loop: Loop, name: str, port: int) -> str:
     """A deed that writes down what it sees and reaches, and leaves processes behind."""
-    places = {"home": loop.home, "root": loop.root, "outside": loop.folder / "outside", "name": name, "port": port}
-    return LOOK % places
+    places = {"home": loop.home, "root": loop.root, "outside": loop.folder / "outside"}
+    return LOOK % {"name": name, "port": port, **{word: quoted(path) for word, path in places.items()}}
+
+
+def quoted(path: Path) -> str:
+    """For the shell: the project may be anywhere."""
+    return shlex.quote(str(path))
 
 
 @needs_bwrap
@@ -51,12 +57,12 @@ def test_neither_claude_nor_a_check_gets_out(loop: Loop) -> None:
     config = (loop.root / ".git" / "config").read_bytes()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        closed(loop, "cat > $here/look <<'END'\n" + looking(loop, "seen", port) + "END\nbash $here/look\n" + DONE)
+        closed(loop, "cat > \"$here/look\" <<'END'\n" + looking(loop, "seen", port) + 'END\nbash "$here/look"\n' + DONE)
         (loop.folder / "agent" / "check").write_text(looking(loop, "checked", port))
         loop.env |= {
             "SECRET_OF_MINE": "plover",
             "CLAUDE_ITERATE_SANDBOX__NETWORK": "false",
-            "CLAUDE_ITERATE_VERIFICATION__CHECKS": f"bash {loop.folder}/agent/check; test -e seen",
+            "CLAUDE_ITERATE_VERIFICATION__CHECKS": f"bash {quoted(loop.folder / 'agent' / 'check')}; test -e seen",
         }
         loop.env["W"] = str(loop.workspace)
         done = loop.run()
@@ -84,7 +90,9 @@ def test_neither_claude_nor_a_check_gets_out(loop: Loop) -> None:
 def test_the_second_ctrl_c_reaches_claude_inside(loop: Loop) -> None:
     """SIGINT arrives at Claude itself, which can end its own tools; then nothing lives, and nothing is called left."""
     loop.make()
-    closed(loop, "trap 'touch $W/interrupted; exit 0' INT\nsleep 303 &\ntouch $W/ready\nwhile :; do sleep 0.05; done")
+    closed(
+        loop, 'trap \'touch "$W/interrupted"; exit 0\' INT\nsleep 303 &\ntouch "$W/ready"\nwhile :; do sleep 0.05; done'
+    )
     process = loop.start("run", "my-task")
     until((loop.workspace / "ready").exists)
     process.send_signal(signal.SIGINT)
@@ -102,10 +110,8 @@ def test_what_ignores_signals_inside_is_ended_all_the_same(loop: Loop) -> None:
     loop.make()
     loop.env["CLAUDE_ITERATE_TIMEOUTS__TERMINATE_GRACE"] = "0.1s"
     loop.patch("agent.processes.termination", AFTER_INTERRUPT=0.1)
-    deaf = (
-        "trap '' INT TERM HUP\n(trap '' INT TERM HUP; setsid sleep 303) &\ntouch $W/ready\nwhile :; do sleep 0.05; done"
-    )
-    closed(loop, deaf)
+    deaf = "trap '' INT TERM HUP"
+    closed(loop, f'{deaf}\n({deaf}; setsid sleep 303) &\ntouch "$W/ready"\nwhile :; do sleep 0.05; done')
     process = loop.start("run", "my-task")
     until((loop.workspace / "ready").exists)
     process.send_signal(signal.SIGTERM)
@@ -118,7 +124,7 @@ def test_what_ignores_signals_inside_is_ended_all_the_same(loop: Loop) -> None:
 def test_kill_9_of_the_runner_leaves_nothing(loop: Loop) -> None:
     """The sandbox dies with the runner, whatever runs in it; the next run does the iteration again."""
     loop.make()
-    closed(loop, "trap '' INT TERM HUP\nsetsid sleep 303 &\ntouch $W/ready\nwhile :; do sleep 0.05; done", DONE)
+    closed(loop, "trap '' INT TERM HUP\nsetsid sleep 303 &\ntouch \"$W/ready\"\nwhile :; do sleep 0.05; done", DONE)
     process = loop.start("run", "my-task")
     until((loop.workspace / "ready").exists)
     process.kill()
@@ -199,7 +205,7 @@ def with_docker(loop: Loop, *deeds: str) -> Path:
     """A stand-in for docker that runs the command here and remembers its container as long as it lives."""
     closed(loop, *deeds, kind="docker")
     log = loop.folder / "docker"
-    stand_in(loop, "docker", DOCKER.format(log=log))
+    stand_in(loop, "docker", DOCKER.format(log=quoted(log)))
     loop.env["CLAUDE_ITERATE_SANDBOX__IMAGE"] = "img"
     return log
 
@@ -221,7 +227,7 @@ def test_a_run_in_containers(loop: Loop) -> None:
 def test_kill_9_of_the_runner_ends_its_containers(loop: Loop) -> None:
     """By their label: the program that started them may be dead before them."""
     loop.make()
-    log = with_docker(loop, "trap '' INT TERM\ntouch $W/ready\nwhile :; do sleep 0.05; done")
+    log = with_docker(loop, "trap '' INT TERM\ntouch \"$W/ready\"\nwhile :; do sleep 0.05; done")
     process = loop.start("run", "my-task")
     until((loop.workspace / "ready").exists)
     process.kill()
@@ -262,7 +268,9 @@ def test_no_link_brings_a_file_of_the_user_in(loop: Loop, linked: str) -> None:
     else:
         secret.write_text("plover")
     path = loop.workspace / linked
-    deed = f"mkdir -p {path.parent}; rm -f {path}; ln -s {secret} {path}; report '{{\"complete\": false}}'"
+    place = quoted(path)
+    deed = f"mkdir -p {quoted(path.parent)}; rm -f {place}; ln -s {quoted(secret)} {place}"
+    deed += """; report '{"complete": false}'"""
     closed(loop, deed)
     done = loop.run("-m", "3")
     assert done.code != 0
@@ -277,16 +285,16 @@ def test_no_link_leads_us_to_a_file_of_the_user(loop: Loop) -> None:
     loop.make()
     (loop.root / "work").write_text("begun")
     names = (".status.json", "TODO.md", "verification-report.md", ".lock", "IMPLEMENTATION_PLAN.md")
-    links = {f"$W/{name}": loop.home / name for name in names}
-    links[f"{loop.root}/claude-iterate/snapshots.git"] = store = loop.home / "store"
-    links["$(ls $W/iterate-*.log)"] = loop.home / "log"
+    links = {f'"$W/{name}"': loop.home / name for name in names}
+    links[quoted(loop.root / "claude-iterate" / "snapshots.git")] = store = loop.home / "store"
+    links['"$(ls "$W"/iterate-*.log)"'] = loop.home / "log"
     store.mkdir()
     text = '{"complete": false, "summary": "plover", "progress": {"completed": 1, "total": 3}}\n- [ ] plover\n'
     for path in links.values():
         if path != store:
             path.write_text(text)
-    deed = "\n".join(f"P={place}; rm -rf $P; ln -s {path} $P" for place, path in links.items())
-    closed(loop, f"{deed}\ndate > {loop.root}/work", DONE)
+    deed = "\n".join(f'P={place}; rm -rf "$P"; ln -s {quoted(path)} "$P"' for place, path in links.items())
+    closed(loop, f"{deed}\ndate > {quoted(loop.root)}/work", DONE)
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = "true"
     assert loop.run("-m", "1").code == 0
     (loop.workspace / ".status.json").unlink()

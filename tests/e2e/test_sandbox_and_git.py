@@ -12,7 +12,7 @@ from claude_iterate.workspace.layout import Layout
 from tests.bubblewrap import needs_bwrap
 from tests.e2e.conftest import Loop
 from tests.e2e.shell_agent import git, with_git
-from tests.e2e.test_sandbox import DONE, closed
+from tests.e2e.test_sandbox import DONE, closed, quoted
 
 pytestmark = [needs_bwrap, pytest.mark.needs_git]
 COMMIT = "git add made && git -c user.name=C -c user.email=c@example.org commit -qm 'by Claude'"
@@ -37,16 +37,18 @@ def test_nothing_that_claude_leaves_is_started_outside(loop: Loop) -> None:
     (loop.root / "a.odd").write_text("a\n")
     with_git(loop)
     for name in ("clean", "smudge"):
-        git(loop, "config", f"filter.own.{name}", f"sh {tools}/{name}")
+        git(loop, "config", f"filter.own.{name}", f"sh {quoted(tools / name)}")
+    touch = f"touch {quoted(traces)}"
     deed = f"""
-for name in clean smudge; do echo 'touch {traces}/own-'$name'; cat' > {tools}/$name; done
+tools={quoted(tools)}
+for name in clean smudge; do echo {shlex.quote(touch)}/own-$name'; cat' > "$tools/$name"; done
 for name in git bwrap systemd-inhibit; do
-    printf '#!/bin/sh\\ntouch {traces}/path-%s\\nexec /usr/bin/%s "$@"\\n' $name $name > {tools}/$name
-    chmod +x {tools}/$name
+    printf '#!/bin/sh\\n%s/path-%s\\nexec /usr/bin/%s "$@"\\n' {shlex.quote(touch)} $name $name > "$tools/$name"
+    chmod +x "$tools/$name"
 done
-cd {loop.root}; date > b.odd; date >> a.odd
+cd {quoted(loop.root)}; date > b.odd; date >> a.odd
 /usr/bin/git init -q nested; cd nested
-/usr/bin/git config filter.evil.clean 'touch {traces}/nested; cat'
+/usr/bin/git config filter.evil.clean {shlex.quote(f"{touch}/nested; cat")}
 echo '* filter=evil' > .gitattributes; date > file
 """
     closed(loop, f"({deed})\nreport '{{\"complete\": false}}'", f"({deed})\n{DONE}")
@@ -77,17 +79,16 @@ def test_git_in_a_part_of_a_repository(loop: Loop) -> None:
     (top / "README").write_text("all of it\n")
     for words in (["init", "-q"], ["add", "README"], ["commit", "-qm", "first"]):
         git(loop, "-C", str(top), *words)
+    folders = (top / ".git", loop.root / ".claude", loop.root / "claude-iterate", loop.workspace.parent)
     tries = [
-        *(f"mv {path} {path}-x" for path in (top / ".git", loop.root / ".claude", loop.root / "claude-iterate")),
-        *(
-            f"mv {loop.workspace.parent} {loop.workspace.parent}-x",
-            f"echo > {other}",
-            f"echo > {top}/README",
-            f"echo >> {top}/.git/config",
-        ),
+        *(f"mv {quoted(path)} {quoted(path)}-x" for path in folders),
+        *(f"echo > {quoted(other)}", f"echo > {quoted(top)}/README", f"echo >> {quoted(top)}/.git/config"),
     ]
-    deed = f"cd {loop.root}; echo x > made; {COMMIT}; cat {top}/README > seen; git status --short > status"
-    closed(loop, "\n".join([deed, *(f"{one} 2>/dev/null && echo '{one}' >> done" for one in tries), DONE]))
+    deed = (
+        f"cd {quoted(loop.root)}; echo x > made; {COMMIT}; cat {quoted(top)}/README > seen; git status --short > status"
+    )
+    told = (f"{one} 2>/dev/null && echo {shlex.quote(one)} >> done" for one in tries)
+    closed(loop, "\n".join([deed, *told, DONE]))
     done = loop.run()
     assert done.code == 0, done.err
     assert not (loop.root / "done").exists(), (loop.root / "done").read_text()
@@ -128,7 +129,7 @@ def test_what_claude_created_and_git_would_act_on_is_told(loop: Loop) -> None:
     """A file by which git takes other settings, and hooks of the project; not what was there or is ours."""
     loop.make()
     with_git(loop)
-    deed = f"cd {loop.root}; echo ../odd > .git/commondir; mkdir -p claude-iterate/hooks; echo x > .mcp.json"
+    deed = f"cd {quoted(loop.root)}; echo ../odd > .git/commondir; mkdir -p claude-iterate/hooks; echo x > .mcp.json"
     closed(loop, f"({deed}; rm .mcp.json)\n{DONE}")
     done = loop.run()
     assert done.code == 0, done.err

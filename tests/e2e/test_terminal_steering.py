@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import pytest
 
 from tests.e2e.conftest import Loop, until
-from tests.e2e.terminal import Terminal
+from tests.e2e.terminal import Open
 from tests.e2e.test_steering import DONE, HANGING, PATIENT, UNDONE, order, outcomes, say
-
-Open = Callable[..., Terminal]
-
-
-@pytest.fixture
-def terminal(loop: Loop) -> Iterator[Open]:
-    opened: list[Terminal] = []
-
-    def open_one(*arguments: str) -> Terminal:
-        opened.append(Terminal(loop, *arguments))
-        return opened[-1]
-
-    yield open_one
-    for one in opened:
-        one.process.kill()
-        one.process.wait()
-        one.close()
 
 
 def test_keys_are_the_same_requests(loop: Loop, terminal: Open) -> None:

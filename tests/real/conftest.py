@@ -52,6 +52,7 @@ class RealLoop(Loop):
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "CLAUDE_CODE_MAX_RETRIES": "0",
             "IS_SANDBOX": "1",
+            "BUN_JSC_useGC": "0",  # it lives for seconds; collecting garbage is a third of its processor time
             "CLAUDE_ITERATE_CONFIG_DIR": str(self.home / "config"),
             "CLAUDE_ITERATE_CLAUDE__COMMAND": json.dumps([claude]),
             "CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE": "bypassPermissions",
