@@ -70,7 +70,7 @@ def test_wheel_holds_what_it_needs(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         command = next(name for name in names if name.endswith("entry_points.txt"))
-        assert "claude-iterate = claude_iterate.cli:main" in archive.read(command).decode()
+        assert "claude-iterate = claude_iterate.cli:program" in archive.read(command).decode()
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "claude_iterate").rglob("*.py")}
     shown = {
         str(path.relative_to(ROOT)) for path in (ROOT / "claude_iterate/views").rglob("*.*") if path.suffix != ".pyc"
