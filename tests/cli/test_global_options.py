@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,7 @@ def test_offered_commands_name_the_project(
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
     root, place = project.root, project.root / "claude-iterate" / "workspaces"
-    prefix = f"claude-iterate -C {root} --workspaces-dir {place}"
+    prefix = shlex.join(["claude-iterate", "-C", str(root), "--workspaces-dir", str(place)])
     assert f"{prefix} {offered}" in typed("-C", str(root), "--workspaces-dir", str(place), *words).err
     if words[0] != "init":
         monkeypatch.chdir(root)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -147,7 +148,7 @@ def test_setup_opens_the_editor(project: Project, folder: Path, environ: dict[st
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i "s/What should be there when the work is done?/A poem./" "$1"\n')
     editor.chmod(0o755)
-    code, shown = on_terminal(folder, environ | {"VISUAL": str(editor)}, "", "setup", "w")
+    code, shown = on_terminal(folder, environ | {"VISUAL": shlex.quote(str(editor))}, "", "setup", "w")
     assert code == 0, shown
     layout = project.layout("w")
     text = layout.instructions.read_text()
@@ -210,7 +211,7 @@ def test_read_only_workspace_is_told_by_every_command(
         (0, "show w"),
         (1, "init x"),
         (1, "init w --force"),
-        (1, f"setup w --force --from {tmp_path / 'new'}"),
+        (1, f"setup w --force --from {shlex.quote(str(tmp_path / 'new'))}"),
         (1, "reset w"),
         (1, "clean w --force"),
         (1, "clean w --force --no-archive"),
@@ -222,7 +223,7 @@ def test_read_only_workspace_is_told_by_every_command(
     try:
         for code, words in commands:
             done = subprocess.run(
-                [*powerless(), sys.executable, "-m", "claude_iterate", *words.split()],
+                [*powerless(), sys.executable, "-m", "claude_iterate", *shlex.split(words)],
                 cwd=folder,
                 env=environ | {"PYTHONPATH": str(PACKAGES)},
                 capture_output=True,

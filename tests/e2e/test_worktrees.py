@@ -72,7 +72,7 @@ def test_the_checkout_is_untouched_and_the_branch_is_kept(repository: Loop) -> N
     done = loop.run("--worktree")
     assert done.code == 0, done
     assert loop.record(1)["cwd"] == str(top(loop))
-    merge = f"git -C {loop.root} merge {BRANCH}"
+    merge = f"git -C {shlex.quote(str(loop.root))} merge {BRANCH}"
     assert f"  Branch {BRANCH}: 1 commit to merge: {merge}" in done.out
     assert (git(loop, "status"), git(loop, "rev-parse", "HEAD")) == before
     assert not (loop.folder / "trace").exists()
@@ -92,7 +92,7 @@ def test_a_worktree_with_work_survives(repository: Loop) -> None:
     loop = repository
     loop.script([{"init": {}}, {"shell": "echo left > left.txt"}, *DONE[1:]])
     done = loop.run("--worktree", "topic")
-    assert f"Look: git -C {top(loop)} status" in done.out
+    assert f"Look: git -C {shlex.quote(str(top(loop)))} status" in done.out
     assert (top(loop) / "left.txt").exists()
     assert git(loop, "status", "--porcelain") == ""
     loop.script(DONE)
@@ -200,6 +200,6 @@ def test_several_runs_name_what_is_to_merge(repository: Loop) -> None:
     done = repository.call("run", "my-task", "other", "--worktree", "--parallel", "1")
     assert done.code == 0, done.err
     for name in ("my-task", "other"):
-        merge = f"git -C {repository.root} merge claude-iterate/{name}"
+        merge = f"git -C {shlex.quote(str(repository.root))} merge claude-iterate/{name}"
         assert f"{name}: Branch claude-iterate/{name}: 1 commit to merge: {merge}" in done.err
         assert f"{name}: The worktree stays: it has work that is not committed." in done.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -117,4 +118,4 @@ def test_what_was_put_back_is_named(
     told = place.told()
     assert told is not None
     assert words in told[0]
-    assert not in_git or f"git -C {layout.folder} rm -r -q --cached" in told[1]
+    assert not in_git or f"git -C {shlex.quote(str(layout.folder))} rm -r -q --cached" in told[1]
