@@ -5,6 +5,7 @@ A ticked box and blanks at the ends of lines do not make it another task; a box 
 
 from __future__ import annotations
 
+from claude_iterate.core.checksums import checksum
 from claude_iterate.core.expressions import expression
 
 UNREADABLE = "unreadable"
@@ -14,9 +15,7 @@ _BOX = expression(r"^(\s*(?:[-*+]|\d{1,9}[.)])\s+)\[[xX]\](?=\s|$)")
 
 def digest(data: bytes) -> str:
     """The same for the same bytes, in 16 characters."""
-    from _blake2 import blake2b  # `hashlib` has the same one, and costs every start ten times as much
-
-    return blake2b(data, digest_size=8).hexdigest()
+    return checksum(data)
 
 
 def identity(text: str) -> str:

@@ -7,11 +7,11 @@ name.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from claude_iterate.core.checksums import checksum
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.records import Record
 from claude_iterate.progress import file_scan, git_tree
@@ -44,7 +44,7 @@ class ProjectState(Record):
         if self.files is None:
             return ""
         listed = "\0".join(f"{name}\0{self.files[name]}" for name in sorted(self.files))
-        return hashlib.blake2b(listed.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+        return checksum(listed.encode("utf-8", "surrogateescape"), 16)
 
     def changes_since(self, before: ProjectState) -> tuple[str, ...]:
         """The paths that differ, sorted; none when one of the two states is not known."""

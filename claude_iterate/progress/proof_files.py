@@ -6,9 +6,9 @@ import glob
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from hashlib import blake2b
 from pathlib import Path
 
+from claude_iterate.core.checksums import checksum
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.records import Record
 from claude_iterate.core.tampering import marks_of_tests
@@ -241,7 +241,7 @@ def _content(kind: str, path: Path, about: os.stat_result) -> str:
         return part or EMPTY
     if not part:
         return "" if kind == "config" else EMPTY
-    return blake2b(part.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+    return checksum(part.encode("utf-8", "surrogateescape"))
 
 
 def _counted(name: str, data: bytes) -> str:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from claude_iterate.core.checksums import checksum
 from claude_iterate.core.records import Record
 from claude_iterate.progress.ignored import Ignored
 
@@ -110,13 +111,11 @@ def _walk(root: str, own: tuple[str, ...], ignored: Ignored) -> Iterator[tuple[s
 
 
 def _hash(path: str, about: os.stat_result) -> bytes:
-    import hashlib
-
     try:
         if stat.S_ISLNK(about.st_mode):
-            return hashlib.blake2b(os.fsencode(os.readlink(path)), digest_size=16).digest()
+            return bytes.fromhex(checksum(os.fsencode(os.readlink(path)), 16))
         with open(path, "rb") as file:
-            return hashlib.blake2b(file.read(LARGEST_READ), digest_size=16).digest()
+            return bytes.fromhex(checksum(file.read(LARGEST_READ), 16))
     except OSError:
         return b""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from claude_iterate.core.checksums import checksum
 from claude_iterate.core.formats import size
 from claude_iterate.core.records import Record
 from claude_iterate.progress.capture import Captured, Mark, captured
@@ -60,7 +60,7 @@ class Snapshots:
             if self.prefix and git.ignores(self.prefix.rstrip("/")):
                 raise GitProblem("the repository around the project ignores it")
         # Workspaces of the same name can be in two projects of one repository.
-        project = f"{zlib.crc32(os.fsencode(self.prefix)):08x}-" if self.prefix else ""
+        project = f"{checksum(os.fsencode(self.prefix), 4)}-" if self.prefix else ""
         self._index = os.path.join(self._folder, "claude-iterate", f"{project}{place.workspace}.index")
         self._kept_index = KeptIndex(git, self._index, self._users)
         self._ignored = Ignored(place.ignore)

@@ -6,6 +6,7 @@ next is taken out: dates, times, line numbers, addresses, identities, paths of t
 
 from __future__ import annotations
 
+from claude_iterate.core.checksums import checksum
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import one_line, shortened
 
@@ -30,11 +31,7 @@ _CHANGING = (
 def signature(error: str) -> str:
     """16 hexadecimal digits; empty when there is no error."""
     words = normal(error) if error else ""
-    if not words:
-        return ""
-    from hashlib import blake2b  # only where something went wrong
-
-    return blake2b(words.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return checksum(words.encode("utf-8", "replace")) if words else ""
 
 
 def normal(error: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from claude_iterate.core.checksums import checksum
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.reports.markdown_lines import outside_code
@@ -84,13 +85,8 @@ def counted(tasks: Iterable[Task]) -> Counts:
 
 def fingerprint(texts: Sequence[str]) -> str:
     """The same for the same plan; blanks at the ends of lines do not matter."""
-    from hashlib import blake2b  # only where there is a plan
-
-    digest = blake2b(digest_size=8)
-    for text in texts:
-        lines = "\n".join(line.rstrip() for line in text.splitlines())
-        digest.update(lines.encode("utf-8", "replace") + b"\0")
-    return digest.hexdigest()
+    plain = ("\n".join(line.rstrip() for line in text.splitlines()) for text in texts)
+    return checksum(b"".join(text.encode("utf-8", "replace") + b"\0" for text in plain))
 
 
 def _box(line: str, number: int) -> Task | None:

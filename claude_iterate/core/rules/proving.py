@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from claude_iterate.core.checksums import checksum
 from claude_iterate.core.events import ClaimDropped, ProofChange
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind, Purpose
@@ -108,9 +109,7 @@ def checks_are_green(state: RunState, facts: Facts) -> bool:
 
 def digest(checks: Sequence[str]) -> str:
     """Names these checks. Their commands do not, because secrets in them are masked when they are recorded."""
-    from hashlib import blake2b  # only where a claim is proven
-
-    return blake2b("\0".join(checks).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return checksum("\0".join(checks).encode("utf-8", "replace"))
 
 
 def proof_failed(state: RunState, facts: Facts) -> Verdict | None:

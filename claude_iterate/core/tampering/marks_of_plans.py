@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from claude_iterate.core.checksums import checksum
 from claude_iterate.core.reports.plan_tasks import DONE, tasks_in
 
 
@@ -31,7 +32,5 @@ def _tasks(files: Iterable[str]) -> Counter[str]:
 
 
 def _checksum(text: str) -> str:
-    from hashlib import blake2b  # only where there is a plan
-
     words = " ".join(text.strip("*_`~✅✓✔☑ ").casefold().split())
-    return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return checksum(words.encode("utf-8", "surrogatepass"), 4)

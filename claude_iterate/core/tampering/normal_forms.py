@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from claude_iterate.core.checksums import checksum
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.tampering import marks_of_plans
 
@@ -74,9 +75,7 @@ def _leaves(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]
 
 
 def _digest(text: str) -> str:
-    from hashlib import blake2b
-
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return checksum(text.encode("utf-8", "surrogatepass"), 4)
 
 
 def _package(text: str) -> str:

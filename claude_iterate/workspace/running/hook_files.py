@@ -6,6 +6,7 @@ import os
 import stat
 from pathlib import Path
 
+from claude_iterate.core.checksums import checksum
 from claude_iterate.core.events.vocabulary import Point
 from claude_iterate.core.records import Record
 from claude_iterate.workspace.layout import Layout
@@ -52,13 +53,11 @@ def find(root: Path, workspace: Path | None) -> list[HookFile]:
 
 def digest(path: Path) -> str:
     """Names what the file holds; empty when it cannot be read."""
-    from hashlib import blake2b  # only where there are hooks
-
     try:
         found = path.stat()
         if found.st_size > _LARGEST:
             return f"{found.st_ino}-{found.st_size}-{found.st_ctime_ns}"
-        return blake2b(path.read_bytes(), digest_size=8).hexdigest()
+        return checksum(path.read_bytes())
     except OSError:
         return ""
 
