@@ -14,7 +14,7 @@ def measure(bench: Bench) -> list[Row]:
     env = bench.project([program]).env
     runs: list[list[Spent]] = [[] for _ in bench.tools]
     bare: list[Spent] = []
-    for _ in range(1 + bench.rounds(15)):
+    for _ in range(1 + bench.rounds(30)):
         for tool, taken in zip(bench.tools, runs, strict=True):
             taken.append(loop.run(bench, tool, program, 1, "--output", "progress"))
         bare.append(spent(lambda: subprocess.run(CLICK, env=env, check=True)))

@@ -14,8 +14,13 @@ _DONE = expression(
     r"(?:complete|completed|done|finished)"
     r"|nothing (?:is )?left to do|no (?:tasks|items) (?:are )?(?:left|remaining))\b"
 )
-_SOME = ("complete", "done", "finished", "left", "remaining")
-"""Without one of these there is nothing to search for."""
+_ENDS = ("complete", "done", "finished", "left", "remaining")
+_THINGS = (
+    *("task", "item", "steps", "work", "requirements"),
+    *("project", "implementation", "everything", "nothing"),
+)
+"""Without one of the first and one of these there is nothing to search for: the pattern is large, and most runs never
+compile it."""
 _LAST_WORDS = 2000
 
 
@@ -53,7 +58,8 @@ HINTS: tuple[Hint, ...] = (
 def says_done(words: str) -> bool:
     """The end of Claude's last message says that all is done. That is no claim: only the report is."""
     last = words[-_LAST_WORDS:].lower()
-    return any(word in last for word in _SOME) and _DONE.search(last) is not None
+    likely = any(word in last for word in _ENDS) and any(word in last for word in _THINGS)
+    return likely and _DONE.search(last) is not None
 
 
 def told(before: Hints, now: Hints, name: str) -> Iterator[Warned]:
