@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any
@@ -69,6 +68,8 @@ def signed(kind: str, text: str, stream: IO[str] | None = None) -> str:
 
 def document(value: Any) -> None:
     """The whole answer as one JSON document."""
+    import json
+
     click.echo(harmless_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
 

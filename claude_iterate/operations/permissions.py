@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from claude_iterate.agent.command.command_line import decides_permissions
+from claude_iterate.core import json_texts
 from claude_iterate.core.records import Record
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.workspace.layout import Layout
@@ -104,7 +104,7 @@ def _permissions(path: Path) -> dict[str, Any]:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_bytes())
+        document = json_texts.parsed(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}

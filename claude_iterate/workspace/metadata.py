@@ -5,11 +5,11 @@ Unknown keys survive every rewrite. Files written by the TypeScript original are
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
+from claude_iterate.core import json_texts
 from claude_iterate.core.records import Record
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import NewerFormat, SettingsProblem, WorkspaceProblem
@@ -136,14 +136,14 @@ def config_table(document: dict[str, Any], path: Path, hint: str) -> dict[str, A
     """The table `config` of a workspace or a template; a SettingsProblem when it is not a table."""
     own = document.get("config")
     if own is not None and not isinstance(own, dict):
-        raise SettingsProblem(f"{path}: `config` must be an object `{{...}}`, not {json.dumps(own)[:60]}.", hint)
+        raise SettingsProblem(f"{path}: `config` must be an object `{{...}}`, not {own!r:.60}.", hint)
     return own or {}
 
 
 def read(path: Path) -> Metadata:
     """The metadata, or a WorkspaceProblem that says how to fix it."""
     try:
-        document = json.loads(path.read_bytes())
+        document = json_texts.parsed(path.read_bytes())
     except FileNotFoundError:
         raise WorkspaceProblem(
             f"{path.parent.name!r} is a folder but not a workspace: it has no .metadata.json.",

@@ -5,7 +5,6 @@ Looking is cheap (a few searches for fixed bytes in a whole batch); only what lo
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -60,6 +59,15 @@ def _searches(needles: Collection[bytes]) -> list[Callable[[bytes], object]]:
     return searches
 
 
+def _escaped(value: str) -> str:
+    """The value within a line of JSON in ASCII."""
+    if value.isascii() and value.isprintable() and not {'"', "\\"} & set(value):
+        return value
+    import json
+
+    return json.dumps(value)[1:-1]
+
+
 def _is_in(needle: bytes, data: bytes) -> bool:
     return needle in data
 
@@ -78,7 +86,7 @@ class Redactor:
         values = {value for name, value in environ.items() if is_secret_name(name) and not _PLAIN.fullmatch(value)}
         values |= {value for value in own if len(value) >= _SHORTEST}
         # Within a line of JSON a value may be escaped; both forms are looked for.
-        spellings = values | {json.dumps(value)[1:-1] for value in values}
+        spellings = values | {_escaped(value) for value in values}
         needles = sorted({*SHAPES, *spellings})
         self._needles = [needle.encode("utf-8", "surrogateescape") for needle in needles]
         self._searches: list[Callable[[bytes], object]] = []

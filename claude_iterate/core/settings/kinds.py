@@ -5,12 +5,12 @@ A row accepts what a file holds (typed) or what `read` makes of a text (environm
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable
 from typing import Any
 
+from claude_iterate.core import json_texts
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.records import Record
 
@@ -85,7 +85,7 @@ def each(kind: Kind, commas: bool = True) -> Kind:
 
     def read(text: str) -> Any:
         if text.strip().startswith("["):
-            return json.loads(text)
+            return json_texts.parsed(text)
         items = text.split(",") if commas else [text]
         return [item.strip() for item in items if item.strip()]
 
@@ -237,18 +237,18 @@ DURATION, TIME_LIMIT = duration(), duration(above_zero=True)
 FLAG = Kind("true or false", _flag, lambda text: _FLAG_WORDS.get(text.strip().lower()), words=("true", "false"))
 AMOUNT = Kind("an amount in US dollars above 0", _amount, lambda text: float(text.strip().lstrip("$")))
 TEXTS = each(TEXT)
-TABLE = Kind('a table of names and texts, for example {"NAME": "text"}', _table, json.loads, "table")
+TABLE = Kind('a table of names and texts, for example {"NAME": "text"}', _table, json_texts.parsed, "table")
 SHARES = Kind(
     "a table of windows (five_hour, seven_day, seven_day_opus, ...) and percentages from 0 to 100",
     _shares,
-    json.loads,
+    json_texts.parsed,
     "table",
 )
-HEADERS = Kind("a table of header names and texts on one line", _headers, json.loads, "table")
+HEADERS = Kind("a table of header names and texts on one line", _headers, json_texts.parsed, "table")
 PROGRAM = Kind(
     "a program, or a list of a program and its arguments",
     _program,
-    lambda text: json.loads(text) if text.strip().startswith("[") else text.strip(),
+    lambda text: json_texts.parsed(text) if text.strip().startswith("[") else text.strip(),
     "program",
 )
 HOURS = each(

@@ -10,13 +10,13 @@ another name stays, with a warning. Nothing in the folder can stop the runner.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from claude_iterate.core import json_texts
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.records import Record
 from claude_iterate.errors import WorkspaceProblem
@@ -148,7 +148,7 @@ class RequestFolder:
             found = foreign.look(path, _LARGEST)
             if not found.whole:
                 return "it is too large for a request"
-            document = json.loads(found.data)
+            document = json_texts.parsed(found.data)
         if not isinstance(document, dict):
             return "it is not a request"
         if document.get("verb") == HOLD and document.get("run") == self._run:

@@ -8,14 +8,13 @@ the runner.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core import formats
+from claude_iterate.core import formats, json_texts
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import locks, processes
 from claude_iterate.workspace.files.folders import writing
@@ -66,8 +65,9 @@ class Held:
         """Write into the file what the locks are held for: the id of a run, or a word such as `reset`."""
         self._purpose = purpose
         handle = self._files[-1]
+        data = json_texts.written(self._me | {"run": purpose}).encode()
         # Truncated after the write: the file keeps its blocks, so this works on a full disk too.
-        os.ftruncate(handle, os.pwrite(handle, json.dumps(self._me | {"run": purpose}).encode(), 0))
+        os.ftruncate(handle, os.pwrite(handle, data, 0))
 
     def keep(self) -> bool:
         """Lock and name the file again if it was deleted or replaced. True when it was. Costs one look.
@@ -167,7 +167,7 @@ def _held_by_readers(handle: int) -> bool:
 def named(path: Path) -> dict[str, Any]:
     """The holder that the file names; it may have been killed since."""
     with contextlib.suppress(OSError, ValueError):
-        found = json.loads(path.read_bytes())
+        found = json_texts.parsed(path.read_bytes())
         if isinstance(found, dict):
             return found
     return {}

@@ -5,7 +5,6 @@ A file that cannot be understood is a SettingsProblem that names the file, the l
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -111,6 +110,8 @@ def _only_one(folder: Path, names: tuple[str, ...]) -> Path | None:
 
 
 def _parsed_json(path: Path, text: str) -> dict[str, Any]:
+    import json
+
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
