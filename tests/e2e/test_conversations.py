@@ -250,6 +250,19 @@ def test_without_claude_the_editor_opens(loop: Loop, window: OpenWindow) -> None
     assert (loop.workspace / "INSTRUCTIONS.md.bak").exists()
 
 
+@pytest.mark.parametrize(
+    ("editor", "said"),
+    [("vi 'x", "No closing quotation."), ("""sh -c 'printf "\\377" > "$0"'""", "is not UTF-8 text")],
+)
+def test_an_editor_that_cannot_be_used(loop: Loop, window: OpenWindow, editor: str, said: str) -> None:
+    """It is an error with the next step, and nothing is written."""
+    loop.env["EDITOR"] = editor
+    terminal = window("setup", "my-task", "--editor")
+    assert terminal.close() == 2, terminal.seen
+    assert said in terminal.seen
+    assert not (loop.workspace / "INSTRUCTIONS.md").exists()
+
+
 def test_edit_is_a_conversation(loop: Loop, window: OpenWindow) -> None:
     """It says what changed and keeps the old text; a talk that changed nothing says that."""
     loop.make("- one\n")

@@ -74,10 +74,11 @@ def _from_editor(before: bytes | None) -> bytes | None:
     start = before.decode("utf-8", "replace") if before is not None else _START
     try:
         edited = click.edit(start + _ADVICE, extension=".md")
-    except click.ClickException as problem:
-        raise UsageProblem(
-            f"No editor could be used: {problem.format_message()}", "Set $EDITOR, or give a file with --from FILE."
-        ) from None
+    except UnicodeDecodeError:
+        raise UsageProblem("What the editor saved is not UTF-8 text.", "Save it as UTF-8 and try again.") from None
+    except (click.ClickException, ValueError) as problem:  # a ValueError: $EDITOR has a quote without its pair
+        why = problem.format_message() if isinstance(problem, click.ClickException) else f"$EDITOR: {problem}."
+        raise UsageProblem(f"No editor could be used: {why}", "Set $EDITOR, or give a file with --from FILE.") from None
     if edited is None:
         return None
     text = edited.partition(_SCISSORS)[0].rstrip() + "\n"
