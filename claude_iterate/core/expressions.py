@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import Any, AnyStr, cast
 
 
 class _Waiting:
     """Stands for a compiled pattern, and becomes as good as one."""
 
-    def __init__(self, pattern: str, flags: int) -> None:
+    def __init__(self, pattern: Any, flags: int) -> None:
         self._given = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
@@ -18,6 +18,6 @@ class _Waiting:
         return found
 
 
-def expression(pattern: str, flags: int = 0) -> re.Pattern[str]:
+def expression(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """As `re.compile`; a mistake in the pattern shows at its first use."""
-    return cast("re.Pattern[str]", _Waiting(pattern, flags))
+    return cast("re.Pattern[AnyStr]", _Waiting(pattern, flags))

@@ -12,29 +12,35 @@ _DISGUISES = (*range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range
 _PICTURES = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
 _PICTURES |= {ord("\r"): "", 0x7F: "␡", **dict.fromkeys(_DISGUISES, "\ufffd")}
 """Control characters become their pictures; direction marks, which can disguise a text, a question mark."""
-_RANGES = "\x7f-\x9f\u2028-\u202e\u2066-\u2069"
-_DANGEROUS = expression(f"[\x00-\x08\x0b-\x1f{_RANGES}]")
+_CONTROLS = bytes(code for code in _PICTURES if code < 0x80)
+_C1, _DIRECTIONS = (
+    expression(rb"\xc2[\x80-\x9f]"),
+    expression(rb"\xe2(?:\x80[\xa8-\xae]|\x81[\xa6-\xa9])"),
+)
+"""All others of them in UTF-8. Each begins with a fixed byte: such a search passes over the rest quickly."""
 _COLOUR = expression(r"\x1b\[[0-9;:]*[mK]")
 """What programs print most: colours, and `erase the rest of the line`. They only get in the way of reading."""
-_BEYOND_JSON = expression(f"[{_RANGES}]")
+_BEYOND_JSON = expression("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def harmless(text: str) -> str:
     """The text without colours, its other control characters as pictures; line ends and tabs stay."""
-    if text.isprintable() or is_plain(text) or _DANGEROUS.search(text) is None:
+    if text.isprintable() or is_harmless(text.encode("utf-8", "replace")):
         return text
     return _COLOUR.sub("", text).translate(_PICTURES)
 
 
-def is_plain(text: str) -> bool:
-    """True for lines that are harmless for certain, however many: most are, and this costs no look at each."""
-    return text.replace("\n", " ").replace("\t", " ").isprintable()
+def is_harmless(data: bytes) -> bool:
+    """True for a text in UTF-8 that needs no change, however long: most need none, and this costs no look at each
+    line. Bytes are looked through in half the time that characters take."""
+    clean = len(data.translate(None, _CONTROLS)) == len(data)
+    return clean and _C1.search(data) is None and _DIRECTIONS.search(data) is None
 
 
-def harmless_lines(lines: list[str]) -> str:
-    """The lines as one text, each made harmless."""
-    text = "\n".join(lines)
-    return text if is_plain(text) else "\n".join(map(harmless, lines))
+def harmless_lines(lines: list[str]) -> bytes:
+    """The lines as one text in UTF-8, each made harmless."""
+    data = "\n".join(lines).encode("utf-8", "replace")
+    return data if is_harmless(data) else "\n".join(map(harmless, lines)).encode("utf-8", "replace")
 
 
 def harmless_json(document: str) -> str:

@@ -12,13 +12,15 @@ from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.console.safe_stream import forces_color
 from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.log.text_log import TextLog
+from claude_iterate.text.shared_blocks import SharedBlocks
 from claude_iterate.workspace.running import run_place
 from claude_iterate.workspace.running.run_place import RunPlace
 
 
 def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned], place: RunPlace) -> Fanout:
     """All sinks as one. What goes wrong in a sink becomes one of the `troubles`; the run goes on."""
-    sinks: list[Sink] = [] if options.silent else [_console(plan, options)]
+    blocks = SharedBlocks() if plan.settings.output == "verbose" and not options.silent else None
+    sinks: list[Sink] = [] if options.silent else [_console(plan, options, blocks)]
     try:
         log = TextLog(
             plan.log,
@@ -26,6 +28,7 @@ def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned], place: R
             attended=plan.settings.attended,
             is_ours=place.is_ours,
             on_put_back=lambda: place.note(run_place.LOG),
+            blocks=blocks,
         )
         sinks.insert(0, log)
     except OSError as error:
@@ -50,7 +53,7 @@ def _columns() -> int:
     return shutil.get_terminal_size().columns
 
 
-def _console(plan: Plan, options: Options) -> Console:
+def _console(plan: Plan, options: Options, blocks: SharedBlocks | None) -> Console:
     """With `--json` standard output holds the document and nothing else."""
     return Console(
         sys.stderr if options.as_json else sys.stdout,
@@ -67,4 +70,5 @@ def _console(plan: Plan, options: Options) -> Console:
         program=plan.command_line.program if plan.detaches else (),
         is_there=os.path.isfile,
         stop=plan.settings.stop,
+        blocks=blocks,
     )

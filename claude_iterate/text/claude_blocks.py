@@ -22,22 +22,26 @@ _NOISE = frozenset({"thinking_tokens"})
 def lines(event: events.Event, limits: Limits) -> list[str]:
     """The lines of an event of Claude's stream; none for an event of the run itself."""
     kind = type(event)
-    nested = _NESTED.get(kind)
-    if nested is not None:
-        block = nested(event, limits)
-        return indented(block, SUB_AGENT) if event.parent else block  # type: ignore[union-attr]
     write = _WRITERS.get(kind)
-    return write(event) if write is not None else []
+    if write is not None:
+        return write(event)
+    if kind in _NESTED:
+        block = _NESTED[kind](event)
+    elif kind in LIMITED:
+        block = LIMITED[kind](event, limits)
+    else:
+        return []
+    return indented(block, SUB_AGENT) if event.parent else block  # type: ignore[union-attr]
 
 
-def _said(event: events.Said, _limits: Limits) -> list[str]:
+def _said(event: events.Said) -> list[str]:
     if event.error:
         first, rest = first_and_rest(event.text)
         return [f"✗ {first or event.error}", *indented(rest), *_cut(event.cut)]
     return [*event.text.split("\n"), *_cut(event.cut)] if event.text else ["(empty message)"]
 
 
-def _thought(event: events.Thought, _limits: Limits) -> list[str]:
+def _thought(event: events.Thought) -> list[str]:
     # Some models send thinking without its text.
     text = event.text or "(thinking, text not shown)"
     return [*f"💭 {text}".split("\n"), *_cut(event.cut)]
@@ -131,14 +135,17 @@ def _cut(characters: int) -> list[str]:
     return [f"... ({counted(characters, 'more character')} in the raw output)"] if characters else []
 
 
-_NESTED: dict[type, Callable[[Any, Limits], list[str]]] = {
-    events.Said: _said,
-    events.Thought: _thought,
+LIMITED: dict[type, Callable[[Any, Limits], list[str]]] = {
     events.ToolCalled: call_lines,
     events.ToolAnswered: result_lines,
     events.Told: _told,
 }
-"""Events that can come from a sub-agent: they have a `parent`."""
+"""Events of which the log shows more than the console. All others have the same lines within any limits."""
+_NESTED: dict[type, Callable[[Any], list[str]]] = {
+    events.Said: _said,
+    events.Thought: _thought,
+}
+"""They can come from a sub-agent, as those that are limited: they have a `parent`."""
 _WRITERS: dict[type, Callable[[Any], list[str]]] = {
     events.TaskStarted: _task_started,
     events.TaskEnded: _task_ended,

@@ -5,6 +5,8 @@ The formats are in `claude_blocks`; this is the little memory that turns blocks 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from claude_iterate.core.events import Event, ResultReported, Said, Thought, Told, ToolAnswered, ToolCalled
 from claude_iterate.core.formats import clip
 from claude_iterate.text.claude_blocks import lines
@@ -17,10 +19,12 @@ MOST_OPEN = 1000
 
 
 class Transcript:
-    """Gives the lines of one event after the other."""
+    """Gives the lines of one event after the other. `made` is where its blocks come from: they may be shared with
+    another transcript, so they are never changed."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, made: Callable[[Event, Limits], list[str]] = lines) -> None:
         self._limits = limits
+        self._made = made
         self._before: type | None = None
         self._open: dict[str, str] = {}
         self._latest: ToolCalled | None = None
@@ -28,20 +32,19 @@ class Transcript:
 
     def lines(self, event: Event) -> list[str]:
         """The lines of the next event, with an empty one ahead where a new paragraph begins."""
-        block = lines(event, self._limits)
+        block = self._made(event, self._limits)
         if not block:
             return block
-        kind = type(event)
+        kind, before = type(event), self._before
+        self._before = kind
         if isinstance(event, ToolCalled):
             self._keep_latest()
             self._latest = event
-            block.insert(0, "")
-        elif isinstance(event, ToolAnswered):
-            block[0] += self._about(event)
-        elif kind in PARAGRAPHS and kind is not self._before:
-            block.insert(0, "")
-        self._before = kind
-        return block
+            return ["", *block]
+        if isinstance(event, ToolAnswered):
+            about = self._about(event)
+            return [block[0] + about, *block[1:]] if about else block
+        return ["", *block] if kind is not before and kind in PARAGRAPHS else block
 
     def interrupted(self) -> None:
         """Something else was written in between."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.harmless import harmless, harmless_json, harmless_lines
+from claude_iterate.core.harmless import harmless, harmless_json, harmless_lines, is_harmless
 
 CONTROLS = {*map(chr, range(32)), *map(chr, range(0x7F, 0xA0)), *"\u2028\u2029\u202a\u202b\u202c\u202d\u202e"}
 CONTROLS |= set("\u2066\u2067\u2068\u2069")
@@ -24,10 +24,19 @@ def test_no_control_character_is_left(text: str) -> None:
         assert shown == text
 
 
-@given(st.lists(st.text(st.one_of(st.sampled_from(sorted(CONTROLS)), st.characters(codec="utf-8")))))
+@given(st.lists(st.text(st.one_of(st.sampled_from(sorted(CONTROLS)), st.characters()))))
 def test_lines_together_are_each_line_alone(lines: list[str]) -> None:
-    """Looking at all of them at once changes nothing."""
-    assert harmless_lines(lines) == "\n".join(map(harmless, lines))
+    """Looking at all of them at once changes nothing, also where they hold what UTF-8 has no bytes for."""
+    assert harmless_lines(lines) == "\n".join(map(harmless, lines)).encode("utf-8", "replace")
+
+
+def test_every_character_is_judged_by_its_bytes_as_by_itself() -> None:
+    """Up to beyond the last control character, alone and between others of the same length."""
+    for code in range(0x3000):
+        character = chr(code)
+        is_kept = character not in CONTROLS - KEPT
+        assert is_harmless(f"·{character}✓".encode()) is is_kept, hex(code)
+        assert (harmless(character) == character) is is_kept, hex(code)
 
 
 @given(st.dictionaries(st.text(), st.text(st.characters(codec="utf-8"))))

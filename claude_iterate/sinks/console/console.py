@@ -23,6 +23,7 @@ from claude_iterate.text import event_lines, run_lines, verification_lines
 from claude_iterate.text.claim_lines import remarks
 from claude_iterate.text.ending_lines import ending, log_place, totals
 from claude_iterate.text.line_blocks import CONSOLE
+from claude_iterate.text.shared_blocks import SharedBlocks
 from claude_iterate.text.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class Console:
     """Shows entries on two streams. `level` is quiet, progress or verbose. `live` asks for the line at the
     bottom, which is drawn on terminals only; `columns` gives the width of the terminal. `attended`: the user is
     asked before each iteration. `is_there` says whether the log that is to be named exists. `program` is how we are
-    called, if the run can give up its terminal: then the console says how to look at it, and shows nothing more."""
+    called, if the run can give up its terminal: then the console says how to look at it, and shows nothing more.
+    `blocks` are those that the log has made of the same batch."""
 
     def __init__(
         self,
@@ -61,6 +63,7 @@ class Console:
         is_there: Callable[[str], bool] = lambda _path: True,
         stop: StopSettings | None = None,
         program: Sequence[str] = (),
+        blocks: SharedBlocks | None = None,
     ) -> None:
         self._is_there = is_there
         self._program = program
@@ -72,7 +75,7 @@ class Console:
         self._attended = attended
         self._state = RunState()
         self._clock = Clock() if clock else None
-        self._transcript = Transcript(CONSOLE)
+        self._transcript = Transcript(CONSOLE, blocks.taken) if blocks is not None else Transcript(CONSOLE)
         drawn = live and level == "progress" and self._err.terminal
         self._held: _Held | None = None
         self._looked: list[tuple[events.Entry, RunState]] = []

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
-from claude_iterate.core.harmless import harmless, is_plain
+from claude_iterate.core.harmless import harmless, is_harmless
 
 if TYPE_CHECKING:
     from claude_iterate.sinks.console.terminal_writer import TerminalWriter
@@ -103,7 +103,7 @@ class Output:
         """Most lines can be shown as they are, which one look at all of them together finds."""
         if self._lines:
             text = "\n".join(self._lines)
-            plain = self._emoji and is_plain(text)
+            plain = self._emoji and is_harmless(text.encode("utf-8", "replace"))
             self._held += (text if plain else "\n".join(map(self.shown, self._lines)), "\n")
             self._lines = []
 

@@ -33,11 +33,11 @@ class LogFile:
         except OSError as error:
             self._fail(error)
 
-    def append(self, text: str) -> bool:
-        """Add text; True when that filled the buffer and it was written."""
+    def append(self, text: bytes) -> bool:
+        """Add text in UTF-8; True when that filled the buffer and it was written."""
         if self._file is None:
             return False
-        self._buffer += text.encode("utf-8", "replace")
+        self._buffer += text
         if len(self._buffer) < SIZE:
             return False
         self.flush()

@@ -17,6 +17,7 @@ from claude_iterate.sinks.log import log_sections
 from claude_iterate.sinks.log.log_file import LogFile
 from claude_iterate.text import event_lines, run_lines
 from claude_iterate.text.line_blocks import WHOLE
+from claude_iterate.text.shared_blocks import SharedBlocks
 from claude_iterate.text.transcript import Transcript
 
 OURS = "[claude-iterate] "
@@ -32,7 +33,7 @@ class TextLog:
     """Writes entries to a new file; FileExistsError if there is one. `on_failure` is called once at most.
 
     `attended`: the user is asked before each iteration. A log that was deleted or replaced is put back at the end of an
-    iteration if the folder `is_ours`."""
+    iteration if the folder `is_ours`. It keeps `blocks` for a verbose console that gets the same batches after it."""
 
     def __init__(
         self,
@@ -42,7 +43,9 @@ class TextLog:
         attended: bool = False,
         is_ours: Callable[[], bool] = lambda: True,
         on_put_back: Callable[[], None] = lambda: None,
+        blocks: SharedBlocks | None = None,
     ) -> None:
+        self._blocks = blocks
         self._file = LogFile(path, on_failure)
         self._is_ours = is_ours
         self._on_put_back = on_put_back
@@ -52,7 +55,7 @@ class TextLog:
         self._cut = False
         self._written_at = 0.0
         self._logged: dict[str, str] = {}
-        self._transcript = Transcript(WHOLE)
+        self._transcript = Transcript(WHOLE, blocks.kept) if blocks is not None else Transcript(WHOLE)
         self._framed: dict[type, Callable[[Any, float], list[str]]] = {
             RunStarted: log_sections.header,
             IterationStarted: self._iteration_started,
@@ -62,6 +65,8 @@ class TextLog:
 
     def __call__(self, batch: Batch) -> None:
         """Log a batch."""
+        if self._blocks is not None:
+            self._blocks.begin()
         said: list[str] = []
         ended = False
         for entry, state in batch:
