@@ -5,44 +5,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
 
 from claude_iterate.core import events
 
+_Text = events.Said | events.Thought | events.Told | events.ResultReported | events.ErrandFinished
 TEXT = 300
 VALUE = 160
-_TEXTS = (events.Said, events.Thought, events.Told, events.ResultReported, events.ErrandFinished)
-_SHORTENED = frozenset({*_TEXTS, events.ToolCalled, events.ToolAnswered, events.IterationStarted})
 _PLAIN = (bool, int, float, type(None))
 
 
 def abridged(entry: events.Entry) -> events.Entry:
     """The same entry, or one whose event is shortened."""
     event = entry.event
-    if type(event) not in _SHORTENED:
+    shorten = _SHORTENED.get(type(event))
+    if shorten is None:
         return entry
-    shorter = _shorter(event)
+    shorter = shorten(event)
     return entry if shorter is event else events.Entry(entry.seq, entry.at, entry.elapsed, shorter)
 
 
-def _shorter(event: events.Event) -> events.Event:
-    if isinstance(event, events.ToolCalled):
-        values = {key: _value(value) for key, value in event.input.items()}
-        return events.ToolCalled(event.id, event.name, values, event.parent)
-    if isinstance(event, events.ToolAnswered):
-        text = event.text[:TEXT]
-        cut = len(event.text) - len(text)
-        return events.ToolAnswered(event.id, event.name, text, event.is_error, {}, event.parent, cut)
-    if isinstance(event, events.ResultReported | events.ErrandFinished) and event.structured is not None:
-        event = replace(event, structured=None)
-    if isinstance(event, _TEXTS):
-        over = len(event.text) - TEXT
-        return replace(event, text=event.text[:TEXT], cut=over) if over > 0 else event
-    if isinstance(event, events.IterationStarted):
-        return replace(event, instructions="", status_instructions="", system_prompt="")
-    return event
+def _call(event: events.ToolCalled) -> events.Event:
+    values = {key: _value(value) for key, value in event.input.items()}
+    return events.ToolCalled(event.id, event.name, values, event.parent)
+
+
+def _answer(event: events.ToolAnswered) -> events.Event:
+    text = event.text[:TEXT]
+    cut = len(event.text) - len(text)
+    return events.ToolAnswered(event.id, event.name, text, event.is_error, {}, event.parent, cut)
+
+
+def _text(event: _Text) -> events.Event:
+    over = len(event.text) - TEXT
+    return replace(event, text=event.text[:TEXT], cut=over) if over > 0 else event
+
+
+def _result(event: events.ResultReported | events.ErrandFinished) -> events.Event:
+    return _text(event if event.structured is None else replace(event, structured=None))
+
+
+def _iteration(event: events.IterationStarted) -> events.Event:
+    return replace(event, instructions="", status_instructions="", system_prompt="")
 
 
 def _value(value: Any) -> Any:
@@ -54,6 +61,16 @@ def _value(value: Any) -> Any:
     return value if len(text) <= VALUE else f"{text[:VALUE]}…"
 
 
+_SHORTENED: dict[type, Callable[[Any], events.Event]] = {
+    events.Said: _text,
+    events.Thought: _text,
+    events.Told: _text,
+    events.ResultReported: _result,
+    events.ErrandFinished: _result,
+    events.ToolCalled: _call,
+    events.ToolAnswered: _answer,
+    events.IterationStarted: _iteration,
+}
 FLOODS: dict[type, int] = {events.GarbageSeen: 100, events.ErrorPrinted: 1000, events.AgentExited: 0}
 """How many of a kind are kept in a call; the exit of Claude is its end."""
 

@@ -99,7 +99,8 @@ def _tokens(document: dict[str, Any]) -> Tokens:
         usage = document.get("usage")
         rows = [usage] if isinstance(usage, dict) else []
         names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return Tokens(*[sum([max(0, whole(row.get(name))) for row in rows]) for name in names])
+    counts = [[max(0, whole(row.get(name))) for name in names] for row in rows]
+    return Tokens(*(counts[0] if len(counts) == 1 else map(sum, zip(*counts, strict=True))))
 
 
 def _context(document: dict[str, Any], used: int) -> float | None:

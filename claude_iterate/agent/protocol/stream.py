@@ -194,23 +194,27 @@ def _window(status: str, name: str, *rows: dict[str, Any]) -> events.LimitReport
 
 
 def _session(document: dict[str, Any]) -> StreamEvent:
-    servers = document.get("mcp_servers")
+    servers, tools = document.get("mcp_servers"), document.get("tools")
     troubled = [
         f"MCP server {word(server.get('name'))}: {word(server.get('status'))}"
         for server in (servers if isinstance(servers, list) else [])
         if isinstance(server, dict) and server.get("status") not in {"connected", "pending", None}
     ]
-    names = "session_id", "model", "claude_code_version", "permissionMode", "cwd"
-    session, model, version, mode, cwd = _words(document, *names)
-    tools = document.get("tools")
-    by_schema = isinstance(tools, list) and SCHEMA_TOOL in tools
-    problems = (*troubled, *texts(document.get("plugin_errors")))
-    return events.SessionOpened(session, model, version, mode, problems, by_schema, cwd, _first(tools))
+    return events.SessionOpened(
+        word(document.get("session_id")),
+        word(document.get("model")),
+        word(document.get("claude_code_version")),
+        word(document.get("permissionMode")),
+        (*troubled, *texts(document.get("plugin_errors"))),
+        isinstance(tools, list) and SCHEMA_TOOL in tools,
+        word(document.get("cwd")),
+        _first(tools) if isinstance(tools, list) else (),
+    )
 
 
-def _first(tools: Any) -> tuple[str, ...]:
+def _first(tools: list[Any]) -> tuple[str, ...]:
     """Their names, few enough for every journal to have them."""
-    return tuple([name[:_LONGEST_NAME] for name in texts(tools[:_MOST_TOOLS])]) if isinstance(tools, list) else ()
+    return tuple([(name if type(name) is str else text_of(name))[:_LONGEST_NAME] for name in tools[:_MOST_TOOLS]])
 
 
 def _retry(document: dict[str, Any]) -> StreamEvent:

@@ -192,7 +192,7 @@ class RunState(NamedTuple):
 
     def with_call(self, call: Call) -> RunState:
         """As `_replace(call=call)`, in less time: this is done for every tool that Claude uses."""
-        return RunState._make((*self[:3], call, *self[4:]))
+        return tuple.__new__(RunState, self[:3] + (call,) + self[4:])  # noqa: RUF005 - this is faster
 
     @property
     def wait(self) -> events.WaitStarted | None:

@@ -84,7 +84,10 @@ class JournalWriter:
 
     def append(self, entry: events.Entry) -> None:
         """Take an entry; it is on disk after the next `write_out`."""
-        for kept in self._floods.thinned(entry) if type(entry.event) in FLOODS else (entry,):
+        if type(entry.event) not in FLOODS:
+            self._take(entry)
+            return
+        for kept in self._floods.thinned(entry):
             self._take(kept)
 
     def _take(self, entry: events.Entry) -> None:
