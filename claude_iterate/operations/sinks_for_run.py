@@ -12,7 +12,7 @@ from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.console.safe_stream import forces_color
 from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.log.text_log import TextLog
-from claude_iterate.text.shared_blocks import SharedBlocks
+from claude_iterate.text.transcript import SharedBlocks
 from claude_iterate.workspace.running import run_place
 from claude_iterate.workspace.running.run_place import RunPlace
 

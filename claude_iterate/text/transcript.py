@@ -9,13 +9,38 @@ from collections.abc import Callable
 
 from claude_iterate.core.events import Event, ResultReported, Said, Thought, Told, ToolAnswered, ToolCalled
 from claude_iterate.core.formats import clip
-from claude_iterate.text.claude_blocks import lines
+from claude_iterate.text.claude_blocks import LIMITED, lines
 from claude_iterate.text.line_blocks import Limits
 from claude_iterate.text.tool_calls import headline
 
 PARAGRAPHS = frozenset({Said, Thought, Told, ResultReported})
 ABOUT_COLUMNS = 80
 MOST_OPEN = 1000
+
+
+class SharedBlocks:
+    """Blocks that are the same in the log and on the console, made once: what the one keeps, the other takes away. It
+    holds those of one batch at most, whether they are taken away or not. A block that was not kept is made."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[Event, list[str]]] = {}
+        """By the identity of the event. It is kept, too: as long as it is there, no other has its identity."""
+
+    def begin(self) -> None:
+        """A batch begins: let go of what was not taken away of the one before."""
+        self._kept.clear()
+
+    def kept(self, event: Event, limits: Limits) -> list[str]:
+        """The lines of an event, kept if they are the same within any limits."""
+        block = lines(event, limits)
+        if block and type(event) not in LIMITED:
+            self._kept[id(event)] = event, block
+        return block
+
+    def taken(self, event: Event, limits: Limits) -> list[str]:
+        """The lines of an event as they were kept, or made for these limits."""
+        found = self._kept.pop(id(event), None)
+        return found[1] if found is not None else lines(event, limits)
 
 
 class Transcript:

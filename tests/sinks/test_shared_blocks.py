@@ -16,7 +16,7 @@ from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.log.text_log import TextLog
 from claude_iterate.text.claude_blocks import LIMITED, lines
 from claude_iterate.text.line_blocks import CONSOLE, WHOLE
-from claude_iterate.text.shared_blocks import SharedBlocks
+from claude_iterate.text.transcript import SharedBlocks
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
 

@@ -23,8 +23,7 @@ from claude_iterate.text import event_lines, run_lines, verification_lines
 from claude_iterate.text.claim_lines import remarks
 from claude_iterate.text.ending_lines import ending, log_place, totals
 from claude_iterate.text.line_blocks import CONSOLE
-from claude_iterate.text.shared_blocks import SharedBlocks
-from claude_iterate.text.transcript import Transcript
+from claude_iterate.text.transcript import SharedBlocks, Transcript
 
 if TYPE_CHECKING:
     from claude_iterate.sinks.console.live_line import LiveLine

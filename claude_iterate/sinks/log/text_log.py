@@ -17,8 +17,7 @@ from claude_iterate.sinks.log import log_sections
 from claude_iterate.sinks.log.log_file import LogFile
 from claude_iterate.text import event_lines, run_lines
 from claude_iterate.text.line_blocks import WHOLE
-from claude_iterate.text.shared_blocks import SharedBlocks
-from claude_iterate.text.transcript import Transcript
+from claude_iterate.text.transcript import SharedBlocks, Transcript
 
 OURS = "[claude-iterate] "
 """Marks our own lines among Claude's."""
