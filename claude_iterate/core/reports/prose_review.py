@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import listed
@@ -122,8 +123,8 @@ def _contradiction(text: str, sections: list[tuple[str, str]], findings: tuple[s
 
 def _left_out(text: str, asked: Sequence[Requirement]) -> str:
     """Which requirement the report does not call met, or not with evidence for it; empty when there is none."""
-    said = _said_of_each(text)
-    unmet = [str(one.number) for one in asked if not _MET.search(said.get(one.number, ""))]
+    said = _said_of_each(text, asked)
+    unmet = [str(one.number) for one in asked if not _MET.search(said[one.number])]
     if unmet:
         return f"the report says VERIFIED and does not call requirement {listed(unmet)} met"
     doubtful = [str(one.number) for one in asked if speaks_against(_evidence(said[one.number]))]
@@ -133,17 +134,18 @@ def _left_out(text: str, asked: Sequence[Requirement]) -> str:
     return f"the report says VERIFIED without evidence for requirement {listed(bare)}" if bare else ""
 
 
-def _said_of_each(text: str) -> dict[int, str]:
+def _said_of_each(text: str, asked: Sequence[Requirement]) -> dict[int, str]:
     """What the lines say that begin with the number of a requirement, and those that follow them."""
-    said: dict[int, str] = {}
-    numbers: set[int] = set()
+    said: dict[int, list[list[str]]] = {one.number: [] for one in asked}
+    lines: list[str] = []
     for line in text.splitlines():
         found = _NUMBERED.match(line)
         if found or line.lstrip().startswith("#"):
-            numbers = _numbers(found[1]) if found else set()
-        for number in numbers:
-            said[number] = f"{said.get(number, '')}\n{line[found.end() :] if found else line}"
-    return said
+            lines = []
+            for number in _numbers(found[1]) & said.keys() if found else ():
+                said[number].append(lines)
+        lines.append(line[found.end() :] if found else line)
+    return {number: "\n".join(chain.from_iterable(parts)) for number, parts in said.items()}
 
 
 def _evidence(said: str) -> str:
