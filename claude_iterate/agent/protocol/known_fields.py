@@ -1,7 +1,7 @@
 """The fields of Claude's lines that `stream` and `result` read. All others are checked and skipped, not built: most of
 a long line is a file that it carries twice, or lists that are not shown."""
 
-from __future__ import annotations
+# No `annotations` from __future__: msgspec would compile the text of each at every start.
 
 from collections.abc import Callable
 from typing import Any, TypedDict
@@ -13,7 +13,7 @@ class _File(TypedDict, total=False):
     numLines: Any
 
 
-class _Facts(TypedDict, total=False):
+class Facts(TypedDict, total=False):
     """What Claude Code tells of a tool's result, beside the text that the model reads."""
 
     type: Any
@@ -47,7 +47,7 @@ class _Line(TypedDict, total=False):
     message: _Message | str | None
     parent_tool_use_id: Any
     error: Any
-    tool_use_result: _Facts | str | list[Any] | None
+    tool_use_result: Facts | str | list[Any] | None
     # system
     model: Any
     claude_code_version: Any

@@ -16,14 +16,14 @@ from claude_iterate.core.prices import at_least
 
 _REMEMBERED = 2048
 """Ids of messages; as many older ones are remembered, too."""
-_MOST_TOKENS = 100_000_000
+MOST_TOKENS = 100_000_000
 """No message has more; a number above this is an error in the stream."""
 _KINDS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _INTERRUPTED = "error_during_execution"
 _NOISE = 1e-7
 """Dollars: a matter of how computers add."""
 _Counts = tuple[int, int, int, int]
-_NONE: _Counts = (0, 0, 0, 0)
+NO_TOKENS: _Counts = (0, 0, 0, 0)
 
 
 class MessageUsage:
@@ -32,24 +32,24 @@ class MessageUsage:
     def __init__(self) -> None:
         self._known: set[str] = set()
         self._older: set[str] = set()
-        self._sum = _NONE
+        self._sum = NO_TOKENS
         self._cost = 0.0
         self._named = ResultReported()
         self._is_new = False
 
     def count(self, message: dict[str, Any]) -> int:
         """Take a message into account, unless it is known; the size of its request in tokens, 0 when it is known."""
-        identity = message.get("id")
-        if type(identity) is not str:
-            identity = ""
-        elif identity in self._known or identity in self._older:
-            return 0
-        found = _counts(message.get("usage"))
+        return self.take(word(message.get("id")), word(message.get("model")), *_counts(message.get("usage")))
+
+    def take(self, identity: str, model: str, given: int, output: int, read: int, write: int) -> int:
+        """As `count`, of what is known to be plausible."""
         if identity:
+            if identity in self._known or identity in self._older:
+                return 0
             self._remember(identity)
-            if found != _NONE:
-                self._add(word(message.get("model")), found)
-        return found[0] + found[2] + found[3]
+            if given or output or read or write:
+                self._add(model, (given, output, read, write))
+        return given + read + write
 
     def _remember(self, identity: str) -> None:
         if len(self._known) >= _REMEMBERED:
@@ -69,7 +69,7 @@ class MessageUsage:
         left = self._cost - (result.cost_usd - before.cost_usd) if result.subtype == _INTERRUPTED else 0.0
         self._is_new = left > _NOISE
         self._cost = left if self._is_new else 0.0
-        self._sum = _less(self._sum, result.tokens, before.tokens) if self._is_new else _NONE
+        self._sum = _less(self._sum, result.tokens, before.tokens) if self._is_new else NO_TOKENS
 
     def news(self) -> UsageReported | None:
         """The sum, if it has changed since it was last asked for."""
@@ -89,15 +89,15 @@ def _less(counts: _Counts, named: Tokens, before: Tokens) -> _Counts:
 
 def _counts(usage: Any) -> _Counts:
     if type(usage) is not dict:
-        return _NONE
+        return NO_TOKENS
     get = usage.get
     found = (get(_KINDS[0], 0), get(_KINDS[1], 0), get(_KINDS[2], 0), get(_KINDS[3], 0))
     for value in found:
-        if type(value) is not int or not 0 <= value <= _MOST_TOKENS:
+        if type(value) is not int or not 0 <= value <= MOST_TOKENS:
             return _plausible(found[0]), _plausible(found[1]), _plausible(found[2]), _plausible(found[3])
     return found
 
 
 def _plausible(value: Any) -> int:
     found = whole(value)
-    return found if 0 <= found <= _MOST_TOKENS else 0
+    return found if 0 <= found <= MOST_TOKENS else 0

@@ -1,7 +1,8 @@
 """Turns a line that Claude printed into events. Tolerant: no input makes it raise, and no block is dropped.
 
-Fields are read from plain dictionaries with a check each, because the format changes with every release and a
-wrong type in one field must not cost the rest of the line.
+The most common lines are checked while they are decoded (`common_lines`). Of all others, fields are read from plain
+dictionaries with a check each, because the format changes with every release and a wrong type in one field must not
+cost the rest of the line.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import astuple
+
+from claude_iterate.agent.protocol.common_lines import AssistantLine, CallBlock, TextBlock, UserLine, common_line
 from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
 from claude_iterate.agent.protocol.known_fields import known_fields
-from claude_iterate.agent.protocol.message_usage import MessageUsage
+from claude_iterate.agent.protocol.message_usage import NO_TOKENS, MessageUsage
 from claude_iterate.agent.protocol.result import read_result
 from claude_iterate.core import events
 from claude_iterate.core.events import StreamEvent
@@ -48,6 +52,9 @@ class Translator:
 
     def translate(self, line: bytes) -> list[StreamEvent]:
         """The events of one line; an empty line has none."""
+        common = common_line(line)
+        if common is not None:
+            return self._printed(common) if isinstance(common, AssistantLine) else self._answered(common)
         document = known_fields(line)
         kind = document.get("type")
         if kind == "assistant":
@@ -81,6 +88,21 @@ class Translator:
             self._messages.settle(found)
         return [found]
 
+    def _printed(self, line: AssistantLine) -> list[StreamEvent]:
+        message, parent, used = line.message, line.parent_tool_use_id or "", line.message.usage
+        size = self._messages.take(message.id, message.model, *(NO_TOKENS if used is None else astuple(used)))
+        if size and not parent:
+            self._used = size
+        found: list[StreamEvent] = []
+        for block in message.content:
+            if isinstance(block, TextBlock):
+                found.append(events.Said(block.text, parent, line.error or ""))
+            elif isinstance(block, CallBlock):
+                found.append(self._called(block.id, block.name, block.input, parent))
+            else:
+                found.append(events.Thought(block.thinking, parent))
+        return found
+
     def _assistant(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
         error = word(document.get("error"))
@@ -105,11 +127,23 @@ class Translator:
         return found
 
     def _tool_call(self, block: dict[str, Any], parent: str) -> events.ToolCalled:
-        identity, name, given = word(block.get("id")), word(block.get("name")), block.get("input")
+        given = block.get("input")
+        values = given if isinstance(given, dict) else {"input": given}
+        return self._called(word(block.get("id")), word(block.get("name")), values, parent)
+
+    def _called(self, identity: str, name: str, given: dict[str, Any], parent: str) -> events.ToolCalled:
         if len(self._names) >= _REMEMBERED_TOOLS:
             self._names.clear()
         self._names[identity] = name
-        return events.ToolCalled(identity, name, _table(given if isinstance(given, dict) else {"input": given}), parent)
+        return events.ToolCalled(identity, name, _table(given), parent)
+
+    def _answered(self, line: UserLine) -> list[StreamEvent]:
+        result: Any = line.tool_use_result
+        facts = _table(result) if isinstance(result, dict) else {}
+        return [
+            self._answer(block.tool_use_id, block.content, block.is_error, facts, line.parent_tool_use_id or "")
+            for block in line.message.content
+        ]
 
     def _user(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
@@ -118,18 +152,19 @@ class Translator:
         found: list[StreamEvent] = []
         for block in _blocks(document):
             if block.get("type") == "tool_result":
-                identity = word(block.get("tool_use_id"))
-                name, text, is_error = (
-                    self._names.pop(identity, ""),
-                    text_of(block.get("content")),
-                    block.get("is_error"),
-                )
-                if is_error is True:
-                    self._remember_refusal(identity, text)
-                found.append(events.ToolAnswered(identity, name, text, is_error is True, facts, parent))
+                identity, said, is_error = word(block.get("tool_use_id")), block.get("content"), block.get("is_error")
+                found.append(self._answer(identity, said, is_error, facts, parent))
             else:
                 found.append(events.Told(text_of([block]), parent))
         return found
+
+    def _answer(
+        self, identity: str, said: Any, is_error: Any, facts: dict[str, Any], parent: str
+    ) -> events.ToolAnswered:
+        name, text = self._names.pop(identity, ""), text_of(said)
+        if is_error is True:
+            self._remember_refusal(identity, text)
+        return events.ToolAnswered(identity, name, text, is_error is True, facts, parent)
 
     def _remember_refusal(self, identity: str, text: str) -> None:
         """The result names denials by their tool call; only what the call was answered says why."""
