@@ -30,12 +30,16 @@ for module, name, value in {changes!r}:
 from claude_iterate.cli import main
 sys.exit(main())
 """
+_FAKE = "from claude_iterate.fake_claude.__main__ import program; program()"
+# The fake needs no installed package, and to look for them takes a quarter of a call, as `-m` does. But what measures
+# coverage is installed.
+_ALONE = "-P" if "measuring" in sys.modules else "-SP"
 # Each run asks for the version first, and a shell answers that in a twentieth of the time.
 FAKE_CLAUDE = (
     "/bin/sh",
     "-c",
     f"""[ "$1" = --version ] && echo "{VERSION} (Claude Code, built-in fake)" && exit
-exec {shlex.quote(sys.executable)} -P -m claude_iterate.fake_claude "$@\"""",
+exec {shlex.quote(sys.executable)} {_ALONE} -c '{_FAKE}' "$@\"""",
     "claude",
 )
 POSSIBLE = sys.platform == "linux"

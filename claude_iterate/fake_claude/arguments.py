@@ -5,8 +5,7 @@ Only the standard library: a dry run starts this program once per iteration.
 
 from __future__ import annotations
 
-from collections import deque
-from pathlib import Path
+import os
 
 _OPTIONS = """
 --version --print --verbose --continue --no-session-persistence --dangerously-skip-permissions
@@ -56,11 +55,11 @@ class Arguments:
 def parse(argv: list[str]) -> Arguments:
     """The arguments, or a Refusal."""
     arguments = Arguments()
-    rest = deque(argv)
+    rest = argv[::-1]  # the next word is the last one: that is cheap to take away
     while rest:
-        word = rest.popleft()
+        word = rest.pop()
         if word == "--":
-            arguments.words.extend(rest)
+            arguments.words.extend(reversed(rest))
             break
         if not word.startswith("-") or word == "-":
             arguments.words.append(word)
@@ -71,7 +70,7 @@ def parse(argv: list[str]) -> Arguments:
     return arguments
 
 
-def _take_option(word: str, rest: deque[str], arguments: Arguments) -> None:
+def _take_option(word: str, rest: list[str], arguments: Arguments) -> None:
     name, attached, value = word.partition("=")
     name = ALIASES.get(name, name)
     if name in FLAGS:
@@ -79,13 +78,13 @@ def _take_option(word: str, rest: deque[str], arguments: Arguments) -> None:
     elif name in VALUES:
         if not attached and not rest:
             raise Refusal(f"error: option '{name} <value>' argument missing")
-        arguments.values[name] = value if attached else rest.popleft()
+        arguments.values[name] = value if attached else rest.pop()
     elif name in VARIADIC:
         # These eat every word up to the next option, a prompt included: callers must not put one there.
         taken = arguments.lists.setdefault(name, [])
         taken.extend([value] if attached else [])
-        while rest and not rest[0].startswith("-"):
-            taken.append(rest.popleft())
+        while rest and not rest[-1].startswith("-"):
+            taken.append(rest.pop())
     else:
         raise Refusal(f"error: unknown option '{word}'")
 
@@ -101,7 +100,7 @@ def _check(arguments: Arguments) -> None:
     file = arguments.values.get("--append-system-prompt-file")
     if file is not None and "--append-system-prompt" in arguments.values:
         raise Refusal("Error: Cannot use both --append-system-prompt and --append-system-prompt-file.")
-    if file is not None and not Path(file).is_file():
+    if file is not None and not os.path.isfile(file):
         raise Refusal(f"Error: Append system prompt file not found: {file}")
     session = arguments.values.get("--session-id")
     if session is not None and [len(part) for part in session.split("-")] != [8, 4, 4, 4, 12]:

@@ -6,10 +6,12 @@ Of a prompt, and of every value that is not known to be harmless, only the size 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from pathlib import Path
 
 from claude_iterate.fake_claude.printer import timestamp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PLACE = "/tmp/mock-claude.log"  # noqa: S108 - the seed promises this name; a link in its place is not followed
 HARMLESS = frozenset(
@@ -38,7 +40,7 @@ class CallLog:
     def write(self, code: int) -> None:
         """Append the line in one write, so that lines of simultaneous calls do not mix."""
         line = (
-            f"{timestamp()} pid={os.getpid()} cwd={Path.cwd()} argv={' '.join(shortened(self._argv))} "
+            f"{timestamp()} pid={os.getpid()} cwd={os.getcwd()} argv={' '.join(shortened(self._argv))} "
             f"prompt={self.prompt_bytes} bytes exit={code}\n"
         )
         try:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
 
 from claude_iterate.fake_claude import tools
 from claude_iterate.fake_claude.printer import Stream
 from claude_iterate.fake_claude.todo_list import items_in
 
-PLANS = "Make or update the plan"
-BUILDS = "Complete ONE task of the plan"
 _FILE = "IMPLEMENTATION_PLAN.md"
 _BOX = re.compile(r"([\s>]*(?:[-*+]|\d{1,9}[.)]|#{1,6}(?=\s))\s*\[)\s*([xX✓✔]|[^\w\s\]]?)\s*(\](?:\s.*)?)")
 _HEADING = re.compile(r"(\s{0,3}#{1,6}\s+(?:(?:Task|Step)\s+)?\d{1,5}(?:\.\d{1,5})+[.):]?\s.*)")
 _FENCE = re.compile(r"[\s>]*(```|~~~)")
 
 
-def make_plan(stream: Stream, workspace: Path, instructions: str) -> tuple[int, int, str]:
+def make_plan(stream: Stream, workspace: str, instructions: str) -> tuple[int, int, str]:
     """Write the items of the instructions as open tasks, unless there is a plan: tasks done, tasks in all, a word."""
-    path = workspace / _FILE
-    text = (tools.read(stream, path) or "") if path.exists() else ""
+    path = f"{workspace}/{_FILE}"
+    text = (tools.read(stream, path) or "") if os.path.exists(path) else ""
     if not _boxes(text):
         tasks = "\n".join(f"- [ ] {item} (refs: INSTRUCTIONS.md)" for item in items_in(instructions))
         text = f"{text.rstrip()}\n\n".lstrip() + f"# Plan\n\n{tasks}\n"
@@ -29,11 +27,12 @@ def make_plan(stream: Stream, workspace: Path, instructions: str) -> tuple[int, 
     return len(done), len(_boxes(text)), "Made a plan"
 
 
-def build(stream: Stream, workspace: Path) -> tuple[int, int, str]:
+def build(stream: Stream, workspace: str) -> tuple[int, int, str]:
     """Tick the first task that is under way or open: tasks done, tasks in all, what was done."""
-    impl = workspace / "impl"
-    files = [workspace / _FILE, *(sorted(impl.glob("*.md")) if (impl / "README.md").is_file() else [])]
-    texts = {path: tools.read(stream, path) or "" for path in files if path.is_file()}
+    impl = f"{workspace}/impl"
+    pages = sorted(os.listdir(impl)) if os.path.isfile(f"{impl}/README.md") else []
+    files = [f"{workspace}/{_FILE}", *(f"{impl}/{page}" for page in pages if page.endswith(".md"))]
+    texts = {path: tools.read(stream, path) or "" for path in files if os.path.isfile(path)}
     said = "Nothing was left to do"
     for wanted in ("~", ""):
         found = next(((path, line) for path, text in texts.items() for line, mark in _open(text, wanted)), None)

@@ -5,15 +5,10 @@ Every event is written at once and whole; nothing is buffered, and a reader that
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from datetime import UTC, datetime
-from pathlib import Path
 
-import ndjson
-
-from claude_iterate.fake_claude import shapes
+from claude_iterate.fake_claude import json_alone, shapes
 from claude_iterate.fake_claude.arguments import Arguments
 from claude_iterate.fake_claude.shapes import Document
 
@@ -32,11 +27,6 @@ def put(data: bytes, descriptor: int = 1) -> None:
         return
 
 
-class _Output:
-    def write(self, text: str) -> None:
-        put(text.encode("utf-8", "replace"))
-
-
 def fresh_id(prefix: str = "") -> str:
     """A random id: a UUID, or with a prefix such as `toolu_` the short form of the API."""
     digits = os.urandom(16).hex()
@@ -47,7 +37,8 @@ def fresh_id(prefix: str = "") -> str:
 
 def timestamp() -> str:
     """The time now, as JavaScript writes it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+    return time.strftime(f"%Y-%m-%dT%H:%M:%S.{milliseconds:03d}Z", time.gmtime(seconds))
 
 
 class Stream:
@@ -65,11 +56,10 @@ class Stream:
         self._turns = 0
         self._began = time.monotonic()
         self._kept: list[Document] = []
-        self._printer = ndjson.writer(_Output(), ensure_ascii=False, separators=(",", ":"))
 
     def line(self, event: object) -> None:
         """Print anything as one line of JSON, whatever the format."""
-        self._printer.writerow(event)
+        put(f"{json_alone.compact(event)}\n".encode("utf-8", "replace"))
 
     def send(self, event: Document) -> None:
         """One event, with the ids that all events have."""
@@ -89,7 +79,7 @@ class Stream:
         without = self.arguments.lists.get("--disallowedTools", [])
         tools = [tool for tool in shapes.SESSION["tools"] if tool not in without]
         tools += [SCHEMA_TOOL] if self.by_schema else []
-        self.send({**shapes.init(str(Path.cwd()), self.model, mode, VERSION), "tools": tools, **overrides})
+        self.send({**shapes.init(os.getcwd(), self.model, mode, VERSION), "tools": tools, **overrides})
 
     @property
     def by_schema(self) -> bool:
@@ -126,7 +116,7 @@ class Stream:
         elapsed = int((time.monotonic() - self._began) * 1000)
         event = shapes.result(self.last_text, self.model, self._turns, elapsed)
         if self.structured is not None:
-            event |= {"result": json.dumps(self.structured), "structured_output": self.structured}
+            event |= {"result": json_alone.dumps(self.structured), "structured_output": self.structured}
         event |= overrides
         self.failed = bool(event.get("is_error"))
         self.send(event)

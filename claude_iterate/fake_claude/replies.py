@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from pathlib import Path
+import os
 
 from claude_iterate.fake_claude import tools
 from claude_iterate.fake_claude.printer import Stream
 from claude_iterate.fake_claude.todo_list import Todo
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SAMPLE = """# Task
 
@@ -26,46 +28,47 @@ SAMPLE = """# Task
 
 All items are done and all tests pass.
 """
+_GOAL = r"^<goal>\n((?s:.*?))\n</goal>$"
 
 
-def other_purpose(prompt: str) -> Callable[[Stream, Path, str], None] | None:
+def other_purpose(prompt: str) -> Callable[[Stream, str, str], None] | None:
     """What to do for a prompt that is not an iteration; None for an iteration."""
     return next((purpose for words, purpose in _PURPOSES.items() if prompt.startswith(words)), None)
 
 
-def sample_instructions(workspace: Path, goal: str = "") -> bool:
+def sample_instructions(workspace: str, goal: str = "") -> bool:
     """Write instructions if there are none; True when it did."""
-    path = workspace / "INSTRUCTIONS.md"
+    path = f"{workspace}/INSTRUCTIONS.md"
     if (tools.load(path) or "").strip():
         return False
     tools.replace(path, SAMPLE.format(goal=goal or "A sample task, written by the built-in fake Claude.").encode())
     return True
 
 
-def _write_instructions(stream: Stream, workspace: Path, prompt: str) -> None:
-    goal = re.search(r"^<goal>\n(.*?)\n</goal>$", prompt, re.DOTALL | re.MULTILINE)
-    path = workspace / "INSTRUCTIONS.md"
-    if goal:
-        tools.write(stream, path, SAMPLE.format(goal=goal[1]))
-    elif path.exists():
+def _write_instructions(stream: Stream, workspace: str, prompt: str) -> None:
+    goal = _found(_GOAL, prompt)
+    path = f"{workspace}/INSTRUCTIONS.md"
+    if goal is not None:
+        tools.write(stream, path, SAMPLE.format(goal=goal))
+    elif os.path.exists(path):
         tools.read(stream, path)
     else:
         tools.write(stream, path, SAMPLE.format(goal="A sample task."))
     stream.say(f"The instructions are in {path}.")
 
 
-def _revise(stream: Stream, workspace: Path, prompt: str) -> None:
+def _revise(stream: Stream, workspace: str, prompt: str) -> None:
     """Add the goal at the end; without one there is nothing to change."""
-    goal = re.search(r"^<goal>\n(.*?)\n</goal>$", prompt, re.DOTALL | re.MULTILINE)
-    path = workspace / "INSTRUCTIONS.md"
+    goal = _found(_GOAL, prompt)
+    path = f"{workspace}/INSTRUCTIONS.md"
     text = tools.read(stream, path) or ""
-    if goal:
-        tools.write(stream, path, f"{text.rstrip()}\n\n## Also\n\n{goal[1]}\n")
+    if goal is not None:
+        tools.write(stream, path, f"{text.rstrip()}\n\n## Also\n\n{goal}\n")
     stream.say(f"The instructions are in {path}.")
 
 
-def _validate(stream: Stream, workspace: Path, prompt: str) -> None:
-    text = tools.read(stream, workspace / "INSTRUCTIONS.md") or ""
+def _validate(stream: Stream, workspace: str, prompt: str) -> None:
+    text = tools.read(stream, f"{workspace}/INSTRUCTIONS.md") or ""
     verdict = "READY" if text.strip() else "MAJOR_ISSUES"
     grade = "pass" if text.strip() else "fail"
     weights = ["required"] * 7 + ["recommended"] * 3
@@ -78,19 +81,19 @@ def _validate(stream: Stream, workspace: Path, prompt: str) -> None:
     _report(stream, prompt, report, f"VERDICT: {verdict}")
 
 
-def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
-    open_steps = Todo(tools.read(stream, workspace / "TODO.md") or "").open
+def _verify(stream: Stream, workspace: str, prompt: str) -> None:
+    open_steps = Todo(tools.read(stream, f"{workspace}/TODO.md") or "").open
     if stream.by_schema:
         stream.answer_by_schema(_judgement(prompt, open_steps))
         return
     verdict = "INCOMPLETE" if open_steps else "VERIFIED"
     findings = "\n".join(f"{number}. Not done: {step}" for number, step in enumerate(open_steps, 1)) or "None."
-    identity = re.search(r"^VERIFICATION-ID: (\S+)", prompt, re.MULTILINE)
+    identity = _found(r"^VERIFICATION-ID: (\S+)", prompt)
     requirements = "".join(f"{number}. met: its steps are ticked\n" for number in _numbers(prompt))
     report = (
         f"# Verification\n\n## Summary\n{len(open_steps)} steps are open.\n\n"
         f"## Requirements\n{requirements}\n## Findings\n{findings}\n\n"
-        f"VERIFICATION-ID: {identity[1] if identity else ''}\nVERDICT: {verdict}\n"
+        f"VERIFICATION-ID: {identity or ''}\nVERDICT: {verdict}\n"
     )
     _report(stream, prompt, report, f"VERDICT: {verdict}")
 
@@ -107,19 +110,29 @@ def _judgement(prompt: str, open_steps: list[str]) -> dict[str, object]:
 
 def _numbers(prompt: str) -> list[int]:
     """Of the requirements in the prompt."""
+    import re
+
     _, _, listed = prompt.partition("numbered the requirements")
     listed = re.split(r"^Give (?:your answer|a report)", listed, maxsplit=1, flags=re.MULTILINE)[0]
     return [int(number) for number in re.findall(r"^(\d+)\. ", listed, re.MULTILINE)]
 
 
 def _report(stream: Stream, prompt: str, report: str, verdict: str) -> None:
-    path = re.search(r"^Report file: (.+)$", prompt, re.MULTILINE)
-    if path:
-        tools.write(stream, Path(path[1]), report)
+    path = _found(r"^Report file: (.+)$", prompt)
+    if path is not None:
+        tools.write(stream, path, report)
     stream.say(verdict)
 
 
-_PURPOSES: dict[str, Callable[[Stream, Path, str], None]] = {
+def _found(pattern: str, prompt: str) -> str | None:
+    """The group of a pattern for lines."""
+    import re  # here, so that an iteration does not pay for it
+
+    found = re.search(pattern, prompt, re.MULTILINE)
+    return found[1] if found else None
+
+
+_PURPOSES: dict[str, Callable[[Stream, str, str], None]] = {
     "Setup of the task": _write_instructions,
     "Revision of the instructions": _revise,
     "Validation of the instructions": _validate,

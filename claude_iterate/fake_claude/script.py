@@ -5,14 +5,16 @@ Calls may come at the same time: a call takes its number by making a file that m
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Mapping
-from pathlib import Path
 
+from claude_iterate.fake_claude.json_alone import dumps, indented, loads
 from claude_iterate.fake_claude.shapes import Document
-from claude_iterate.fake_claude.tools import replace
+from claude_iterate.fake_claude.tools import contents, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
 
@@ -21,29 +23,29 @@ class ScriptProblem(Exception):
     """The script cannot be followed; the text says why. Exit code 97."""
 
 
-def state_folder(environ: Mapping[str, str]) -> Path | None:
+def state_folder(environ: Mapping[str, str]) -> str | None:
     """Where calls are counted and recorded: `CLAUDE_ITERATE_FAKE_STATE`, or beside the script."""
     if folder := environ.get("CLAUDE_ITERATE_FAKE_STATE"):
-        return Path(folder)
+        return folder
     script = environ.get("CLAUDE_ITERATE_FAKE_SCRIPT")
-    return Path(script + ".state") if script else None
+    return f"{script}.state" if script else None
 
 
-def claim(state: Path) -> int:
+def claim(state: str) -> int:
     """Take the next number, from 1. No two calls get the same number."""
-    state.mkdir(parents=True, exist_ok=True)
-    number = sum(1 for claimed in state.iterdir() if not claimed.suffix) + 1
+    os.makedirs(state, exist_ok=True)
+    number = sum("." not in claimed for claimed in os.listdir(state)) + 1
     while True:
         try:
-            os.close(os.open(state / f"call-{number:04d}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.close(os.open(f"{state}/call-{number:04d}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             return number
         except FileExistsError:
             number += 1
 
 
-def record(state: Path, number: int, argv: list[str], stdin: bytes, environ: Mapping[str, str]) -> None:
+def record(state: str, number: int, argv: list[str], stdin: bytes, environ: Mapping[str, str]) -> None:
     """Keep what arrived: `call-NNNN.json` and, as bytes, `call-NNNN.stdin`. Values of secrets are left out."""
-    stdin_file = state / f"call-{number:04d}.stdin"
+    stdin_file = f"{state}/call-{number:04d}.stdin"
     replace(stdin_file, stdin)
     shown = {
         name: f"<secret, {len(value)} characters>" if name.upper().endswith(SECRET_ENDINGS) else value
@@ -55,19 +57,19 @@ def record(state: Path, number: int, argv: list[str], stdin: bytes, environ: Map
         "parent": os.getppid(),
         "group": os.getpgid(0),
         "session": os.getsid(0),
-        "cwd": str(Path.cwd()),
+        "cwd": os.getcwd(),
         "program": sys.executable,
         "argv": argv,
-        "stdin": str(stdin_file),
+        "stdin": stdin_file,
         "env": shown,
     }
-    replace(state / f"call-{number:04d}.json", json.dumps(arrived, indent=1).encode("utf-8", "replace"))
+    replace(f"{state}/call-{number:04d}.json", indented(arrived, " ").encode("utf-8", "replace"))
 
 
-def steps_for(script: Path, number: int, verbs: frozenset[str]) -> list[tuple[str, object]] | None:
+def steps_for(script: str, number: int, verbs: frozenset[str]) -> list[tuple[str, object]] | None:
     """The steps of call `number`, each a verb and its value; None when the call has to work as usual."""
     try:
-        document = json.loads(script.read_bytes())
+        document = loads(contents(script))
         calls, after = document["calls"], document.get("after", "repeat")
         scripted = [[step(one, verbs) for one in steps] for steps in calls]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
@@ -82,7 +84,7 @@ def steps_for(script: Path, number: int, verbs: frozenset[str]) -> list[tuple[st
 def step(one: Document, verbs: frozenset[str]) -> tuple[str, object]:
     """A step of a script as its verb and its value."""
     if len(one) != 1:
-        raise ScriptProblem(f"a step has exactly one verb: {json.dumps(one)}")
+        raise ScriptProblem(f"a step has exactly one verb: {dumps(one)}")
     ((verb, value),) = one.items()
     if verb not in verbs:
         raise ScriptProblem(f"unknown step {verb!r}; known are {', '.join(sorted(verbs))}")

@@ -5,22 +5,23 @@ A verb is a function of the call and the step's value; one that returns a number
 
 from __future__ import annotations
 
-import base64
-import json
 import os
-import signal
 import time
-from collections.abc import Callable
-from pathlib import Path
+from binascii import a2b_base64
 
 from claude_iterate.fake_claude import tools
+from claude_iterate.fake_claude.json_alone import indented
 from claude_iterate.fake_claude.printer import Stream, put
 from claude_iterate.fake_claude.script import ScriptProblem
 from claude_iterate.fake_claude.shapes import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
     from typing import Any
+else:
+    import _signal as signal  # as in `__main__`
 
 LONGEST_WAIT = 300.0
 """Seconds: a handshake that never comes must not leave a process."""
@@ -31,16 +32,22 @@ class Call:
     report, by its name."""
 
     def __init__(
-        self, stream: Stream, workspace: Path | None, work: Callable[[], None], asked: dict[str, str] | None = None
+        self, stream: Stream, workspace: str | None, work: Callable[[], None], asked: dict[str, str] | None = None
     ) -> None:
         self.asked = asked or {}
         self.stream = stream
         self.workspace = workspace
         self.work = work
 
-    def path(self, name: str) -> Path:
+    def path(self, name: str) -> str:
         """The path; a relative one is in the workspace."""
-        return (self.workspace or Path.cwd()) / name
+        return os.path.join(self.workspace or os.getcwd(), name)
+
+    def new_path(self, name: str) -> str:
+        """The same, of a file to be made: its folder is there."""
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return path
 
 
 def perform(
@@ -59,10 +66,10 @@ def perform(
 
 
 def _write(call: Call, value: Document) -> None:
-    path = call.path(value["path"])
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = call.new_path(value["path"])
     if value.get("in_place"):
-        path.write_bytes(_content(value))
+        with open(path, "wb") as file:
+            file.write(_content(value))
     else:
         tools.replace(path, _content(value))
 
@@ -73,29 +80,31 @@ def _status(call: Call, value: Any) -> None:
         value = {
             key: held for key, held in {**value, **call.asked, **value}.items() if (key, held) != ("iteration", None)
         }
-    tools.replace(call.path(".status.json"), json.dumps(value, indent=2).encode())
+    tools.replace(call.path(".status.json"), indented(value, "  ").encode())
 
 
 def _append(call: Call, value: Document) -> None:
-    with call.path(value["path"]).open("ab") as file:
+    with open(call.path(value["path"]), "ab") as file:
         file.write(_content(value))
 
 
 def _content(value: Document) -> bytes:
     """The text to write, or with `base64` any bytes."""
-    return base64.b64decode(value["base64"]) if "base64" in value else str(value["text"]).encode()
+    return a2b_base64(value["base64"]) if "base64" in value else str(value["text"]).encode()
 
 
 def _touch(call: Call, value: str) -> None:
-    path = call.path(value)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
+    path = call.new_path(value)
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        open(path, "ab").close()
 
 
 def _wait_for(call: Call, value: str) -> None:
     path = call.path(value)
     deadline = time.monotonic() + LONGEST_WAIT
-    while not path.exists():
+    while not os.path.exists(path):
         if time.monotonic() > deadline:
             raise ScriptProblem(f"{path} did not appear within {LONGEST_WAIT:g} seconds")
         time.sleep(0.01)
@@ -145,7 +154,7 @@ def _leave_behind(call: Call, value: Document) -> None:
     argv = [program, str(value.get("seconds", 300))]
     if value.get("orphan"):
         # Its parent, a shell, ends at once, so that another process adopts it.
-        argv = ["/bin/sh", "-c", '"$0" "$1" & echo $! > "$2"', *argv, str(call.path(value["pidfile"]))]
+        argv = ["/bin/sh", "-c", '"$0" "$1" & echo $! > "$2"', *argv, call.path(value["pidfile"])]
     sleeper = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
@@ -157,9 +166,7 @@ def _leave_behind(call: Call, value: Document) -> None:
     if value.get("orphan"):
         sleeper.wait()
     elif "pidfile" in value:
-        pidfile = call.path(value["pidfile"])
-        pidfile.parent.mkdir(parents=True, exist_ok=True)
-        tools.replace(pidfile, str(sleeper.pid).encode())
+        tools.replace(call.new_path(value["pidfile"]), str(sleeper.pid).encode())
 
 
 def _shell(call: Call, value: str) -> None:
@@ -167,7 +174,7 @@ def _shell(call: Call, value: str) -> None:
     mistake in the script."""
     import subprocess
 
-    environment = {**os.environ, "WORKSPACE": str(call.workspace or "")}
+    environment = {**os.environ, "WORKSPACE": call.workspace or ""}
     done = subprocess.run(
         ["/bin/sh", "-ec", value], env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
@@ -198,13 +205,13 @@ VERBS: dict[str, Callable[[Call, Any], int | None]] = {
     "say": lambda call, value: call.stream.say(str(value)),
     "event": lambda call, value: call.stream.line(value),
     "raw": lambda _call, value: put(value.encode("utf-8", "surrogatepass")),
-    "raw_base64": lambda _call, value: put(base64.b64decode(value)),
-    "fixture": lambda _call, value: put(Path(value).read_bytes()),
+    "raw_base64": lambda _call, value: put(a2b_base64(value)),
+    "fixture": lambda _call, value: put(tools.contents(value)),
     "stderr": lambda _call, value: put(value.encode(), 2),
     "status": _status,
     "write": _write,
     "append": _append,
-    "remove": lambda call, value: call.path(value).unlink(missing_ok=True),
+    "remove": lambda call, value: tools.remove(call.path(value)),
     "sleep": lambda _call, value: time.sleep(value),
     "wait_for": _wait_for,
     "touch": _touch,

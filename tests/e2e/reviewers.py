@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+
 from tests.e2e.conftest import Loop
 
 
@@ -10,9 +13,14 @@ def reviewing(loop: Loop, verdict: str, findings: str = "None.", body: str = "",
     options that it does not know, but for the one that it `refuses`; `structured` in the body answers by schema."""
     program = loop.folder / "claude"
     program.write_text(
-        f"""#!/usr/bin/env python3
-import json, os, pathlib, re, sys
-if "--version" in sys.argv: print("1"); sys.exit()
+        f"""#!/bin/sh
+[ "$1" = --version ] && echo 1 && exit
+exec {shlex.quote(sys.executable)} -S {shlex.quote(str(loop.folder / "claude.py"))} "$@"
+"""
+    )
+    program.chmod(0o755)
+    (loop.folder / "claude.py").write_text(
+        f"""import json, os, pathlib, re, sys
 if "{refuses}" in sys.argv: sys.exit("error: unknown option '{refuses}'")
 prompt = sys.stdin.read()
 folder = pathlib.Path(os.environ["CLAUDE_ITERATE_WORKSPACE"])
@@ -36,5 +44,4 @@ if structured is not None: result["structured_output"] = structured
 print(json.dumps(result))
 """
     )
-    program.chmod(0o755)
     loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"] = str(program)

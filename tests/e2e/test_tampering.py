@@ -37,7 +37,7 @@ def project(loop: Loop) -> Loop:
     (loop.root / "tests" / "test_a.py").write_text(TESTS)
     (loop.root / "bin").mkdir()
     loop.env["PATH"] = f"{loop.root}/bin:{loop.env['PATH']}"
-    checks(loop, "sh check.sh", "true expected.txt", "pytest --version >/dev/null 2>&1 || true")
+    checks(loop, "sh check.sh", "true expected.txt", "true || pytest")
     return loop
 
 
@@ -98,7 +98,7 @@ def test_the_end_and_the_notification_say_which(project: Loop, receiver: Receive
 )
 def test_work_is_no_tampering(project: Loop, command: str) -> None:
     """New tests, more of them, tests that moved, ticked boxes, other files, and what was put back before the claim."""
-    checks(project, "sh check.sh", "pytest --version >/dev/null 2>&1 || true", on_tamper="refuse")
+    checks(project, "sh check.sh", "true || pytest", on_tamper="refuse")
     project.script(does(command))
     done = project.run("--json")
     assert (done.code, json.loads(done.out)["changes"]) == (0, [])
