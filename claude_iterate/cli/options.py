@@ -134,10 +134,21 @@ def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -
     return names.checked(value)
 
 
+class Command(click.Command):
+    """Finds short options at once. click looks for `-m` among the long options first, and for one that is not there it
+    imports `difflib` and makes a suggestion, which it then throws away."""
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        parser = super().make_parser(ctx)
+        known = vars(parser)  # not part of click's interface: where they have other names, click does what it does
+        known.get("_long_opt", {}).update(known.get("_short_opt", {}))
+        return parser
+
+
 def command(
     name: str,
     workspace: bool = True,
-    cls: type[click.Command] = click.Command,
+    cls: type[click.Command] = Command,
     json: str = "Print one JSON document.",
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """A command that gets the Invocation and can answer in JSON.

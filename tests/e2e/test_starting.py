@@ -25,6 +25,7 @@ UNUSED = {
     "shutil": "nothing is copied or deleted, and programs are found without it",
     "dataclasses": "records do the same",
     "urllib.request": "no address is opened",
+    "difflib": "no word is misspelt",
     "hashlib": "nothing is signed",
     "random": "chance comes from os.urandom",
     "zoneinfo": "no limit names a time zone",

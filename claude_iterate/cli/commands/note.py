@@ -12,15 +12,15 @@ from claude_iterate.errors import UsageProblem
 from claude_iterate.workspace.running import notes, run_lock
 
 
-class _Words(click.Command):
+class _Words(options.Command):
     """Takes a note that begins with a dash, such as `- use tabs`: a word with blanks in it is not an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
-        options = [word for word in args[:end] if word.startswith("-") and len(word.split()) == 1 and word != "-"]
-        words = [word for word in args[:end] if word not in options]
+        flags = [word for word in args[:end] if word.startswith("-") and len(word.split()) == 1 and word != "-"]
+        words = [word for word in args[:end] if word not in flags]
         try:
-            return super().parse_args(ctx, [*options, "--", *words, *args[end + 1 :]])
+            return super().parse_args(ctx, [*flags, "--", *words, *args[end + 1 :]])
         except click.NoSuchOption as unknown:
             if ctx.parent and any(unknown.option_name in known.opts for known in ctx.parent.command.params):
                 raise  # it goes before the command
