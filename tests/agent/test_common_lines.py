@@ -115,6 +115,14 @@ def test_a_block_of_a_new_kind_costs_no_other() -> None:
     assert called == ToolCalled("1", "B")
 
 
+def test_a_block_without_a_kind_is_no_answer() -> None:
+    """Only the kind says what a block is, however much it looks like the answer of a tool."""
+    line = compact({"type": "user", "message": {"content": [{"tool_use_id": "1", "content": "x"}]}})
+    assert common_line(line) is None
+    (event,) = Translator().translate(line)
+    assert type(event).__name__ == "Told"
+
+
 def test_a_deep_input_is_not_kept() -> None:
     """What is nested too deeply is shown as that, in a common line, too."""
     deep: dict[str, Any] = {}

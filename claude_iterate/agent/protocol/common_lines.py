@@ -4,7 +4,7 @@ needs a look of its own. A line of any other shape is read by `known_fields`, an
 # No `annotations` from __future__: msgspec would compile the text of each at every start.
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -34,9 +34,11 @@ class CallBlock(msgspec.Struct, tag_field="type", tag="tool_use"):
     input: dict[str, Any]
 
 
-class AnswerBlock(msgspec.Struct, tag_field="type", tag="tool_result"):
-    """What a tool answered; its text may be in blocks of its own."""
+class AnswerBlock(msgspec.Struct):
+    """What a tool answered; its text may be in blocks of its own. Its kind is a field: where there is only one kind,
+    msgspec takes a block without a tag for one."""
 
+    type: Literal["tool_result"]
     tool_use_id: str
     content: Any = None
     is_error: bool | None = None
