@@ -18,8 +18,8 @@ from claude_iterate.core.state.steps import reduce
 class Journal(Protocol):
     """Where the truth is kept."""
 
-    def append(self, entry: Entry) -> None:
-        """Take an entry."""
+    def append(self, *entries: Entry) -> None:
+        """Take entries."""
 
     def write_out(self) -> None:
         """Hand what was taken to the system."""
@@ -82,14 +82,13 @@ class Recorder:
         at, elapsed = round(time.time(), 3), round(time.monotonic() - self._began, 4)
         if self._redactor.suspects(self._encode(events)):
             events = [self._cleaned(event) for event in events]
-        append, state = self._journal.append, self.state
-        self._before = state
+        self._before = state = self.state
+        entries = [Entry(number, at, elapsed, event) for number, event in enumerate(events, self._sequence + 1)]
         batch: list[tuple[Entry, RunState]] = []
-        for sequence, event in enumerate(events, self._sequence + 1):
-            entry = Entry(sequence, at, elapsed, event)
+        for entry in entries:
             state = reduce(state, entry)
-            append(entry)
             batch.append((entry, state))
+        self._journal.append(*entries)
         self._sequence += len(batch)
         self.state = state
         self._journal.write_out()

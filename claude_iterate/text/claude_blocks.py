@@ -10,7 +10,7 @@ from typing import Any
 
 from claude_iterate.core import events
 from claude_iterate.core.formats import counted, money, one_line, precise_moment
-from claude_iterate.text.line_blocks import Limits, first_and_rest, indented, indented_head
+from claude_iterate.text.line_blocks import Limits, first_and_rest, indented, indented_head, indented_text
 from claude_iterate.text.tool_calls import call_lines
 from claude_iterate.text.tool_results import result_lines
 
@@ -31,26 +31,26 @@ def lines(event: events.Event, limits: Limits) -> list[str]:
         block = LIMITED[kind](event, limits)
     else:
         return []
-    return indented(block, SUB_AGENT) if event.parent else block  # type: ignore[union-attr]
+    return [indented_text(text, SUB_AGENT) for text in block] if event.parent else block  # type: ignore[union-attr]
 
 
 def _said(event: events.Said) -> list[str]:
     if event.error:
         first, rest = first_and_rest(event.text)
         return [f"✗ {first or event.error}", *indented(rest), *_cut(event.cut)]
-    return [*event.text.split("\n"), *_cut(event.cut)] if event.text else ["(empty message)"]
+    return [event.text or "(empty message)", *_cut(event.cut)]
 
 
 def _thought(event: events.Thought) -> list[str]:
     # Some models send thinking without its text.
     text = event.text or "(thinking, text not shown)"
-    return [*f"💭 {text}".split("\n"), *_cut(event.cut)]
+    return [f"💭 {text}", *_cut(event.cut)]
 
 
 def _told(event: events.Told, limits: Limits) -> list[str]:
-    block = indented_head(event.text or "(empty message to the model)", limits.output, "  ")
-    block[0] = f"→ {block[0].lstrip()}"
-    return [*block, *_cut(event.cut)]
+    text, *more = indented_head(event.text or "(empty message to the model)", limits.output, "  ")
+    first, feed, rest = text.partition("\n")
+    return [f"→ {first.lstrip()}{feed}{rest}", *more, *_cut(event.cut)]
 
 
 def _task_started(event: events.TaskStarted) -> list[str]:
@@ -120,7 +120,7 @@ def _result(event: events.ResultReported) -> list[str]:
     if event.is_error:
         # A success repeats the last message, which has been shown; an error may be said nowhere else.
         for text in (*event.errors, event.text):
-            block += indented(text.strip().split("\n")) if text.strip() else []
+            block += [indented_text(text.strip())] if text.strip() else []
     block += [f"   ⚠ Denied: {denial.tool} {one_line(denial.detail)}".rstrip() for denial in event.denials]
     return block
 

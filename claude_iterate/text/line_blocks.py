@@ -1,4 +1,7 @@
-"""Texts of several lines: their first lines, indented, with what was left out counted. Pure functions."""
+"""Texts of several lines: their first lines, indented, with what was left out counted. Pure functions.
+
+A block is a list of texts that stand below each other. A text of Claude's stays in one piece, however many lines it
+has: every event comes through here, and to take texts apart and join them again would cost more than all else."""
 
 from __future__ import annotations
 
@@ -25,14 +28,11 @@ CONSOLE = Limits(read=15, output=20, written=0, value=200)
 WHOLE = Limits(read=None, output=None, written=None, value=None)
 
 
-def head(text: str, limit: int | None) -> tuple[list[str], int]:
-    """The first lines of a text and how many are left out. Split at line feeds only: other breaks are content."""
-    if limit is None:
-        return text.split("\n"), 0
-    parts = text.split("\n", limit)
-    if len(parts) <= limit:
-        return parts, 0
-    return parts[:limit], parts[limit].count("\n") + 1
+def head(text: str, limit: int | None) -> tuple[str, int]:
+    """The first lines of a text and how many are left out. Only line feeds divide: other breaks are content."""
+    if limit is None or (more := text.count("\n") + 1 - limit) <= 0:
+        return text, 0
+    return "\n".join(text.split("\n", limit)[:limit]), more
 
 
 def indented(lines: Iterable[str], by: str = INDENT) -> list[str]:
@@ -40,13 +40,23 @@ def indented(lines: Iterable[str], by: str = INDENT) -> list[str]:
     return [by + line if line else line for line in lines]
 
 
+def indented_text(text: str, by: str = INDENT) -> str:
+    """The same for the lines of one text."""
+    if not text:
+        return text
+    moved = by + text.replace("\n", "\n" + by)
+    if "\n\n" in text:
+        empty = f"\n{by}\n"
+        moved = moved.replace(empty, "\n\n").replace(empty, "\n\n")  # the second time each other one of many
+    if text[0] == "\n":
+        moved = moved[len(by) :]
+    return moved[: -len(by)] if text[-1] == "\n" else moved
+
+
 def indented_head(text: str, limit: int | None, by: str = INDENT) -> list[str]:
     """The first lines of a text, moved to the right, and a line that says how many more there are."""
     shown, more = head(text, limit)
-    block = indented(shown, by)
-    if more:
-        block.append(f"{by}... ({counted(more, 'more line')})")
-    return block
+    return [indented_text(shown, by), *([f"{by}... ({counted(more, 'more line')})"] if more else ())]
 
 
 def first_and_rest(text: str) -> tuple[str, list[str]]:

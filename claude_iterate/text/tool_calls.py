@@ -8,7 +8,7 @@ from typing import Any
 from claude_iterate.core.events import ToolCalled
 from claude_iterate.core.events.stream_events import telling
 from claude_iterate.core.formats import counted, one_line
-from claude_iterate.text.line_blocks import INDENT, Limits, indented, indented_head
+from claude_iterate.text.line_blocks import INDENT, Limits, indented_head, indented_text
 
 DEEPER = INDENT * 2
 SHORT = 80
@@ -73,7 +73,7 @@ def _value(label: str, value: Any, limit: int | None, block: list[str]) -> None:
 def _whole(label: str, text: str, block: list[str]) -> None:
     if "\n" in text:
         block.append(f"{INDENT}{label}:")
-        block += indented(text.split("\n"), DEEPER)
+        block.append(indented_text(text, DEEPER))
     else:
         block.append(f"{INDENT}{label}: {text}")
 
@@ -103,7 +103,7 @@ def _edit(values: dict[str, Any], block: list[str]) -> None:
             block.append(f'{INDENT}{label}: "{text}"')
         else:
             block.append(f"{INDENT}{label}:")
-            block += [DEEPER + line for line in text.split("\n")]
+            block.append(DEEPER + text.replace("\n", "\n" + DEEPER))
     if values.get("replace_all"):
         block.append(f"{INDENT}Mode: Replace all occurrences")
 

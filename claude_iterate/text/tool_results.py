@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from claude_iterate.core.events import ToolAnswered
 from claude_iterate.core.formats import counted
-from claude_iterate.text.line_blocks import INDENT, Limits, first_and_rest, head, indented, indented_head
+from claude_iterate.text.line_blocks import INDENT, Limits, first_and_rest, head, indented, indented_head, indented_text
 
 STRING_NOT_FOUND = (
     "✗ Edit failed: String not found in file",
@@ -32,7 +32,7 @@ def _error(answer: ToolAnswered, limits: Limits) -> list[str]:
     text = answer.text.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
     if answer.name == "Edit" and "not found in file" in text:
         # The console has shown the string with the call; the log keeps Claude's words as well.
-        said = [] if limits.output is not None else ["", *indented(text.split("\n"))]
+        said = [] if limits.output is not None else ["", indented_text(text)]
         return [*STRING_NOT_FOUND, *said]
     first, rest = first_and_rest(text.removeprefix("Error: "))
     return [f"✗ {answer.name or 'Tool'} failed: {first or 'no reason given'}", *indented(rest)]
@@ -47,9 +47,9 @@ def _read(answer: ToolAnswered, limits: Limits) -> list[str]:
     file = answer.facts.get("file")
     count = file.get("numLines") if isinstance(file, dict) else None
     if not isinstance(count, int):
-        count = len(shown) + more
+        count = shown.count("\n") + 1 + more
     block = ["✓ File read successfully" if answer.cut else f"✓ File read successfully ({counted(count, 'line')})"]
-    block += [_numbered(line) for line in shown]
+    block += [_numbered(line) for line in shown.split("\n")]
     if more:
         block.append(f"     ... ({counted(more, 'more line')})")
     return block
@@ -98,7 +98,7 @@ def _body(text: str, limit: int | None) -> list[str]:
 
 def _for_the_log(answer: ToolAnswered, limits: Limits) -> list[str]:
     """Claude's sentence about a file it changed says nothing new, so only the log has it."""
-    return [] if limits.output is not None or not answer.text else indented(answer.text.rstrip("\n").split("\n"))
+    return [] if limits.output is not None or not answer.text else [indented_text(answer.text.rstrip("\n"))]
 
 
 _SUCCESS: dict[str, Callable[[ToolAnswered, Limits], list[str]]] = {

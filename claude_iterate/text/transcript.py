@@ -25,10 +25,19 @@ class SharedBlocks:
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Event, list[str]]] = {}
         """By the identity of the event. It is kept, too: as long as it is there, no other has its identity."""
+        self.harmless = False
+        """The log shows all that Claude said and did in this batch, and nothing of it had to be made harmless. The
+        console shows the same or less of it."""
 
     def begin(self) -> None:
         """A batch begins: let go of what was not taken away of the one before."""
         self._kept.clear()
+        self.harmless = False
+
+    def taken_whole(self) -> bool:
+        """Whether the batch is `harmless`. Asked once: without the log, the next one is not known."""
+        found, self.harmless = self.harmless, False
+        return found
 
     def kept(self, event: Event, limits: Limits) -> list[str]:
         """The lines of an event, kept if they are the same within any limits."""

@@ -74,13 +74,13 @@ from claude_iterate.text.transcript import Transcript
 )
 def test_formats(event: StreamEvent, expected: list[str]) -> None:
     """Each kind of event has its lines."""
-    assert lines(event, CONSOLE) == expected
+    assert "\n".join(lines(event, CONSOLE)) == "\n".join(expected)
 
 
 @pytest.mark.parametrize("event", [Said("a\n\nb", "p"), ToolCalled("1", "Bash", {"command": "ls"}, "p")])
 def test_sub_agents_are_indented(event: StreamEvent) -> None:
     """What a sub-agent does stands one level to the right."""
-    assert [line.startswith("    ") for line in lines(event, WHOLE) if line] == [True, True]
+    assert [line.startswith("    ") for line in "\n".join(lines(event, WHOLE)).split("\n") if line] == [True, True]
 
 
 def test_every_stream_event_shows_something() -> None:

@@ -99,3 +99,46 @@ def test_no_batch_but_the_last_is_held() -> None:
     assert sys.getrefcount(first) == before
     assert blocks.taken(first, CONSOLE) == ["first"]
     assert sys.getrefcount(first) == before
+
+
+ODD = ["plain", "\x1b[2Jgone", "\u202eevil", "a\x9bb", "✓ fine", "\ud800", "tab\tand\nlines", "\r"]
+
+
+def _odd_events() -> list[Event]:
+    """Calls and answers of all texts: an answer that comes later names its call."""
+    called = [ToolCalled(str(number), "Bash", {"command": text}) for number, text in enumerate(ODD)]
+    answered = [ToolAnswered(str(number), "Bash", "fine") for number in range(len(ODD))]
+    return [*called, *answered, *map(Said, ODD)]
+
+
+@pytest.mark.parametrize("color", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 5, 100])
+def test_harmful_text_looks_the_same_shared_or_not(tmp_path: Path, size: int, color: bool) -> None:
+    """Wherever it stands: what is harmless is known only of a whole batch."""
+    found = _odd_events()
+    batches = [found[start : start + size] for start in range(0, len(found), size)]
+    shared = _shown(tmp_path, batches, SharedBlocks(), color)
+    assert shared == _shown(tmp_path, batches, None, color)
+    assert "\x1b[2J" not in shared[1]
+
+
+@pytest.mark.parametrize("log", ["cut", "gone", "before"])
+def test_without_the_log_every_text_is_looked_at(tmp_path: Path, log: str) -> None:
+    """A log that leaves out what Claude says, or that gets no more batches, says nothing of what is harmless; nor
+    does what Claude said speak for what the run says."""
+    blocks, screen = SharedBlocks(), io.StringIO()
+    written = TextLog(tmp_path / "log", pytest.fail, largest=0 if log == "cut" else 1000, blocks=blocks)
+    console = Console(io.StringIO(), screen, "verbose", blocks=blocks)
+    harmless, harmful = ([(Entry(1, 0.0, 0.0, Said(text)), RunState())] for text in ("fine", "\x1b[2J"))
+    for batch in (harmful, harmless, harmful) if log == "cut" else (harmless, harmful):
+        if log != "gone" or batch is harmless:
+            written(batch)
+        console(batch)
+    if log == "before":
+        warned = [(Entry(1, 0.0, 0.0, events.Warned("\x1b[2J")), RunState())]
+        written(harmless)
+        console([*warned, *harmless])
+    assert "fine" in screen.getvalue()
+    assert "\x1b" not in screen.getvalue()
+    written.close()
+    console.close()

@@ -12,7 +12,7 @@ from claude_iterate.text.tool_calls import call_lines, headline
 
 
 def shown(name: str, limits: Limits = CONSOLE, **values: Any) -> list[str]:
-    return call_lines(ToolCalled("1", name, values), limits)
+    return "\n".join(call_lines(ToolCalled("1", name, values), limits)).split("\n")
 
 
 @pytest.mark.parametrize(

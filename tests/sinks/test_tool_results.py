@@ -12,7 +12,7 @@ from claude_iterate.text.tool_results import result_lines
 
 
 def shown(name: str, text: str, limits: Limits = CONSOLE, **more: Any) -> list[str]:
-    return result_lines(ToolAnswered("1", name, text, **more), limits)
+    return "\n".join(result_lines(ToolAnswered("1", name, text, **more), limits)).split("\n")
 
 
 def test_read_shows_15_numbered_lines() -> None:

@@ -19,14 +19,12 @@ class LineFramer:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Add a chunk; returns the lines that it completes."""
-        head, found, tail = data.rpartition(b"\n")
-        if not found:
-            self._hold(data)
-            return []
-        lines = head.split(b"\n")
-        lines[0] = self._release(lines[0])
-        if len(head) > self._longest:
-            lines = [line if len(line) <= self._longest else line[: self._kept] for line in lines]
+        lines = data.split(b"\n")
+        tail = lines.pop()
+        if lines:
+            lines[0] = self._release(lines[0])
+            if len(data) > self._longest:
+                lines = [line if len(line) <= self._longest else line[: self._kept] for line in lines]
         self._hold(tail)
         return lines
 

@@ -191,7 +191,7 @@ def _print(row: dict[str, Any]) -> None:
         output.result(f"  {line}")
     output.result("Instructions:")
     beginning, more = head(row["instructions"].rstrip(), _SHOWN_LINES)
-    for line in beginning:
+    for line in beginning.split("\n"):
         output.result(f"  {printable(line)}".rstrip())
     if more:
         output.result(f"  ... ({counted(more, 'more line')})")

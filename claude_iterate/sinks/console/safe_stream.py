@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from claude_iterate.core.harmless import harmless, is_harmless
+from claude_iterate.core.harmless import harmless, harmless_lines
 
 if TYPE_CHECKING:
     from claude_iterate.sinks.console.terminal_writer import TerminalWriter
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 """Parameters of the ANSI code that sets the look of what follows."""
 
+_UTF8 = frozenset({"utf-8", "UTF-8", "utf8"})
 _NEEDED = "✓✗⚠🔧█░·↳…"
 _STAND_INS = str.maketrans(
     {
@@ -66,7 +67,9 @@ class Output:
         self._encoding = getattr(stream, "encoding", None) or "utf-8"
         self._emoji = _can_show(self._encoding)
         self._dead = False
-        self._held: list[str] = []
+        self._bytes = _takes_bytes(stream)
+        self._held: list[bytes] = []
+        """In UTF-8."""
         self._lines: list[str] = []
         """Lines in no special look that come after what is held."""
         self.terminal = _is_terminal(stream)
@@ -82,7 +85,7 @@ class Output:
 
         # The live line may still be there.
         clear = "\x1b[K" if self.color else ""
-        return TerminalWriter(way_to(self._stream.fileno()), lambda text: self._encoded(f"\r{text}{clear}\n"))
+        return TerminalWriter(way_to(self._stream.fileno()), lambda text: self._encoded(f"\r{text}{clear}\n".encode()))
 
     def shown(self, text: str) -> str:
         """The text as this stream can show it."""
@@ -91,20 +94,20 @@ class Output:
         text = harmless(text)
         return text if self._emoji else text.translate(_STAND_INS)
 
-    def say(self, lines: Sequence[str], style: str = "") -> None:
+    def say(self, block: Sequence[str], style: str = "") -> None:
         """Whole lines, in one look. They are held until `flush`: a flood must not cost a write per line."""
         if style and self.color:
             self._join()
-            self._held += [f"\x1b[{style}m{self.shown(line)}\x1b[0m\n" if line else "\n" for line in lines]
+            lines = [line for text in block for line in text.split("\n")]
+            shown = "".join([f"\x1b[{style}m{harmless(line)}\x1b[0m\n" if line else "\n" for line in lines])
+            self._held.append(shown.encode("utf-8", "replace"))
         else:
-            self._lines += lines
+            self._lines += block
 
-    def _join(self) -> None:
+    def _join(self, are_harmless: bool = False) -> None:
         """Most lines can be shown as they are, which one look at all of them together finds."""
         if self._lines:
-            text = "\n".join(self._lines)
-            plain = self._emoji and is_harmless(text.encode("utf-8", "replace"))
-            self._held += (text if plain else "\n".join(map(self.shown, self._lines)), "\n")
+            self._held += (harmless_lines(self._lines, are_harmless)[0], b"\n")
             self._lines = []
 
     def control(self, text: str, now_or_never: bool = False) -> bool:
@@ -113,25 +116,23 @@ class Output:
         if now_or_never and self._writer is not None and not self._dead:
             self.flush()
             with suppress(OSError, ValueError):
-                return self._writer.draw(self._encoded(text))
+                return self._writer.draw(self._encoded(text.encode("utf-8", "replace")))
         self._join()
-        self._held.append(text)
+        self._held.append(text.encode("utf-8", "replace"))
         self.flush()
         return True
 
-    def flush(self) -> None:
-        """Hand on what is held, here and by the stream."""
-        self._join()
-        text, self._held = "".join(self._held), []
+    def flush(self, are_harmless: bool = False) -> None:
+        """Hand on what is held, here and by the stream; with `are_harmless` no one has to look at it before."""
+        self._join(are_harmless)
+        data, self._held = b"".join(self._held), []
         if self._dead:
             return
         try:
             if self._writer is not None:
-                self._writer.write(self._encoded(text)) if text else self._writer.catch_up()
+                self._writer.write(self._encoded(data)) if data else self._writer.catch_up()
                 return
-            if text:
-                self._put(text)
-            self._stream.flush()
+            self._put(data)
         except (OSError, ValueError):
             self._dead = True
 
@@ -151,14 +152,32 @@ class Output:
         if self._dead:
             discard(self._stream)
 
-    def _encoded(self, text: str) -> bytes:
-        return (text if self._emoji else text.translate(_STAND_INS)).encode(self._encoding, "replace")
+    def _encoded(self, data: bytes) -> bytes:
+        return data if self._encoding in _UTF8 else self._text(data).encode(self._encoding, "replace")
 
-    def _put(self, text: str) -> None:
+    def _text(self, data: bytes) -> str:
+        text = data.decode("utf-8", "replace")
+        return text if self._emoji else text.translate(_STAND_INS)
+
+    def _put(self, data: bytes) -> None:
+        self._stream.flush()  # what others said before
+        if self._bytes is not None:
+            self._bytes.write(data)
+            self._bytes.flush()
+            return
+        text = self._text(data)
         try:
             self._stream.write(text)
         except UnicodeEncodeError:
             self._stream.write(text.encode(self._encoding, "replace").decode(self._encoding))
+        self._stream.flush()
+
+
+def _takes_bytes(stream: TextIO) -> BinaryIO | None:
+    """Where bytes in UTF-8 can be written as they are; None where text has to be encoded or its line ends changed."""
+    if getattr(stream, "encoding", None) not in _UTF8 or os.linesep != "\n":
+        return None
+    return getattr(stream, "buffer", None)
 
 
 def _can_show(encoding: str) -> bool:

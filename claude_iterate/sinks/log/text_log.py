@@ -67,19 +67,22 @@ class TextLog:
         if self._blocks is not None:
             self._blocks.begin()
         said: list[str] = []
-        ended = False
+        ended = cut = False
         for entry, state in batch:
             block = self._transcript.lines(entry.event)
             if not block:
                 block = self._of_the_run(entry, state)
                 ended = ended or type(entry.event) in _ENDS
             elif self._file.size >= self._largest:
-                block, self._cut = [] if self._cut else [CUT], True
+                block, self._cut, cut = [] if self._cut else [CUT], True, True
             said += block
             self._state = state
         if said:
             said.append("")
-            ended = self._file.append(harmless_lines(said)) or ended
+            data, clean = harmless_lines(said)
+            ended = self._file.append(data) or ended
+            if self._blocks is not None:
+                self._blocks.harmless = clean and not cut
         if ended:
             if self._file.keep_place(self._is_ours):
                 self._on_put_back()

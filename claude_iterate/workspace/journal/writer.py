@@ -70,7 +70,8 @@ class JournalWriter:
         self._missing = ""
         self.known: Callable[[], events.Entry | None] = lambda: None
         """An entry from which the run so far can be known: what a journal begins with whose beginning is lost."""
-        self._encode = msgspec.json.Encoder().encode
+        encoder = msgspec.json.Encoder()
+        self._encode, self._encode_lines = encoder.encode, encoder.encode_lines
         self._buffer = bytearray()
         self._on_failure = on_failure
         self._problem = ""
@@ -82,23 +83,21 @@ class JournalWriter:
         self._floods = Floods()
         self._reserve = Reserve(path.parent)
 
-    def append(self, entry: events.Entry) -> None:
-        """Take an entry; it is on disk after the next `write_out`."""
-        if type(entry.event) not in FLOODS:
-            self._take(entry)
-            return
-        for kept in self._floods.thinned(entry):
-            self._take(kept)
-
-    def _take(self, entry: events.Entry) -> None:
-        kind = type(entry.event)
-        if len(self._buffer) >= _KEPT_IN_MEMORY and kind.__name__ in WORDS:
-            self._left_out += 1
-            return
-        self._buffer += self._encode(abridged(entry))
-        self._buffer += b"\n"
-        if kind in _MILESTONES:
-            self._milestone = self._look_due = True
+    def append(self, *entries: events.Entry) -> None:
+        """Take entries; they are on disk after the next `write_out`."""
+        full = len(self._buffer) >= _KEPT_IN_MEMORY
+        kept: list[events.Entry] = []
+        for entry in entries:
+            kind = type(entry.event)
+            if kind in _MILESTONES:
+                self._milestone = self._look_due = True
+            if full and kind.__name__ in WORDS:
+                self._left_out += 1
+            elif kind in FLOODS:
+                kept += self._floods.thinned(entry)
+            else:
+                kept.append(abridged(entry))
+        self._buffer += self._encode_lines(kept)
 
     def write_out(self) -> None:
         """Write all entries. Never raises; the first failure is reported once."""
@@ -146,8 +145,7 @@ class JournalWriter:
 
     def close(self) -> None:
         """Write, flush and close; report what is missing."""
-        for kept in self._floods.rest():
-            self._take(kept)
+        self._buffer += self._encode_lines(self._floods.rest())
         self._write_with_reserve()
         self.sync()
         self._reserve.give_back()
