@@ -46,21 +46,15 @@ class MessageUsage:
         if identity:
             if identity in self._known or identity in self._older:
                 return 0
-            self._remember(identity)
+            if len(self._known) >= _REMEMBERED:
+                self._older, self._known = self._known, set()
+            self._known.add(identity)
             if given or output or read or write:
-                self._add(model, (given, output, read, write))
+                a, b, c, d = self._sum
+                self._sum = (a + given, b + output, c + read, d + write)
+                self._cost += at_least(model, given, output, read, write) or 0.0
+                self._is_new = True
         return given + read + write
-
-    def _remember(self, identity: str) -> None:
-        if len(self._known) >= _REMEMBERED:
-            self._older, self._known = self._known, set()
-        self._known.add(identity)
-
-    def _add(self, model: str, found: _Counts) -> None:
-        a, b, c, d = self._sum
-        self._sum = (a + found[0], b + found[1], c + found[2], d + found[3])
-        self._cost += at_least(model, *found) or 0.0
-        self._is_new = True
 
     def settle(self, result: ResultReported) -> None:
         """A result that names the cost: nothing is left to count. Only one that comes after an interruption lacks the

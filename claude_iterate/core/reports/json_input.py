@@ -41,8 +41,11 @@ def is_deep(value: Any, levels: int = DEEPEST) -> bool:
     if levels <= 0:
         return True
     # Most values are neither: a call for each would cost more than the rest of a tool's input.
-    inner = [item for item in value if type(item) is dict or type(item) is list]
-    return bool(inner) and any(is_deep(item, levels - 1) for item in inner)
+    for item in value:
+        kind = type(item)
+        if (kind is dict or kind is list) and is_deep(item, levels - 1):
+            return True
+    return False
 
 
 def _loads(text: str) -> Any:
