@@ -1,5 +1,5 @@
-"""The fields of Claude's lines that `stream` and `result` read. All others are checked and skipped, not built: most of
-a long line is a file that it carries twice, or lists that are not shown."""
+"""The fields that are read of lines that are not common. All others are checked and skipped, not built: most of a long
+line is a file that it carries twice, or lists that are not shown."""
 
 # No `annotations` from __future__: msgspec would compile the text of each at every start.
 
@@ -8,19 +8,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-
-class _File(TypedDict, total=False):
-    numLines: Any
-
-
-class Facts(TypedDict, total=False):
-    """What Claude Code tells of a tool's result, beside the text that the model reads."""
-
-    type: Any
-    file: _File
-    backgroundTaskId: Any
-    interrupted: Any
-    returnCodeInterpretation: Any
+from claude_iterate.agent.protocol.common_lines import Facts
 
 
 class _Usage(TypedDict, total=False):

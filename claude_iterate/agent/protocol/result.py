@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
+from claude_iterate.agent.protocol.common_lines import (
+    HIGHEST_PRICE,
+    MOST_TURNS,
+    NO_USAGE,
+    ModelUsage,
+    ResultLine,
+    Usage,
+)
 from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
 from claude_iterate.core.events import Denial, ResultReported, Tokens
 from claude_iterate.core.events.stream_events import telling
@@ -17,9 +25,6 @@ NONE: Mapping[str, str] = MappingProxyType({})
 _DETAIL = 500
 LARGEST_ANSWER = 1 << 20
 """Bytes. No honest answer to a hundred requirements comes near."""
-_MOST_TURNS = 1_000_000
-_HIGHEST_PRICE = 100_000.0
-"""No call costs more; a number above this is an error in the stream."""
 
 
 def read_result(document: dict[str, Any], used: int = 0, refusals: Mapping[str, str] = NONE) -> ResultReported:
@@ -39,7 +44,7 @@ def read_result(document: dict[str, Any], used: int = 0, refusals: Mapping[str, 
         errors=texts(document.get("errors")),
         api_error_status=whole(document.get("api_error_status")) or None,
         session=word(document.get("session_id")),
-        turns=turns if 0 <= turns <= _MOST_TURNS else 0,
+        turns=turns if 0 <= turns <= MOST_TURNS else 0,
         cost_usd=cost or 0.0,
         tokens=_tokens(document),
         denials=_denials(document.get("permission_denials"), refusals),
@@ -48,6 +53,40 @@ def read_result(document: dict[str, Any], used: int = 0, refusals: Mapping[str, 
         structured=structured,
         refused_bytes=refused,
     )
+
+
+def read_common_result(line: ResultLine, used: int, refusals: Mapping[str, str]) -> ResultReported:
+    """As `read_result`, of a line in the usual shape."""
+    models, cost = line.models.values(), line.total_cost_usd
+    if cost is None:
+        parts = [row.cost for row in models if row.cost is not None]
+        cost = sum(parts) if parts else None
+    structured, refused = _structured(line.structured_output)
+    window = max([row.context_window for row in models]) if used and models else 0
+    return ResultReported(
+        line.subtype,
+        line.is_error,
+        line.result,
+        line.errors,
+        line.api_error_status or None,
+        line.session_id,
+        line.num_turns,
+        cost or 0.0,
+        _sum(models or [line.usage or NO_USAGE]),
+        _denials(line.permission_denials, refusals),
+        used / window if window else None,
+        cost is None,
+        structured=structured,
+        refused_bytes=refused,
+    )
+
+
+def _sum(rows: Iterable[Usage | ModelUsage]) -> Tokens:
+    found = [
+        Tokens(row.input_tokens, row.output_tokens, row.cache_read_input_tokens, row.cache_creation_input_tokens)
+        for row in rows
+    ]
+    return found[0] if len(found) == 1 else sum(found, Tokens())
 
 
 def _structured(answer: Any) -> tuple[dict[str, Any] | None, int]:
@@ -87,7 +126,7 @@ def _price(value: Any) -> float | None:
         except ValueError:
             return None
     found = number(value)
-    return found if found is not None and 0 <= found <= _HIGHEST_PRICE else None
+    return found if found is not None and 0 <= found <= HIGHEST_PRICE else None
 
 
 def _tokens(document: dict[str, Any]) -> Tokens:
@@ -110,7 +149,7 @@ def _context(document: dict[str, Any], used: int) -> float | None:
 
 
 def _denials(value: Any, refusals: Mapping[str, str]) -> tuple[Denial, ...]:
-    if not isinstance(value, list):
+    if not value or not isinstance(value, list):
         return ()
     return tuple(
         Denial(

@@ -8,27 +8,35 @@ cost the rest of the line.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from msgspec.structs import astuple
-
-from claude_iterate.agent.protocol.common_lines import AssistantLine, CallBlock, TextBlock, UserLine, common_line
-from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
-from claude_iterate.agent.protocol.known_fields import known_fields
-from claude_iterate.agent.protocol.message_usage import NO_TOKENS, MessageUsage
-from claude_iterate.agent.protocol.result import read_result
+from claude_iterate.agent.protocol import system_lines
+from claude_iterate.agent.protocol.common_lines import (
+    NO_USAGE,
+    AssistantLine,
+    CallBlock,
+    PieceLine,
+    ResultLine,
+    RetryLine,
+    SessionLine,
+    TextBlock,
+    UserLine,
+    common_line,
+)
+from claude_iterate.agent.protocol.fields import number, text_of, word
+from claude_iterate.agent.protocol.message_usage import MessageUsage
+from claude_iterate.agent.protocol.result import read_common_result, read_result
+from claude_iterate.agent.protocol.system_lines import SYSTEM, remark
 from claude_iterate.core import events
 from claude_iterate.core.events import StreamEvent
 from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.reports import json_input
 
 PREVIEW = 2000
-SCHEMA_TOOL = "StructuredOutput"
-"""Claude Code has this tool when it was given a schema for the answer."""
 _REMEMBERED_TOOLS = 4096
 _REMEMBERED_REFUSALS = 256
 _REFUSAL = 500
-_MOST_TOOLS, _LONGEST_NAME = 50, 80
 
 
 class Translator:
@@ -49,19 +57,31 @@ class Translator:
             "rate_limit_event": _limit,
             "stream_event": lambda _: [],  # pieces of a message that comes whole later
         }
+        self._common: dict[type, Callable[[Any], list[StreamEvent]]] = {
+            AssistantLine: self._printed,
+            UserLine: self._answered,
+            ResultLine: lambda line: self._settled(read_common_result(line, self._used, self._refusals)),
+            SessionLine: system_lines.opened,
+            RetryLine: system_lines.retried,
+            PieceLine: self._kinds["stream_event"],
+        }
 
     def translate(self, line: bytes) -> list[StreamEvent]:
         """The events of one line; an empty line has none."""
         common = common_line(line)
         if common is not None:
-            return self._printed(common) if isinstance(common, AssistantLine) else self._answered(common)
-        document = known_fields(line)
+            return self._common[type(common)](common)
+        return self._translate_uncommon(line)
+
+    def _translate_uncommon(self, line: bytes) -> list[StreamEvent]:
+        """The events of a line of which single fields are read."""
+        document = _known_fields()(line)
         kind = document.get("type")
         if kind == "assistant":
             return self._assistant(document)
         if kind == "user":
             return self._user(document)
-        if kind == "result" or (kind == "system" and word(document.get("subtype")) in _SYSTEM):
+        if kind == "result" or (kind == "system" and word(document.get("subtype")) in SYSTEM):
             return self._kinds[kind](document)
         return self._translate_unusual(line)
 
@@ -75,7 +95,7 @@ class Translator:
         kind = document.get("type")
         read = self._kinds.get(kind) if type(kind) is str else None
         if read is None:
-            return [events.AgentNoted(word(kind) or "unknown", _remark(document))]
+            return [events.AgentNoted(word(kind) or "unknown", remark(document))]
         return read(document)
 
     def usage(self) -> events.UsageReported | None:
@@ -83,14 +103,23 @@ class Translator:
         return self._messages.news()
 
     def _result(self, document: dict[str, Any]) -> list[StreamEvent]:
-        found = read_result(document, self._used, self._refusals)
-        if not found.untold:
-            self._messages.settle(found)
-        return [found]
+        return self._settled(read_result(document, self._used, self._refusals))
+
+    def _settled(self, result: events.ResultReported) -> list[StreamEvent]:
+        if not result.untold:
+            self._messages.settle(result)
+        return [result]
 
     def _printed(self, line: AssistantLine) -> list[StreamEvent]:
-        message, parent, used = line.message, line.parent_tool_use_id or "", line.message.usage
-        size = self._messages.take(message.id, message.model, *(NO_TOKENS if used is None else astuple(used)))
+        message, parent, used = line.message, line.parent_tool_use_id or "", line.message.usage or NO_USAGE
+        size = self._messages.take(
+            message.id,
+            message.model,
+            used.input_tokens,
+            used.output_tokens,
+            used.cache_read_input_tokens,
+            used.cache_creation_input_tokens,
+        )
         if size and not parent:
             self._used = size
         found: list[StreamEvent] = []
@@ -123,7 +152,7 @@ class Translator:
             elif kind == "redacted_thinking":
                 found.append(events.Thought("(hidden)", parent))
             else:
-                found.append(events.AgentNoted(word(kind) or "block", _remark(block)))
+                found.append(events.AgentNoted(word(kind) or "block", remark(block)))
         return found
 
     def _tool_call(self, block: dict[str, Any], parent: str) -> events.ToolCalled:
@@ -139,9 +168,12 @@ class Translator:
 
     def _answered(self, line: UserLine) -> list[StreamEvent]:
         result: Any = line.tool_use_result
-        facts = _table(result) if isinstance(result, dict) else {}
+        facts = _table(result) if type(result) is dict else {}
+        parent = line.parent_tool_use_id or ""
         return [
-            self._answer(block.tool_use_id, block.content, block.is_error, facts, line.parent_tool_use_id or "")
+            events.Told(block.text, parent)
+            if isinstance(block, TextBlock)
+            else self._answer(block.tool_use_id, block.content, block.is_error, facts, parent)
             for block in line.message.content
         ]
 
@@ -161,7 +193,7 @@ class Translator:
     def _answer(
         self, identity: str, said: Any, is_error: Any, facts: dict[str, Any], parent: str
     ) -> events.ToolAnswered:
-        name, text = self._names.pop(identity, ""), text_of(said)
+        name, text = self._names.pop(identity, ""), said if type(said) is str else text_of(said)
         if is_error is True:
             self._remember_refusal(identity, text)
         return events.ToolAnswered(identity, name, text, is_error is True, facts, parent)
@@ -174,8 +206,8 @@ class Translator:
 
     def _system(self, document: dict[str, Any]) -> list[StreamEvent]:
         subtype = word(document.get("subtype"))
-        read = _SYSTEM.get(subtype)
-        event = read(document) if read else events.AgentNoted(subtype or "system", _remark(document))
+        read = SYSTEM.get(subtype)
+        event = read(document) if read else events.AgentNoted(subtype or "system", remark(document))
         if isinstance(event, events.TaskStarted):
             self._ended_tasks.discard(event.id)
         elif isinstance(event, events.TaskEnded):
@@ -186,8 +218,12 @@ class Translator:
         return [event]
 
 
-def _words(document: dict[str, Any], *names: str) -> list[str]:
-    return [word(document.get(name)) for name in names]
+@cache
+def _known_fields() -> Callable[[bytes], dict[str, Any]]:
+    """Imported when it is needed: a short call has no such line."""
+    from claude_iterate.agent.protocol.known_fields import known_fields
+
+    return known_fields
 
 
 def _table(values: dict[str, Any]) -> dict[str, Any]:
@@ -209,7 +245,7 @@ def _blocks(document: dict[str, Any]) -> list[dict[str, Any]]:
 def _limit(document: dict[str, Any]) -> list[StreamEvent]:
     info = document.get("rate_limit_info")
     if not isinstance(info, dict):
-        return [events.AgentNoted("rate_limit_event", _remark(document))]
+        return [events.AgentNoted("rate_limit_event", remark(document))]
     window = word(info.get("rateLimitType"))
     rows = info.get("unifiedWindows")
     # Newer releases report all windows at once, and details of the window in question often only there.
@@ -226,74 +262,3 @@ def _window(status: str, name: str, *rows: dict[str, Any]) -> events.LimitReport
         for key in ("resetsAt", "utilization")
     )
     return events.LimitReported(status, name, reset_times.in_seconds(resets), used)
-
-
-def _session(document: dict[str, Any]) -> StreamEvent:
-    servers, tools = document.get("mcp_servers"), document.get("tools")
-    troubled = [
-        f"MCP server {word(server.get('name'))}: {word(server.get('status'))}"
-        for server in (servers if isinstance(servers, list) else [])
-        if isinstance(server, dict) and server.get("status") not in {"connected", "pending", None}
-    ]
-    return events.SessionOpened(
-        word(document.get("session_id")),
-        word(document.get("model")),
-        word(document.get("claude_code_version")),
-        word(document.get("permissionMode")),
-        (*troubled, *texts(document.get("plugin_errors"))),
-        isinstance(tools, list) and SCHEMA_TOOL in tools,
-        word(document.get("cwd")),
-        _first(tools) if isinstance(tools, list) else (),
-    )
-
-
-def _first(tools: list[Any]) -> tuple[str, ...]:
-    """Their names, few enough for every journal to have them."""
-    return tuple([(name if type(name) is str else text_of(name))[:_LONGEST_NAME] for name in tools[:_MOST_TOOLS]])
-
-
-def _retry(document: dict[str, Any]) -> StreamEvent:
-    delay = number(document.get("retry_delay_ms"))
-    return events.ApiRetried(
-        whole(document.get("attempt")),
-        whole(document.get("max_retries")),
-        (delay or 0.0) / 1000,
-        whole(document.get("error_status")) or None,
-        word(document.get("error")),
-    )
-
-
-def _task_updated(document: dict[str, Any]) -> StreamEvent:
-    patch = document.get("patch")
-    status = word(patch.get("status")) if isinstance(patch, dict) else ""
-    if status in {"completed", "failed", "stopped", "killed"}:
-        return events.TaskEnded(word(document.get("task_id")), status)
-    return events.AgentNoted("task_updated", status)
-
-
-def _compacted(document: dict[str, Any]) -> StreamEvent:
-    about = document.get("compact_metadata")
-    about = about if isinstance(about, dict) else {}
-    return events.ContextCompacted(word(about.get("trigger")), whole(about.get("pre_tokens")))
-
-
-_SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
-    "init": _session,
-    "api_retry": _retry,
-    "compact_boundary": _compacted,
-    "task_started": lambda document: events.TaskStarted(*_words(document, "task_id", "task_type", "description")),
-    "task_updated": _task_updated,
-    "task_notification": lambda document: events.TaskEnded(*_words(document, "task_id", "status", "summary")),
-}
-
-_NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
-
-
-def _remark(document: dict[str, Any]) -> str:
-    """A notice as text for users: its short values; long ones are in the raw stream."""
-    said = [
-        f"{key}={value}"
-        for key, value in document.items()
-        if key not in _NOT_SHOWN and isinstance(value, str | int | float) and value != ""
-    ]
-    return " ".join(said)[:500]

@@ -1,0 +1,116 @@
+"""Reads what Claude Code says of itself in `system` lines: its session, retries, tasks, and notices of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from claude_iterate.agent.protocol.common_lines import LONGEST_NAME, RetryLine, SessionLine
+from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
+from claude_iterate.core import events
+from claude_iterate.core.events import StreamEvent
+
+SCHEMA_TOOL = "StructuredOutput"
+"""Claude Code has this tool when it was given a schema for the answer."""
+_MOST_TOOLS = 50
+_NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
+
+
+def opened(line: SessionLine) -> list[StreamEvent]:
+    """The session, of a line in the usual shape."""
+    tools = line.tools
+    return [
+        events.SessionOpened(
+            line.session_id,
+            line.model,
+            line.claude_code_version,
+            line.permission_mode,
+            (*_troubled(line.mcp_servers), *line.plugin_errors),
+            SCHEMA_TOOL in tools,
+            line.cwd,
+            tools[:_MOST_TOOLS],
+        )
+    ]
+
+
+def _session(document: dict[str, Any]) -> StreamEvent:
+    servers, tools = document.get("mcp_servers"), document.get("tools")
+    return events.SessionOpened(
+        word(document.get("session_id")),
+        word(document.get("model")),
+        word(document.get("claude_code_version")),
+        word(document.get("permissionMode")),
+        (*_troubled(servers if isinstance(servers, list) else ()), *texts(document.get("plugin_errors"))),
+        isinstance(tools, list) and SCHEMA_TOOL in tools,
+        word(document.get("cwd")),
+        _first(tools) if isinstance(tools, list) else (),
+    )
+
+
+def _troubled(servers: Iterable[Any]) -> list[str]:
+    return [
+        f"MCP server {word(server.get('name'))}: {word(server.get('status'))}"
+        for server in servers
+        if isinstance(server, dict) and server.get("status") not in {"connected", "pending", None}
+    ]
+
+
+def _first(tools: list[Any]) -> tuple[str, ...]:
+    """Their names, few enough for every journal to have them."""
+    return tuple([(name if type(name) is str else text_of(name))[:LONGEST_NAME] for name in tools[:_MOST_TOOLS]])
+
+
+def retried(line: RetryLine) -> list[StreamEvent]:
+    """The retry, of a line in the usual shape."""
+    delay = (line.retry_delay_ms or 0.0) / 1000  # never -0.0
+    return [events.ApiRetried(line.attempt, line.max_retries, delay, line.error_status or None, line.error)]
+
+
+def _retry(document: dict[str, Any]) -> StreamEvent:
+    delay = number(document.get("retry_delay_ms"))
+    return events.ApiRetried(
+        whole(document.get("attempt")),
+        whole(document.get("max_retries")),
+        (delay or 0.0) / 1000,
+        whole(document.get("error_status")) or None,
+        word(document.get("error")),
+    )
+
+
+def _task_updated(document: dict[str, Any]) -> StreamEvent:
+    patch = document.get("patch")
+    status = word(patch.get("status")) if isinstance(patch, dict) else ""
+    if status in {"completed", "failed", "stopped", "killed"}:
+        return events.TaskEnded(word(document.get("task_id")), status)
+    return events.AgentNoted("task_updated", status)
+
+
+def _compacted(document: dict[str, Any]) -> StreamEvent:
+    about = document.get("compact_metadata")
+    about = about if isinstance(about, dict) else {}
+    return events.ContextCompacted(word(about.get("trigger")), whole(about.get("pre_tokens")))
+
+
+def _words(document: dict[str, Any], *names: str) -> list[str]:
+    return [word(document.get(name)) for name in names]
+
+
+SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
+    "init": _session,
+    "api_retry": _retry,
+    "compact_boundary": _compacted,
+    "task_started": lambda document: events.TaskStarted(*_words(document, "task_id", "task_type", "description")),
+    "task_updated": _task_updated,
+    "task_notification": lambda document: events.TaskEnded(*_words(document, "task_id", "status", "summary")),
+}
+"""What reads a line, by its subtype. Of all others there is a remark."""
+
+
+def remark(document: dict[str, Any]) -> str:
+    """A notice as text for users: its short values; long ones are in the raw stream."""
+    said = [
+        f"{key}={value}"
+        for key, value in document.items()
+        if key not in _NOT_SHOWN and isinstance(value, str | int | float) and value != ""
+    ]
+    return " ".join(said)[:500]
