@@ -21,6 +21,9 @@ def main() -> int:
     """Run the command that the process was called with; returns the exit code."""
     # Start-up makes 30,000 objects that stay; looking through them for garbage would find none.
     gc.set_threshold(50_000)
+    from claude_iterate.cli import quick_imports
+
+    quick_imports.arrange()
     from claude_iterate.cli.boundary import main as run
 
     try:

@@ -25,6 +25,12 @@ UNUSED = {
     "shutil": "nothing is copied or deleted, and programs are found without it",
     "dataclasses": "records do the same",
     "urllib.request": "no address is opened",
+    "gettext": "nothing is translated",
+    "inspect": "click uses it for its help pages",
+    "ipaddress": "no address is read",
+    "locale": "nothing is translated",
+    "platform": "only its name of the system is used",
+    "textwrap": "nothing is wrapped",
     "difflib": "no word is misspelt",
     "hashlib": "nothing is signed",
     "random": "chance comes from os.urandom",
@@ -66,11 +72,13 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"One step."
 CODE = """
 import sys
 before = set(sys.modules)  # of the interpreter: one that measures coverage has more
-from claude_iterate.cli import main
+from claude_iterate.cli import main, quick_imports
+quick_imports.arrange()  # `main` does it, too, but here the engine is imported before
 from claude_iterate.engine import loop
 loop._LASTING = loop._LOADING = 1e9  # on a slow machine, too
 code = main()
-print(*set(sys.modules) - before)
+late = {name for name, module in sys.modules.items() if type(module).__name__ == "_Late"}  # nothing of it is loaded
+print(*set(sys.modules) - before - late)
 sys.exit(code)
 """
 
