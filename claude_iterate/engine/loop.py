@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 _ANSWER = 0.1
 """While a question is open, the answer is looked for this often, and everything else goes on as ever."""
 
-_LASTING = 0.5
-"""Seconds after which the computer is kept awake."""
+_LASTING = 15.0
+"""Seconds after which the computer is kept awake. None falls asleep by itself so soon after a command was typed, and a
+short run does without the processes that it takes."""
 _LOADING = 5.0
 """Seconds after which a run is prepared for a long one: no one upgrades the package so soon after its start."""
 

@@ -20,7 +20,7 @@ HANGS = {
 
 
 def install(loop: Loop, deed: str) -> Path:
-    """A `systemd-inhibit` that writes down its pid and how it was called, then does this."""
+    """A `systemd-inhibit` that writes down its pid and how it was called, then does this. No run is too short."""
     folder = loop.folder / "bin"
     folder.mkdir()
     program = folder / "systemd-inhibit"
@@ -29,6 +29,7 @@ def install(loop: Loop, deed: str) -> Path:
     program.chmod(0o755)
     loop.env["PATH"] = f"{folder}:{loop.env['PATH']}"
     loop.env["CLAUDE_ITERATE_KEEP_AWAKE"] = "true"
+    loop.patch("engine.loop", _LASTING=0.0)
     loop.make()
     return Path(called)
 
@@ -96,6 +97,14 @@ def test_when_it_is_killed_its_own_helper_is_no_leftover(loop: Loop, inhibitor: 
     assert loop.events("LeftoversEnded") == []
     assert "left behind" not in done.err
     loop.gone()
+
+
+def test_a_short_run_does_without(loop: Loop, inhibitor: Path) -> None:
+    """No computer falls asleep by itself so soon after its user typed a command."""
+    loop.patch("engine.loop", _LASTING=3600.0)
+    loop.env["CLAUDE_ITERATE_FAKE_PACE"] = "0.1"
+    assert loop.run("-m", "1").code in {0, 1}
+    assert not inhibitor.exists()
 
 
 @pytest.mark.setting("keep_awake")
