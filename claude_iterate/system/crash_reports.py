@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 import tempfile
 import traceback
 from collections.abc import Sequence
+from platform import platform, python_version  # the functions: a report needs no import when something is wrong
 
 from claude_iterate import __version__
 
@@ -15,7 +15,7 @@ EXIT_CODE = 70
 def text(bug: Exception, arguments: Sequence[str]) -> str:
     """The report."""
     trace = "".join(traceback.format_exception(bug))
-    about = f"claude-iterate {__version__}, Python {platform.python_version()}, {platform.platform()}"
+    about = f"claude-iterate {__version__}, Python {python_version()}, {platform()}"
     return f"{about}\narguments: {list(arguments)!r}\n\n{trace}"
 
 
