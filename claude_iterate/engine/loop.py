@@ -136,7 +136,7 @@ class Engine:
         chores = (
             lambda: self._settle_in(awake, orphans),
             orphans.remember,
-            self._watcher.begin_if_due,
+            self._watcher.look,
             look,
             self._count_tests,
         )

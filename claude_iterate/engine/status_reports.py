@@ -20,6 +20,9 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import status_file
 from claude_iterate.workspace.running.status_file import Seen, StatusWatch
 
+_LOOKED_AT = 10.0
+"""Seconds of a call in which we look for changes ourselves: to load and start a watcher costs as much as hundreds of
+looks."""
 _PATIENCE = 5
 """A report that changes all the time is read after this many times the quiet that is wanted."""
 
@@ -144,8 +147,8 @@ class StatusReports:
 
 
 class ReportWatcher:
-    """Watches the report once a call has lasted as long as the quiet that a change is reported after: after a shorter
-    one it is read anyway, and a watcher costs more than many such calls."""
+    """Notices that the report has changed, once a call has lasted as long as the quiet that a change is reported after:
+    after a shorter one it is read anyway. At first by looks of its own, then a watcher tells."""
 
     def __init__(
         self,
@@ -162,13 +165,16 @@ class ReportWatcher:
         self._post = post
         self._watch: StatusWatch | None = None
 
-    def begin_if_due(self) -> None:
-        """What changed before the watcher was there counts from its change, so it does not come late."""
-        call = self._recorder.state.call
+    def look(self) -> None:
+        """Called a few times a second. What changed before counts from its change, so it does not come late."""
+        call, now = self._recorder.state.call, self._recorder.elapsed()
         if self._watch is not None or not self._settings.enabled or call is None:
             return
-        if self._recorder.elapsed() - call.started > self._settings.debounce_ms / 1000:
-            self._reports.touched(self._recorder.elapsed())
+        lasted = now - call.started
+        if lasted <= self._settings.debounce_ms / 1000:
+            return
+        self._reports.touched(now)
+        if lasted > _LOOKED_AT:
             post, cannot = self._post, "Status changes cannot be watched"
             self._watch = StatusWatch(
                 self._path,
