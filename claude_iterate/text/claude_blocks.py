@@ -11,8 +11,8 @@ from typing import Any
 from claude_iterate.core import events
 from claude_iterate.core.formats import counted, money, one_line, precise_moment
 from claude_iterate.text.line_blocks import Limits, first_and_rest, indented, indented_head, indented_text
-from claude_iterate.text.tool_calls import call_lines
-from claude_iterate.text.tool_results import result_lines
+from claude_iterate.text.tool_calls import call_fits, call_lines
+from claude_iterate.text.tool_results import result_fits, result_lines
 
 SUB_AGENT = "    "
 _NOISE = frozenset({"thinking_tokens"})
@@ -38,7 +38,8 @@ def _said(event: events.Said) -> list[str]:
     if event.error:
         first, rest = first_and_rest(event.text)
         return [f"✗ {first or event.error}", *indented(rest), *_cut(event.cut)]
-    return [event.text or "(empty message)", *_cut(event.cut)]
+    text = event.text or "(empty message)"
+    return [text, *_cut(event.cut)] if event.cut else [text]
 
 
 def _thought(event: events.Thought) -> list[str]:
@@ -63,7 +64,7 @@ def _task_ended(event: events.TaskEnded) -> list[str]:
 
 
 def _retried(event: events.ApiRetried) -> list[str]:
-    what = " ".join(str(part) for part in (event.status, event.error) if part)
+    what = " ".join([str(part) for part in (event.status, event.error) if part])
     return [f"↻ API error {what or 'unknown'}: retry {event.attempt} of {event.max_retries} in {event.delay:.1f}s"]
 
 
@@ -102,21 +103,18 @@ def _error_printed(event: events.ErrorPrinted) -> list[str]:
 
 
 def _opened(event: events.SessionOpened) -> list[str]:
-    facts = {"model": event.model, "Claude Code": event.version, "permissions": event.permission_mode}
-    parts = ["Session opened", *(f"{label} {value}" for label, value in facts.items() if value)]
-    return [" · ".join(parts), *(f"   ⚠ {one_line(problem)}" for problem in event.problems)]
+    model = f" · model {event.model}" if event.model else ""
+    version = f" · Claude Code {event.version}" if event.version else ""
+    mode = f" · permissions {event.permission_mode}" if event.permission_mode else ""
+    return [f"Session opened{model}{version}{mode}", *[f"   ⚠ {one_line(problem)}" for problem in event.problems]]
 
 
 def _result(event: events.ResultReported) -> list[str]:
     tokens = event.tokens
     read = tokens.input + tokens.cache_read + tokens.cache_creation
-    parts = [
-        f"✗ Result: {_failure(event)}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}",
-        counted(event.turns, "turn"),
-        money(event.cost_usd),
-        f"{read:,} tokens in, {tokens.output:,} out",
-    ]
-    block = [" · ".join(parts)]
+    what = f"✗ Result: {_failure(event)}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}"
+    figures = f"{counted(event.turns, 'turn')} · {money(event.cost_usd)} · {read:,} tokens in, {tokens.output:,} out"
+    block = [f"{what} · {figures}"]
     if event.is_error:
         # A success repeats the last message, which has been shown; an error may be said nowhere else.
         for text in (*event.errors, event.text):
@@ -140,7 +138,13 @@ LIMITED: dict[type, Callable[[Any, Limits], list[str]]] = {
     events.ToolAnswered: result_lines,
     events.Told: _told,
 }
-"""Events of which the log shows more than the console. All others have the same lines within any limits."""
+"""Events of which the log may show more than the console. All others have the same lines within any limits."""
+FITS: dict[type, Callable[[Any], bool]] = {
+    events.ToolCalled: call_fits,
+    events.ToolAnswered: result_fits,
+    events.Told: lambda _event: False,
+}
+"""Whether one of them has the same lines on the console as in the log."""
 _NESTED: dict[type, Callable[[Any], list[str]]] = {
     events.Said: _said,
     events.Thought: _thought,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from claude_iterate.core.events import Event, ResultReported, Said, Thought, Told, ToolAnswered, ToolCalled
 from claude_iterate.core.formats import clip
-from claude_iterate.text.claude_blocks import LIMITED, lines
+from claude_iterate.text.claude_blocks import FITS, lines
 from claude_iterate.text.line_blocks import Limits
 from claude_iterate.text.tool_calls import headline
 
@@ -40,9 +40,9 @@ class SharedBlocks:
         return found
 
     def kept(self, event: Event, limits: Limits) -> list[str]:
-        """The lines of an event, kept if they are the same within any limits."""
+        """The lines of an event, kept if they are the same on the console."""
         block = lines(event, limits)
-        if block and type(event) not in LIMITED:
+        if block and ((fits := FITS.get(type(event))) is None or fits(event)):
             self._kept[id(event)] = event, block
         return block
 
@@ -72,7 +72,8 @@ class Transcript:
         kind, before = type(event), self._before
         self._before = kind
         if isinstance(event, ToolCalled):
-            self._keep_latest()
+            if self._latest is not None:
+                self._keep_latest()
             self._latest = event
             return ["", *block]
         if isinstance(event, ToolAnswered):

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core import events
@@ -14,7 +16,7 @@ from claude_iterate.core.events import Entry, Event, Said, Thought, ToolAnswered
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.log.text_log import TextLog
-from claude_iterate.text.claude_blocks import LIMITED, lines
+from claude_iterate.text.claude_blocks import FITS, LIMITED, lines
 from claude_iterate.text.line_blocks import CONSOLE, WHOLE
 from claude_iterate.text.transcript import SharedBlocks
 
@@ -66,6 +68,36 @@ def test_what_is_not_limited_is_the_same_within_any_limits() -> None:
     ]
     for event in others:
         assert lines(event, WHOLE) == lines(event, CONSOLE), event
+
+
+_TEXT = st.text(alphabet="ab \n\t\u00a0\u2028✓", max_size=12) | st.sampled_from(
+    ["x" * 200, "x" * 201, "a\n" * 14, "a\n" * 30]
+)
+_NAME = st.sampled_from(["Bash", "Read", "Edit", "Write", "Grep", "mcp"])
+_KEY = st.sampled_from(
+    ["command", "file_path", "description", "content", "old_string", "offset", "limit", "replace_all"]
+)
+_VALUE = _TEXT | st.integers() | st.booleans() | st.none() | st.floats(allow_nan=False) | st.lists(st.integers())
+
+
+@given(st.builds(ToolCalled, st.just("1"), _NAME, st.dictionaries(_KEY, _VALUE), st.sampled_from(["", "p"])))
+@example(ToolCalled("1", "Bash", {"timeout": 10**300}))
+def test_a_call_that_fits_is_the_same_in_both(call: ToolCalled) -> None:
+    """Whatever its input is: what the console takes from the log is what it would have made."""
+    assert not FITS[ToolCalled](call) or lines(call, WHOLE) == lines(call, CONSOLE)
+
+
+@given(st.builds(ToolAnswered, st.just("1"), _NAME, _TEXT, st.booleans(), st.just({}), st.just(""), st.integers(0, 1)))
+@example(ToolAnswered("1", "Edit", "String not found in file: x", True))
+def test_an_answer_that_fits_is_the_same_in_both(answer: ToolAnswered) -> None:
+    """Whatever its text is."""
+    assert not FITS[ToolAnswered](answer) or lines(answer, WHOLE) == lines(answer, CONSOLE)
+
+
+def test_most_calls_and_answers_fit() -> None:
+    """Else all this would be of no use."""
+    found = [each for each in _recorded() if isinstance(each, ToolCalled | ToolAnswered)]
+    assert sum(FITS[type(each)](each) for each in found) > 0.6 * len(found)
 
 
 def test_equal_events_are_told_apart() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import time
 
-GATHER = 0.016
+GATHER = 0.017
 """Seconds that a pipe rests after it was read. A line that comes alone is read at once, one that follows it closely
 this much later at most. Each time that we wake up costs about a millisecond of its own, because the processor has
 forgotten our code and data meanwhile."""
