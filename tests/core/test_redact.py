@@ -64,7 +64,9 @@ def test_a_value_escaped_in_json_is_found() -> None:
     assert Redactor(ENVIRONMENT).suspects(b'{"text": "quo\\"ted-secret"}')
 
 
-FRAGMENTS = sorted({*SHAPES, "very-secret-value", "plainsecretvalue", "Jot_it-A", "sk-", "A", "_", "-", "J", " ", "x"})
+FRAGMENTS = sorted(
+    {*SHAPES, "very-secret-value", "plainsecretvalue", "Jot_it-A", "sk-", "A", "K", "z", "_", "-", "J", " ", "x"}
+)
 
 
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=6), st.integers(0, 3), st.integers(0, 3))
@@ -78,6 +80,8 @@ def test_exactly_the_known_characters_are_suspected(parts: list[str], first: int
     assert redactor.suspects(text.encode()) is expected
     assert not redactor.suspects(b" " * 100_000)  # a run that prints this much has the few searches made
     assert redactor.suspects(text.encode()) is expected
+    for around in ("." * 9000, ".JQXZKzYV_-." * 1000):  # where rare characters are rare, and where they are not
+        assert redactor.suspects(f"{around}{text}{around}".encode()) is expected
 
 
 def test_ordinary_text_is_left_alone() -> None:

@@ -38,8 +38,10 @@ every other field, a new one included, is taken for free text."""
 
 _FEW = 65_536
 """Bytes that are searched for each needle by itself: a short run would take longer to make the searches."""
-_RARE = b"_-AJBQXZ"
-"""Characters that are rare in most texts."""
+_RARE = b"JQXZKzYV_-"
+"""Characters that are rare in most texts, the rarest first."""
+_SELDOM = 2000
+"""A byte is rare in a text if at most one of so many is like it."""
 
 
 def _searches(needles: Collection[bytes]) -> list[Callable[[bytes], object]]:
@@ -60,6 +62,19 @@ def _searches(needles: Collection[bytes]) -> list[Callable[[bytes], object]]:
     return searches
 
 
+def _is_around(rare: bytes, pattern: re.Pattern[bytes], data: bytes) -> bool:
+    """One byte is found in a hundredth of the time that a pattern takes: the pattern only looks where it stands. Where
+    it is not rare, the pattern looks everywhere."""
+    place = data.find(rare)
+    for _ in range(len(data) // _SELDOM):
+        if place < 0:
+            return False
+        if pattern.match(data, place):
+            return True
+        place = data.find(rare, place + 1)
+    return place >= 0 and pattern.search(data, place) is not None
+
+
 def _escaped(value: str) -> str:
     """The value within a line of JSON in ASCII."""
     if value.isascii() and value.isprintable() and not {'"', "\\"} & set(value):
@@ -71,11 +86,6 @@ def _escaped(value: str) -> str:
 
 def _is_in(needle: bytes, data: bytes) -> bool:
     return needle in data
-
-
-def _is_around(rare: bytes, pattern: re.Pattern[bytes], data: bytes) -> bool:
-    """One byte is found, or found missing, in a hundredth of the time that a pattern takes."""
-    return rare in data and pattern.search(data) is not None
 
 
 def redactor_for(environ: Mapping[str, str], settings: Settings) -> Redactor:

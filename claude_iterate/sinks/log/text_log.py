@@ -68,15 +68,18 @@ class TextLog:
             self._blocks.begin()
         said: list[str] = []
         ended = cut = False
+        lines, full, before = self._transcript.lines, self._file.size >= self._largest, self._state
         for entry, state in batch:
-            block = self._transcript.lines(entry.event)
+            block = lines(entry.event)
             if not block:
+                self._state = before
                 block = self._of_the_run(entry, state)
                 ended = ended or type(entry.event) in _ENDS
-            elif self._file.size >= self._largest:
+            elif full:
                 block, self._cut, cut = [] if self._cut else [CUT], True, True
             said += block
-            self._state = state
+            before = state
+        self._state = before
         if said:
             said.append("")
             data, clean = harmless_lines(said)
