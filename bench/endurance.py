@@ -27,7 +27,7 @@ ALLOWED = {"memory_mb": 4.0, "descriptors": 10, "threads": 3}
 WITHOUT_LOADING = """
 import sys
 from claude_iterate.engine import loop
-loop._LASTING = 1e9
+loop._LOADING = 1e9
 from claude_iterate.cli import main
 sys.exit(main())
 """

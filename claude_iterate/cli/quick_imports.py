@@ -51,7 +51,7 @@ _LATE: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "inspect": {"cleandoc": _cleandoc},
     "ipaddress": {},
     "locale": {},
-    "platform": {"system": lambda: os.uname().sysname},
+    "platform": {"system": lambda: os.uname().sysname} if hasattr(os, "uname") else {},
     "textwrap": {},
 }
 """What click, msgspec, pathlib, subprocess and uuid import, and what they use of it at every start. There are no
