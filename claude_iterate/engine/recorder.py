@@ -10,9 +10,9 @@ import msgspec
 
 from claude_iterate.core.events import Entry, Event, Warned
 from claude_iterate.core.secrets.redact import Redactor
+from claude_iterate.core.state.batch_steps import reduce_batch
 from claude_iterate.core.state.handover import retold
 from claude_iterate.core.state.run_state import Batch, RunState
-from claude_iterate.core.state.steps import reduce
 
 
 class Journal(Protocol):
@@ -82,15 +82,12 @@ class Recorder:
         at, elapsed = round(time.time(), 3), round(time.monotonic() - self._began, 4)
         if self._redactor.suspects(self._encode(events)):
             events = [self._cleaned(event) for event in events]
-        self._before = state = self.state
+        self._before = self.state
         entries = [Entry(number, at, elapsed, event) for number, event in enumerate(events, self._sequence + 1)]
-        batch: list[tuple[Entry, RunState]] = []
-        for entry in entries:
-            state = reduce(state, entry)
-            batch.append((entry, state))
+        batch = reduce_batch(self.state, entries)
         self._journal.append(*entries)
         self._sequence += len(batch)
-        self.state = state
+        self.state = batch[-1][1]
         self._journal.write_out()
         self._show(batch)
 

@@ -267,4 +267,5 @@ class RunState(NamedTuple):
 
 
 Batch = Sequence[tuple[events.Entry, RunState]]
-"""Entries that were recorded together, in order, each with the state of the run after it."""
+"""Entries that were recorded together, in order, each with the state of the run after it, or after more of them that
+Claude printed."""

@@ -16,7 +16,7 @@ from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.plan_steps import planned
 from claude_iterate.core.state.run_state import Breaker, Claim, Hooked, RunState, Session, Streaks, Waiting, Work
 
-_PRINTED = frozenset(get_args(events.StreamEvent)) - {events.LimitReported}
+PRINTED = frozenset(get_args(events.StreamEvent)) - {events.LimitReported}
 """What Claude prints concerns the call alone, but for the state of a usage window."""
 
 
@@ -39,7 +39,7 @@ def reduce(state: RunState, entry: events.Entry) -> RunState:
         call = calls.advance(before, entry)
         if call is not before:
             state = state.with_call(call)
-    if type(entry.event) in _PRINTED:
+    if type(entry.event) in PRINTED:
         return state
     after = _step(state, entry)
     return state if after is None else after._replace(last_at=entry.at)
