@@ -29,8 +29,11 @@ def abridged(entry: events.Entry) -> events.Entry:
 
 
 def _call(event: events.ToolCalled) -> events.Event:
-    values = {key: _value(value) for key, value in event.input.items()}
-    return events.ToolCalled(event.id, event.name, values, event.parent)
+    for value in event.input.values():
+        if type(value) is not str or len(value) > VALUE:
+            values = {key: _value(value) for key, value in event.input.items()}
+            return events.ToolCalled(event.id, event.name, values, event.parent)
+    return event
 
 
 def _answer(event: events.ToolAnswered) -> events.Event:
