@@ -1,9 +1,15 @@
-"""A start imports less: modules that nothing uses are loaded when something does, and our own are found at once."""
+"""A start imports less: modules that nothing uses are loaded when something does, and our own are found at once.
+
+`importlib.util.LazyLoader` does not serve: click uses one function each of `inspect` and `gettext` at every start, and
+that would load them. What a stand-in cannot do until it is used: it has no `__spec__` (`importlib.util.find_spec` of
+its name fails), and `dir` of it is short.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from _thread import allocate_lock
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -11,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 _OURS = "claude_iterate."
+_ONE_AT_A_TIME = allocate_lock()
 
 
 def arrange() -> None:
@@ -35,8 +42,9 @@ class _Late(ModuleType):
 
 
 def _real(name: str) -> ModuleType:
-    if isinstance(sys.modules.get(name), _Late):
-        sys.modules.pop(name, None)  # another thread may have been quicker
+    with _ONE_AT_A_TIME:  # else a thread could take away what another has just loaded, and load it a second time
+        if isinstance(sys.modules.get(name), _Late):
+            del sys.modules[name]
     return import_module(name)
 
 
@@ -64,10 +72,10 @@ class _Finder:
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, _target: ModuleType | None = None, /) -> ModuleSpec | None:
-        if path is None or not name.startswith(_OURS):
+        if not path or not name.startswith(_OURS):
             return None
         place = f"{path[0]}/{name.rpartition('.')[2]}"
-        for source, inside in ((f"{place}.py", None), (f"{place}/__init__.py", [place])):
+        for source, inside in ((f"{place}/__init__.py", [place]), (f"{place}.py", None)):
             if os.access(source, os.R_OK):
                 spec = ModuleSpec(name, SourceFileLoader(name, source), origin=source)
                 spec.has_location, spec.submodule_search_locations = True, inside

@@ -40,17 +40,16 @@ def is_harmless(data: bytes) -> bool:
     return clean and (b"\xe2" not in data or _DIRECTIONS.search(data) is None)
 
 
-def harmless_lines(lines: list[str], are_harmless: bool = False) -> tuple[bytes, bool]:
-    """The lines as one text in UTF-8, each made harmless, and whether all of them were so before; with `are_harmless`
-    that is known. A line may be a text of several."""
+def harmless_lines(lines: list[str]) -> bytes:
+    """The lines as one text in UTF-8, each made harmless. A line may be a text of several."""
     try:
         # One by one: joined before, a single emoji would make all of them four times as large.
         data = b"\n".join(map(str.encode, lines))
-        if are_harmless or is_harmless(data):
-            return data, True
+        if is_harmless(data):
+            return data
     except UnicodeEncodeError:
         pass
-    return "\n".join(map(harmless, lines)).encode("utf-8", "replace"), False
+    return "\n".join(map(harmless, lines)).encode("utf-8", "replace")
 
 
 def harmless_json(document: str) -> str:

@@ -10,9 +10,9 @@ import msgspec
 
 from claude_iterate.core.events import Entry, Event, Warned
 from claude_iterate.core.secrets.redact import Redactor
-from claude_iterate.core.state.batch_steps import reduce_batch
 from claude_iterate.core.state.handover import retold
 from claude_iterate.core.state.run_state import Batch, RunState
+from claude_iterate.core.state.steps import reduce_batch
 
 
 class Journal(Protocol):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import StatusChanged, Warned
+from claude_iterate.core.events import StatusChanged
 from claude_iterate.core.reports import authorship
 from claude_iterate.core.reports.status import Change, Reading, Status, compare
 from claude_iterate.core.settings.declared import StatusWatchSettings
@@ -164,23 +164,24 @@ class ReportWatcher:
         self._reports = reports
         self._post = post
         self._watch: StatusWatch | None = None
+        self._is_told = False
 
     def look(self) -> None:
         """Called a few times a second. What changed before counts from its change, so it does not come late."""
         call, now = self._recorder.state.call, self._recorder.elapsed()
-        if self._watch is not None or not self._settings.enabled or call is None:
+        if self._is_told or not self._settings.enabled or call is None:
             return
         lasted = now - call.started
         if lasted <= self._settings.debounce_ms / 1000:
             return
         self._reports.touched(now)
-        if lasted > _LOOKED_AT:
-            post, cannot = self._post, "Status changes cannot be watched"
-            self._watch = StatusWatch(
-                self._path,
-                lambda: post(StatusTouched()),
-                lambda why: post(Warned(f"{cannot}: {why}", "They are read after each iteration.")),
-            )
+        if lasted > _LOOKED_AT and self._watch is None:
+            self._is_told = True
+            self._watch = StatusWatch(self._path, lambda: self._post(StatusTouched()), self._go_on_looking)
+
+    def _go_on_looking(self, _why: str) -> None:
+        """The system has no watcher for us, for example because too many are there already: looks do as well."""
+        self._is_told = False
 
     def close(self) -> None:
         """Watch no more."""

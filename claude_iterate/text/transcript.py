@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from claude_iterate.core.events import Event, ResultReported, Said, Thought, Told, ToolAnswered, ToolCalled
 from claude_iterate.core.formats import clip
-from claude_iterate.text.claude_blocks import FITS, lines
+from claude_iterate.text.claude_blocks import FITS, LIMITED, lines
 from claude_iterate.text.line_blocks import Limits
 from claude_iterate.text.tool_calls import headline
 
@@ -25,24 +25,15 @@ class SharedBlocks:
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Event, list[str]]] = {}
         """By the identity of the event. It is kept, too: as long as it is there, no other has its identity."""
-        self.harmless = False
-        """The log shows all that Claude said and did in this batch, and nothing of it had to be made harmless. The
-        console shows the same or less of it."""
 
     def begin(self) -> None:
         """A batch begins: let go of what was not taken away of the one before."""
         self._kept.clear()
-        self.harmless = False
-
-    def taken_whole(self) -> bool:
-        """Whether the batch is `harmless`. Asked once: without the log, the next one is not known."""
-        found, self.harmless = self.harmless, False
-        return found
 
     def kept(self, event: Event, limits: Limits) -> list[str]:
         """The lines of an event, kept if they are the same on the console."""
         block = lines(event, limits)
-        if block and ((fits := FITS.get(type(event))) is None or fits(event)):
+        if block and (type(event) not in LIMITED or FITS[type(event)](event)):
             self._kept[id(event)] = event, block
         return block
 

@@ -74,6 +74,22 @@ def test_our_modules_are_found_where_python_finds_them() -> None:
             assert facts(quick_imports._Finder.find_spec(name, room)) == facts(PathFinder.find_spec(name, room))
 
 
+def test_a_room_goes_before_a_file_of_its_name(tmp_path: Path) -> None:
+    """As in Python: an upgrade may have left an old file beside a new room."""
+    (tmp_path / "views").mkdir()
+    for place in ("views.py", "views/__init__.py"):
+        (tmp_path / place).touch()
+    name, room = "claude_iterate.views", [str(tmp_path)]
+    assert facts(quick_imports._Finder.find_spec(name, room)) == facts(PathFinder.find_spec(name, room))
+
+
+def test_a_module_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that comes late gets what the first has loaded, and takes nothing away."""
+    monkeypatch.setitem(sys.modules, "textwrap", quick_imports._Late("textwrap"))
+    first = quick_imports._real("textwrap")
+    assert quick_imports._real("textwrap") is first is sys.modules["textwrap"]
+
+
 @pytest.mark.parametrize("name", ["click", "claude_iterate", "claude_iterate_more.cli", "claude_iterate.no_such"])
 def test_all_else_is_left_to_python(name: str) -> None:
     """Other packages, our own as a whole, and what is not there."""

@@ -41,11 +41,10 @@ from claude_iterate.core.events import (
 )
 from claude_iterate.core.events.vocabulary import Cause, Kind, Why
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.state.batch_steps import reduce_batch
 from claude_iterate.core.state.call_state import Call, advance
 from claude_iterate.core.state.handover import handed_on
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.state.steps import PRINTED, fold, fold_from, reduce
+from claude_iterate.core.state.steps import PRINTED, fold, fold_from, reduce, reduce_batch
 from claude_iterate.views.story.iteration_rows import IterationRows
 from tests.core.building import entries
 

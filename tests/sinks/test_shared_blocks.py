@@ -82,6 +82,9 @@ _VALUE = _TEXT | st.integers() | st.booleans() | st.none() | st.floats(allow_nan
 
 @given(st.builds(ToolCalled, st.just("1"), _NAME, st.dictionaries(_KEY, _VALUE), st.sampled_from(["", "p"])))
 @example(ToolCalled("1", "Bash", {"timeout": 10**300}))
+@example(ToolCalled("1", "Bash", {"description": " a"}))
+@example(ToolCalled("1", "Bash", {"description": "a  b"}))
+@example(ToolCalled("1", "Bash", {"description": "a "}))
 def test_a_call_that_fits_is_the_same_in_both(call: ToolCalled) -> None:
     """Whatever its input is: what the console takes from the log is what it would have made."""
     assert not FITS[ToolCalled](call) or lines(call, WHOLE) == lines(call, CONSOLE)
@@ -98,6 +101,15 @@ def test_most_calls_and_answers_fit() -> None:
     """Else all this would be of no use."""
     found = [each for each in _recorded() if isinstance(each, ToolCalled | ToolAnswered)]
     assert sum(FITS[type(each)](each) for each in found) > 0.6 * len(found)
+
+
+def test_every_limited_kind_says_whether_it_fits() -> None:
+    """And what does not fit is made by the console itself: a long message to the model is cut there."""
+    assert FITS.keys() == LIMITED.keys()
+    long = events.Told("word\n" * 500)
+    blocks = SharedBlocks()
+    whole = blocks.kept(long, WHOLE)
+    assert blocks.taken(long, CONSOLE) == lines(long, CONSOLE) != whole
 
 
 def test_equal_events_are_told_apart() -> None:
@@ -146,31 +158,9 @@ def _odd_events() -> list[Event]:
 @pytest.mark.parametrize("color", [False, True])
 @pytest.mark.parametrize("size", [1, 2, 5, 100])
 def test_harmful_text_looks_the_same_shared_or_not(tmp_path: Path, size: int, color: bool) -> None:
-    """Wherever it stands: what is harmless is known only of a whole batch."""
+    """Wherever it stands, and whatever stands beside it."""
     found = _odd_events()
     batches = [found[start : start + size] for start in range(0, len(found), size)]
     shared = _shown(tmp_path, batches, SharedBlocks(), color)
     assert shared == _shown(tmp_path, batches, None, color)
     assert "\x1b[2J" not in shared[1]
-
-
-@pytest.mark.parametrize("log", ["cut", "gone", "before"])
-def test_without_the_log_every_text_is_looked_at(tmp_path: Path, log: str) -> None:
-    """A log that leaves out what Claude says, or that gets no more batches, says nothing of what is harmless; nor
-    does what Claude said speak for what the run says."""
-    blocks, screen = SharedBlocks(), io.StringIO()
-    written = TextLog(tmp_path / "log", pytest.fail, largest=0 if log == "cut" else 1000, blocks=blocks)
-    console = Console(io.StringIO(), screen, "verbose", blocks=blocks)
-    harmless, harmful = ([(Entry(1, 0.0, 0.0, Said(text)), RunState())] for text in ("fine", "\x1b[2J"))
-    for batch in (harmful, harmless, harmful) if log == "cut" else (harmless, harmful):
-        if log != "gone" or batch is harmless:
-            written(batch)
-        console(batch)
-    if log == "before":
-        warned = [(Entry(1, 0.0, 0.0, events.Warned("\x1b[2J")), RunState())]
-        written(harmless)
-        console([*warned, *harmless])
-    assert "fine" in screen.getvalue()
-    assert "\x1b" not in screen.getvalue()
-    written.close()
-    console.close()

@@ -73,7 +73,6 @@ class Console:
         self._level = level
         self._attended = attended
         self._state = RunState()
-        self._blocks = blocks
         self._clock = Clock() if clock else None
         self._transcript = Transcript(CONSOLE, blocks.taken) if blocks is not None else Transcript(CONSOLE)
         drawn = live and level == "progress" and self._err.terminal
@@ -89,7 +88,6 @@ class Console:
 
     def __call__(self, batch: Batch) -> None:
         """Show what there is to show of a batch, at once."""
-        foreign = 0
         for entry, state in batch if not self._left else ():
             before, self._state = self._state, state
             event = entry.event
@@ -97,7 +95,6 @@ class Console:
                 self._at = entry.at
                 if self._level == "verbose":
                     self._block(event)
-                foreign += 1
                 continue
             if self._held is not None and type(event) in _LOOKS:
                 self._looked.append((entry, before))
@@ -121,7 +118,7 @@ class Console:
                 self._live.note(entry)
                 if not self.behind:
                     self._live.draw(self._state, entry.elapsed)
-        self._err.flush(foreign == len(batch) and self._blocks is not None and self._blocks.taken_whole())
+        self._err.flush()
 
     def tick(self, now: float) -> None:
         """Show what was held, and redraw the live line."""

@@ -6,6 +6,7 @@ waited for.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -104,10 +105,10 @@ class Output:
         else:
             self._lines += block
 
-    def _join(self, are_harmless: bool = False) -> None:
+    def _join(self) -> None:
         """Most lines can be shown as they are, which one look at all of them together finds."""
         if self._lines:
-            self._held += (harmless_lines(self._lines, are_harmless)[0], b"\n")
+            self._held += (harmless_lines(self._lines), b"\n")
             self._lines = []
 
     def control(self, text: str, now_or_never: bool = False) -> bool:
@@ -122,9 +123,9 @@ class Output:
         self.flush()
         return True
 
-    def flush(self, are_harmless: bool = False) -> None:
-        """Hand on what is held, here and by the stream; with `are_harmless` no one has to look at it before."""
-        self._join(are_harmless)
+    def flush(self) -> None:
+        """Hand on what is held, here and by the stream."""
+        self._join()
         data, self._held = b"".join(self._held), []
         if self._dead:
             return
@@ -161,6 +162,8 @@ class Output:
 
     def _put(self, data: bytes) -> None:
         self._stream.flush()  # what others said before
+        if not data:
+            return
         if self._bytes is not None:
             self._bytes.write(data)
             self._bytes.flush()
@@ -174,10 +177,12 @@ class Output:
 
 
 def _takes_bytes(stream: TextIO) -> BinaryIO | None:
-    """Where bytes in UTF-8 can be written as they are; None where text has to be encoded or its line ends changed."""
-    if getattr(stream, "encoding", None) not in _UTF8 or os.linesep != "\n":
+    """Where bytes in UTF-8 can be written as they are; None where text has to be encoded or its line ends changed, or
+    where a stream of another sort wants to see it."""
+    if type(stream) is not io.TextIOWrapper or stream.encoding not in _UTF8 or os.linesep != "\n":
         return None
-    return getattr(stream, "buffer", None)
+    found: BinaryIO = stream.buffer
+    return found
 
 
 def _can_show(encoding: str) -> bool:

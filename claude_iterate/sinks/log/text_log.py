@@ -67,7 +67,7 @@ class TextLog:
         if self._blocks is not None:
             self._blocks.begin()
         said: list[str] = []
-        ended = cut = False
+        ended = False
         lines, full, before = self._transcript.lines, self._file.size >= self._largest, self._state
         for entry, state in batch:
             block = lines(entry.event)
@@ -76,16 +76,13 @@ class TextLog:
                 block = self._of_the_run(entry, state)
                 ended = ended or type(entry.event) in _ENDS
             elif full:
-                block, self._cut, cut = [] if self._cut else [CUT], True, True
+                block, self._cut = [] if self._cut else [CUT], True
             said += block
             before = state
         self._state = before
         if said:
             said.append("")
-            data, clean = harmless_lines(said)
-            ended = self._file.append(data) or ended
-            if self._blocks is not None:
-                self._blocks.harmless = clean and not cut
+            ended = self._file.append(harmless_lines(said)) or ended
         if ended:
             if self._file.keep_place(self._is_ours):
                 self._on_put_back()
