@@ -1,5 +1,5 @@
-"""The kinds of lines that come most, in the usual shape: msgspec checks all of it while it reads, so that no field
-needs a look of its own. A line of any other shape is read by `known_fields`, and gives the same events."""
+"""The kinds of lines that come most or in every call, in the usual shape: msgspec checks all of it while it reads, so
+that no field needs a look of its own. A line of any other shape is read by `known_fields`. It gives the same events."""
 
 # No `annotations` from __future__: msgspec would compile the text of each at every start.
 
