@@ -70,6 +70,7 @@ def rows_of(document: str) -> dict[str, dict[str, Any]]:
     return {row["id"]: row for row in json.loads(document)["rows"]}
 
 
+@pytest.mark.needs_git
 @pytest.mark.parametrize("letter", "abcdefgh")
 def test_the_bench_measures_everything_and_judges_against_its_targets(letter: str) -> None:
     """`bench/run --quick --json` prints one document whose rows have a figure, and a verdict where a target is; with

@@ -49,7 +49,7 @@ def finished(layout: Layout, run: str, text: str) -> None:
     made.begin()
     made.add(Said("a\u2028b"))
     made.add(RunFinished("completed"))
-    made.log.write_text(text)
+    made.log.write_text(text, encoding="utf-8")
 
 
 def test_last_runs_log_is_printed(typed: Type, layout: Layout) -> None:

@@ -51,7 +51,9 @@ def test_demo_runs_to_completion(called: Type, environ: dict[str, str], tmp_path
     assert len(commands) == 3
     environment = environ | {"PYTHONPATH": str(PACKAGES)}
     shown = [
-        subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, timeout=120, check=True)
+        subprocess.run(
+            ["sh", "-c", command], env=environment, capture_output=True, encoding="utf-8", timeout=120, check=True
+        )
         for command in (f"{commands[0]} --json", *commands[1:])
     ]
     view = json.loads(shown[0].stdout)
@@ -227,7 +229,7 @@ def test_read_only_workspace_is_told_by_every_command(
                 cwd=folder,
                 env=environ | {"PYTHONPATH": str(PACKAGES)},
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
                 check=False,
             )
             assert done.returncode == code, (words, done.stderr)

@@ -27,7 +27,7 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)> javascript:alert(3
 @pytest.fixture
 def layout(project: Project) -> Layout:
     layout = project.create("w")
-    layout.instructions.write_text(f"# Task\n\n- [ ] {EVIL}\n")
+    layout.instructions.write_text(f"# Task\n\n- [ ] {EVIL}\n", encoding="utf-8")
     return layout
 
 
@@ -85,7 +85,7 @@ def test_a_night_fits_into_one_small_file_that_needs_no_network(typed: Type, lay
     """No script, no link to anything outside, less than 2 MB, and what others wrote is text."""
     night(layout)
     assert typed("report", "w").code == 0
-    text = (layout.folder / f"report-{RUN}.html").read_text()
+    text = (layout.folder / f"report-{RUN}.html").read_text(encoding="utf-8")
     page = Page(text)
     assert len(text) < 2_000_000
     assert not {"script", "link", "img", "iframe", "object", "base", "form"} & set(page.tags)
@@ -182,7 +182,7 @@ def test_a_run_is_named_by_its_number(typed: Type, layout: Layout, tmp_path: Pat
     """And the file may have any name."""
     night(layout, 2)
     assert typed("report", "w", "--run", "1", "-o", str(tmp_path / "r.html")).code == 0
-    assert RUN in (tmp_path / "r.html").read_text()
+    assert RUN in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 def test_a_chart_of_a_thousand_values_stays_readable() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.e2e.conftest import Loop
 from tests.e2e.shell_agent import acts, prompt, with_git
 
+pytestmark = pytest.mark.needs_git
 REPORT = """report '{"complete": false}'"""
 
 

@@ -10,6 +10,7 @@ import pytest
 from tests.e2e.conftest import Loop
 from tests.e2e.shell_agent import acts, git, with_git
 
+pytestmark = pytest.mark.needs_git
 OLD = '{"complete": true, "summary": "of last week", "lastUpdated": "2026-01-01T00:00:00Z"}'
 UNFINISHED = """report '{"complete": false}'"""
 CLAIM = """report '{"complete": true}'"""

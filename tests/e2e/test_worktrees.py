@@ -14,6 +14,7 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.progress import worktrees
 from tests.e2e.conftest import Loop, until
 
+pytestmark = pytest.mark.needs_git
 DONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 HANGING: list[dict[str, Any]] = [{"init": {}}, {"touch": "ready"}, {"hang": True}]
 WORK = "echo work >> work.txt; git add work.txt; git commit -qm work"

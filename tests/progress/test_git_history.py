@@ -11,6 +11,7 @@ import pytest
 
 from claude_iterate.progress.git_history import had
 
+pytestmark = pytest.mark.needs_git
 TEXT = b'{"complete": true, "lastUpdated": "monday"}\n'
 EARLIER, NOW = time.time() - 7 * 86400, time.time() - 3600
 

@@ -16,6 +16,7 @@ from claude_iterate.progress.places import Place
 from claude_iterate.progress.project_work import Look, Work
 from tests.progress.repository import Repository
 
+pytestmark = pytest.mark.needs_git
 KEPT = "claude-iterate/INSTRUCTIONS.md"
 
 

@@ -69,7 +69,7 @@ def test_structure(log: Fed, path: Path, entry: MakeEntry, started: MakeStarted)
         )
     )
     log(entry(RunFinished("completed", "All done", "", 1, 0.1, 31), 31))
-    assert path.read_text() == "\n".join(
+    assert path.read_text(encoding="utf-8") == "\n".join(
         [
             RULE,
             "CLAUDE ITERATE - EXECUTION LOG",
@@ -129,7 +129,7 @@ def test_shared_texts_are_logged_once(log: Fed, path: Path, entry: MakeEntry) ->
     for number, instructions in enumerate(["one", "one", "two", "two"], 1):
         log(entry(IterationStarted(number, instructions, system_prompt="same")))
         log(entry(IterationFinished(number, Outcome(Kind.OK))))
-    titles = [line for line in path.read_text().splitlines() if line.isupper() or "(changed)" in line]
+    titles = [line for line in path.read_text(encoding="utf-8").splitlines() if line.isupper() or "(changed)" in line]
     assert titles.count("SYSTEM PROMPT") == 1
     assert titles.count("INSTRUCTIONS") == 1
     assert titles.count("INSTRUCTIONS (changed)") == 1
@@ -138,7 +138,7 @@ def test_shared_texts_are_logged_once(log: Fed, path: Path, entry: MakeEntry) ->
 def test_errors(log: Fed, path: Path, entry: MakeEntry) -> None:
     """A failed iteration has its error, when, what and what to do."""
     log(entry(IterationFinished(2, Outcome(Kind.CRASH, "Claude exited with code 1\nboom", "See the log."))))
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     assert "STATUS: crash: Claude exited with code 1\n" in text
     assert (
         "ERROR (Iteration 2):\nTime: 2025-10-15T14:23:45.000Z\n"
@@ -159,7 +159,7 @@ def test_lines_in_place(log: Fed, path: Path, entry: MakeEntry) -> None:
     ):
         log(entry(event))
     log.flush()
-    assert path.read_text().splitlines() == [
+    assert path.read_text(encoding="utf-8").splitlines() == [
         "[claude-iterate] ↳ 35/60 items (+5)",
         "[claude-iterate] ⚠ careful",
         "[claude-iterate] now",
@@ -181,7 +181,7 @@ def test_20000_lines_once_and_in_order(path: Path, entry: MakeEntry) -> None:
         if number % 1234 == 0:
             log.flush()
     log.close()
-    written = [line for line in path.read_text().splitlines() if line]
+    written = [line for line in path.read_text(encoding="utf-8").splitlines() if line]
     assert written == [f"line {number} ✓" for number in range(20000)]
 
 
@@ -190,7 +190,7 @@ def test_long_results_are_whole(log: Fed, path: Path, entry: MakeEntry) -> None:
     text = "\n".join(f"row {number}" for number in range(5000))
     log(entry(ToolAnswered("1", "Bash", text)))
     log.flush()
-    assert path.read_text().count("row ") == 5000
+    assert path.read_text(encoding="utf-8").count("row ") == 5000
 
 
 def test_the_buffer_holds_10_kilobytes(log: Fed, path: Path, entry: MakeEntry) -> None:
@@ -207,12 +207,12 @@ def test_a_quiet_second_is_enough(log: Fed, path: Path, entry: MakeEntry) -> Non
     log.tick(0.9)
     assert path.stat().st_size == 0
     log.tick(1.0)
-    assert "early" in path.read_text()
+    assert "early" in path.read_text(encoding="utf-8")
     log(entry(Said("later"), 1.1))
     log.tick(1.9)
-    assert "later" not in path.read_text()
+    assert "later" not in path.read_text(encoding="utf-8")
     log.tick(2.1)
-    assert "later" in path.read_text()
+    assert "later" in path.read_text(encoding="utf-8")
 
 
 def test_an_existing_log_is_never_touched(path: Path) -> None:
@@ -220,14 +220,14 @@ def test_an_existing_log_is_never_touched(path: Path) -> None:
     path.write_text("precious")
     with pytest.raises(FileExistsError):
         TextLog(path, pytest.fail)
-    assert path.read_text() == "precious"
+    assert path.read_text(encoding="utf-8") == "precious"
 
 
 def test_half_a_character_does_not_break_the_log(log: Fed, path: Path, entry: MakeEntry) -> None:
     """Text that UTF-8 cannot write is replaced."""
     log(entry(Said("a\ud800b")))
     log.flush()
-    assert "a?b" in path.read_text()
+    assert "a?b" in path.read_text(encoding="utf-8")
 
 
 def _descriptor_of(path: Path) -> int:
@@ -272,7 +272,7 @@ def test_an_endless_log_goes_on_without_claudes_words(path: Path, entry: MakeEnt
         log(entry(Warned("a warning")) if _ % 500 == 0 else entry(Said("y")))
     log(entry(RunFinished("completed")))
     log.close()
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     assert 50_000 <= len(text) < 65_000
     assert text.count("From here on it leaves out") == 1
     assert text.count("a warning") == 4
@@ -297,5 +297,5 @@ def test_a_log_that_was_deleted_is_put_back_at_the_end_of_an_iteration(
     log.close()
     assert (path.exists(), put_back) == (ours, ["log"] if ours else [])
     assert not ours or [
-        line for line in path.read_text().splitlines() if line in {"before", "after", "STATUS: success"}
+        line for line in path.read_text(encoding="utf-8").splitlines() if line in {"before", "after", "STATUS: success"}
     ] == ["before", "after", "STATUS: success"]
