@@ -50,6 +50,7 @@ print("good")
 """
 
 
+@pytest.mark.skipif("measuring" in sys.modules, reason="what measures coverage has loaded these modules")
 def test_a_late_module_is_the_real_one_as_soon_as_it_is_used() -> None:
     """Until then nothing of it is loaded; what is used of it at every start does what the real one does."""
     code = LATE.replace("PACKAGES", repr(str(PACKAGES)))
