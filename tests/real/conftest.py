@@ -1,8 +1,9 @@
 """The fixture `real`: claude-iterate and the real Claude Code as real processes, against a scripted Messages API.
 
-The program is the npm package in `.venv/claude-code`, or what CLAUDE_ITERATE_TEST_CLAUDE names; never a `claude` that
-happens to be installed. Its environment is built from nothing, its home is empty, its key is a dummy, and every address
-but the stand-in's leads back to the stand-in.
+Every test runs with the oldest Claude Code that we support and with the newest that we tested: `scripts/claude-code`
+installs both into `.venv/claude-code`. CLAUDE_ITERATE_TEST_CLAUDE names another one to use alone; a `claude` that
+happens to be installed is never used. Its environment is built from nothing, its home is empty, its key is a dummy, and
+every address but the stand-in's leads back to the stand-in.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from typing import Any
 
 import pytest
 
+from claude_iterate.core import claude_versions
 from tests.e2e.conftest import ROOT, Loop
 from tests.mocks.messages_api import Block, MessagesApi, tool
 from tests.package_path import PACKAGES
 
-INSTALLED = ROOT / ".venv" / "claude-code" / "node_modules" / ".bin" / "claude"
-HINT = "the real Claude Code is not here; .ci/run installs it, or name one in CLAUDE_ITERATE_TEST_CLAUDE"
+NAMED = os.environ.get("CLAUDE_ITERATE_TEST_CLAUDE")
+INSTALLED = ROOT / ".venv" / "claude-code"
+HINT = "the real Claude Code is not here; get it with scripts/claude-code, or name one in CLAUDE_ITERATE_TEST_CLAUDE"
 
 
 class RealLoop(Loop):
@@ -109,25 +112,32 @@ class RealLoop(Loop):
         )
 
 
-def program() -> Path | None:
-    """The Claude to drive, if there is one."""
-    named = os.environ.get("CLAUDE_ITERATE_TEST_CLAUDE")
-    if named:
-        assert os.access(named, os.X_OK), f"CLAUDE_ITERATE_TEST_CLAUDE is not a program: {named}"
-        return Path(named).absolute()
-    return INSTALLED if os.access(INSTALLED, os.X_OK) else None
+def program(version: str) -> Path | None:
+    """The Claude Code of this version, if it is there."""
+    if NAMED:
+        assert os.access(NAMED, os.X_OK), f"CLAUDE_ITERATE_TEST_CLAUDE is not a program: {NAMED}"
+        return Path(NAMED).absolute()
+    found = INSTALLED.glob(f"{version}/node_modules/@anthropic-ai/claude-code-*/claude")
+    return next((path for path in found if os.access(path, os.X_OK)), None)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Here and not in a fixture, so that all that is skipped is one line of the summary."""
-    if item.get_closest_marker("real_claude") and program() is None:
+    call = getattr(item, "callspec", None)
+    if call is not None and "claude" in call.params and program(call.params["claude"]) is None:
         pytest.skip(HINT)
 
 
+@pytest.fixture(params=["named"] if NAMED else [claude_versions.OLDEST, claude_versions.NEWEST])
+def claude(request: pytest.FixtureRequest) -> str:
+    """The path of the Claude Code to drive."""
+    return str(program(request.param))
+
+
 @pytest.fixture
-def real(tmp_path: Path) -> Iterator[RealLoop]:
+def real(tmp_path: Path, claude: str) -> Iterator[RealLoop]:
     api = MessagesApi()
-    made = RealLoop(tmp_path, str(program()), api)
+    made = RealLoop(tmp_path, claude, api)
     try:
         yield made
     finally:

@@ -137,16 +137,18 @@ def test_one_broken_stream_is_mended_by_claude(real: RealLoop) -> None:
     assert not (real.root / "never").exists()
 
 
-def test_a_stream_that_breaks_after_a_whole_block_is_waited_out(real: RealLoop) -> None:
-    """Claude does not ask again then ("Connection closed mid-response"): a trouble of the network, nobody's failure."""
+def test_a_stream_that_breaks_after_a_whole_block_is_mended_or_waited_out(real: RealLoop) -> None:
+    """A newer Claude asks again by itself. An older one gives up ("Connection closed mid-response"): a trouble of the
+    network, nobody's failure."""
     real.make()
     real.set(limits__max_wait="1s")
     heard = partial(until, lambda: b"the first half" in real.raw())
     cut = Disconnect((text("the first half"), text("the second")), after=6, when=heard)
     real.api.script(cut, real.report(True), text("Done."))
     assert real.run().code == 0
-    assert "mid-response" in real.results()[0]["result"]
-    assert real.iterations() == [(1, "transient"), (1, "ok")]
+    gave_up = [result for result in real.results() if "mid-response" in result["result"]]
+    assert real.iterations() == [(1, "transient")] * len(gave_up) + [(1, "ok")]
+    assert len(real.api.requests) >= 3
 
 
 @pytest.mark.parametrize("hang", [pytest.param(Hang(), id="no-answer"), pytest.param(Hang(after=3), id="mid-answer")])
@@ -159,11 +161,12 @@ def test_a_silent_server_is_cut_and_the_run_goes_on(real: RealLoop, hang: Hang) 
     assert real.iterations() == [(1, "idle"), (2, "ok")]
     assert f"silent for {IDLE}" in real.events("IterationFinished")[0]["outcome"]["message"]
     assert real.events("AgentExited")[0]["code"] == 0
-    # Claude Code's own sum lacks the answer that was cut; at least what its beginning told is counted. After SIGINT it
-    # prints what it has of the answer, or leaves at once without a word: then nothing is known of it.
-    told = sum(result["total_cost_usd"] for result in real.results())
-    assert real.ending()["cost_usd"] > told - 1e-9
-    assert (real.ending()["cost_usd"] > told + 1e-9) == (b"I was about to say" in real.raw())
+    # The sum of an older Claude Code lacks the answer that was cut; at least what its beginning told is counted. After
+    # SIGINT it prints what it has of the answer, or leaves at once without a word: then nothing is known of it.
+    costs = [result["total_cost_usd"] for result in real.results()]
+    it_lacks = b"I was about to say" in real.raw() and not (len(costs) > 1 and costs[0] > 0)
+    assert real.ending()["cost_usd"] > sum(costs) - 1e-9
+    assert (real.ending()["cost_usd"] > sum(costs) + 1e-9) == it_lacks
     assert hang.after or b"I was about to say" not in real.raw()
     assert real.processes() == []
 

@@ -13,29 +13,29 @@ import pytest
 from claude_iterate.core import prices
 from tests.e2e.conftest import until
 from tests.mocks.messages_api import Hang, Message, Usage, text, tool
-from tests.real.conftest import RealLoop, program
+from tests.real.conftest import RealLoop
 
 pytestmark = pytest.mark.real_claude
 
 
-def test_prices_are_those_of_claude_code(real: RealLoop) -> None:
+def test_prices_are_those_of_claude_code(real: RealLoop, claude: str) -> None:
     """For every model in the table the cost of a message with tokens of all kinds is the one that Claude Code names.
     One Claude, which is asked by one model after the other: each start of it costs a second."""
     usage = Usage(10_000, 2_000, 300_000, 40_000)
     real.api.script(forever=Message((text("Done."),), usage))
     form = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([str(program()), "-p", *form], cwd=real.root, env=real.env, **pipes) as claude:  # type: ignore[call-overload]
+    with subprocess.Popen([claude, "-p", *form], cwd=real.root, env=real.env, **pipes) as process:  # type: ignore[call-overload]
         for model in prices.INPUT:
             change = {
                 "type": "control_request",
                 "request_id": model,
                 "request": {"subtype": "set_model", "model": model},
             }
-            answers(claude, change, "control_response")
+            answers(process, change, "control_response")
             said = {"type": "user", "message": {"role": "user", "content": "Go on."}}
-            result = answers(claude, said, "result")
-        claude.stdin.close()
+            result = answers(process, said, "result")
+        process.stdin.close()
     counted = {model: used["costUSD"] for model, used in result["modelUsage"].items()}
     asked = Counter(request.body["model"] for request in real.api.requests)  # of some models twice
     wanted = {model: asked[model] * (prices.at_least(model, *usage) or 0) for model in prices.INPUT}
