@@ -14,7 +14,7 @@ from claude_iterate.core.harmless import harmless, harmless_json
 if TYPE_CHECKING:
     from msgspec import Struct
 
-_SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("✗", "red", "[x]")}
+_SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("❌", "red", "[x]")}
 
 
 def result(text: str = "") -> None:

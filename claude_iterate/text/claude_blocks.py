@@ -37,7 +37,7 @@ def lines(event: events.Event, limits: Limits) -> list[str]:
 def _said(event: events.Said) -> list[str]:
     if event.error:
         first, rest = first_and_rest(event.text)
-        return [f"✗ {first or event.error}", *indented(rest), *_cut(event.cut)]
+        return [f"❌ {first or event.error}", *indented(rest), *_cut(event.cut)]
     text = event.text or "(empty message)"
     return [text, *_cut(event.cut)] if event.cut else [text]
 
@@ -112,7 +112,7 @@ def _opened(event: events.SessionOpened) -> list[str]:
 def _result(event: events.ResultReported) -> list[str]:
     tokens = event.tokens
     read = tokens.input + tokens.cache_read + tokens.cache_creation
-    what = f"✗ Result: {_failure(event)}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}"
+    what = f"❌ Result: {_failure(event)}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}"
     figures = f"{counted(event.turns, 'turn')} · {money(event.cost_usd)} · {read:,} tokens in, {tokens.output:,} out"
     block = [f"{what} · {figures}"]
     if event.is_error:

@@ -20,7 +20,7 @@ _EVIDENCE = frozenset({"blocked", "agent_failed"})
 def ending(finished: RunFinished, state: RunState, brief: bool = False) -> list[str]:
     """The closing message without the totals; its first line is the cause. `brief`: nothing but what to know and do."""
     finished = in_words(finished, state)
-    block = [f"{SIGNS.get(finished.reason, '✗')} {finished.cause}"]
+    block = [f"{SIGNS.get(finished.reason, '❌')} {finished.cause}"]
     if not brief and finished.reason in _EVIDENCE:
         shortened = finished.cause.endswith("...")
         block += [] if not shortened else indented(finished.detail.strip().split("\n"), "  ")

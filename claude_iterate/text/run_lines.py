@@ -61,7 +61,7 @@ def iteration_finished(
     `told_elsewhere`: why it failed is the cause of the end of the run, which follows."""
     outcome = event.outcome
     if outcome.kind == "interrupted":
-        block = [f"✗ Iteration {event.number} was stopped before its end{_spent(event, dry_run)}"]
+        block = [f"❌ Iteration {event.number} was stopped before its end{_spent(event, dry_run)}"]
     elif outcome.kind in {"skipped", "rebooted"}:
         block = [f"↷ Iteration {event.number} {outcome.kind}{_spent(event, dry_run)}"]
     elif outcome.kind not in FINE and event.status is not None and event.status.complete:
@@ -76,9 +76,9 @@ def iteration_finished(
     elif outcome.kind not in FINE:
         first, rest = first_and_rest(outcome.message or outcome.kind)
         if told_elsewhere:
-            short = f"✗ Iteration {event.number} failed{_spent(event, dry_run)}"
+            short = f"❌ Iteration {event.number} failed{_spent(event, dry_run)}"
             return [short, *trouble(event)] if outcome.called else []
-        block = [f"✗ Iteration {event.number} failed: {first}{_spent(event, dry_run)}", *indented(rest, "  ")]
+        block = [f"❌ Iteration {event.number} failed: {first}{_spent(event, dry_run)}", *indented(rest, "  ")]
         block += [f"  {one_line(line)}" for line in outcome.advice.splitlines()]
     else:
         none = f"⚠ Iteration {event.number}: Claude wrote no report{' that counts' if event.problems else ''}"

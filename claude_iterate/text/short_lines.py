@@ -66,7 +66,7 @@ def _clipped(text: str) -> str:
 
 
 def _answered(event: events.ToolAnswered) -> str:
-    return f"✗ {event.name or 'tool'}: {event.text[:_LOOKED_AT]}" if event.is_error else ""
+    return f"❌ {event.name or 'tool'}: {event.text[:_LOOKED_AT]}" if event.is_error else ""
 
 
 def _retried(event: events.ApiRetried) -> str:
@@ -79,7 +79,7 @@ def _started(event: events.IterationStarted) -> str:
 
 _WRITERS: dict[type, Callable[[Any], str]] = {
     events.IterationStarted: _started,
-    events.Said: lambda event: f"✗ {event.text or event.error}" if event.error else event.text,
+    events.Said: lambda event: f"❌ {event.text or event.error}" if event.error else event.text,
     events.ToolCalled: lambda event: f"🔧 {headline(event)}",
     events.ToolAnswered: _answered,
     events.TaskStarted: lambda event: f"▶ {event.description or event.kind or event.id}",

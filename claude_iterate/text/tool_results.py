@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from claude_iterate.core.events import ToolAnswered
 from claude_iterate.core.formats import counted
@@ -21,12 +21,12 @@ _FITS = min(CONSOLE.read or 0, CONSOLE.output or 0)
 _OF_THE_LOG = frozenset({"Edit", "Write"})
 """What they answer is in the log only."""
 STRING_NOT_FOUND = (
-    "✗ Edit failed: String not found in file",
+    "❌ Edit failed: String not found in file",
     "",
-    "   The search string was not found in the file. Possible causes:",
+    "   The search string was not found in the file. This could be because:",
     "   - The string has already been changed",
-    "   - It contains special characters that don't match exactly",
-    "   - Its line breaks or spacing differ from what's in the file",
+    "   - The string contains special characters that don't match exactly",
+    "   - The line breaks or spacing differ from what's in the file",
     "",
     "   Tip: Use the Read tool to verify the current file content",
 )
@@ -54,7 +54,7 @@ def _error(answer: ToolAnswered, limits: Limits) -> list[str]:
         said = [] if limits.output is not None else ["", indented_text(text)]
         return [*STRING_NOT_FOUND, *said]
     first, rest = first_and_rest(text.removeprefix("Error: "))
-    return [f"✗ {answer.name or 'Tool'} failed: {first or 'no reason given'}", *indented(rest)]
+    return [f"❌ {answer.name or 'Tool'} failed: {first or 'no reason given'}", *indented(rest)]
 
 
 def _read(answer: ToolAnswered, limits: Limits) -> list[str]:
@@ -95,15 +95,19 @@ def _write(answer: ToolAnswered, limits: Limits) -> list[str]:
 
 
 def _bash(answer: ToolAnswered, limits: Limits) -> list[str]:
-    facts = answer.facts
-    title = "✓ Command finished"
+    return [*_command_end(answer.facts), *_body(answer.text, limits.output)]
+
+
+def _command_end(facts: Mapping[str, object]) -> list[str]:
+    """Claude Code names an exit code only with an error; an answer without one is that of exit code 0, unless it says
+    that it means something else (`grep` without a match)."""
     if facts.get("backgroundTaskId"):
-        title = "✓ Command started in the background"
-    elif facts.get("interrupted") is True:
-        title = "✓ Command interrupted"
-    elif isinstance(facts.get("returnCodeInterpretation"), str):
-        title = f"{title}: {facts['returnCodeInterpretation']}"
-    return [title, *_body(answer.text, limits.output)]
+        return ["✓ Command started in the background"]
+    if facts.get("interrupted") is True:
+        return ["✓ Command interrupted"]
+    if isinstance(facts.get("returnCodeInterpretation"), str):
+        return [f"✓ Command finished: {facts['returnCodeInterpretation']}"]
+    return ["✓ Command finished", f"{INDENT}Exit code: 0"]
 
 
 def _other(answer: ToolAnswered, limits: Limits) -> list[str]:

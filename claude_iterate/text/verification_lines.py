@@ -17,7 +17,7 @@ SHOWN = 15
 """Lines of what a check printed; the log has all that is kept."""
 _LONGEST = 300
 """Characters of a line of it, and of a cause."""
-UNHELD = "  ✗ The review could not be held"
+UNHELD = "  ❌ The review could not be held"
 CUTS = {"timeout": "did not end in time", "stopped": "was stopped", "duration": "the run's time was over"}
 
 
@@ -41,7 +41,7 @@ def check_finished(event: events.CheckFinished, flaky: bool = False, whole: bool
     how = f"exit code {event.code}" if event.code is not None else CUTS.get(event.cut, "could not be run")
     how += f", {listed(event.gone)} is gone" if event.gone else ""
     printed = tail(event.output, None if whole else SHOWN, "in the log")
-    return [f"  ✗ {name}: {how} ({duration(event.duration)})", *indented(printed, "    "), *told]
+    return [f"  ❌ {name}: {how} ({duration(event.duration)})", *indented(printed, "    "), *told]
 
 
 def tail(output: str, most: int | None, rest: str) -> list[str]:
@@ -71,7 +71,7 @@ def review_finished(event: events.ReviewFinished, dry_run: bool = False) -> list
     if event.outcome is not None:  # it could not be held
         again = event.outcome.kind in RETRIED
         return ["  ↻ The review will be repeated" if again else f"{UNHELD}: {one_line(event.summary)}"]
-    sign = "✓" if event.verdict == "verified" else "✗"
+    sign = "✓" if event.verdict == "verified" else "❌"
     said = f" - {one_line(event.summary)}" if event.summary else ""
     lines = [f"  {sign} Review: {in_words(event.verdict)}{requirements_met(event.requirements)}{said}"]
     lines += [f"    {number}. {one_line(item)}" for number, item in enumerate(event.findings, 1)]
@@ -94,7 +94,7 @@ def verification_finished(event: events.VerificationFinished, dry_run: bool = Fa
     if dry_run:
         return ["Verification finished (dry run: it proves nothing)."]
     why = shortened(one_line(first_finding(event.findings)), _LONGEST)
-    return ["✓ Verification passed." if event.passed else f"✗ Verification failed{': ' + why if why else ''}."]
+    return ["✓ Verification passed." if event.passed else f"❌ Verification failed{': ' + why if why else ''}."]
 
 
 def hook_finished(event: events.HookFinished, whole: bool = False) -> list[str]:
@@ -105,4 +105,4 @@ def hook_finished(event: events.HookFinished, whole: bool = False) -> list[str]:
         return [f"  ✓ Hook {event.point}: {name} ({took})", *printed] if whole else []
     if event.means == Meaning.SKIP:
         return [f"  Hook {event.point}: {name} skips iteration {event.number} ({took})", *printed]
-    return [f"  ✗ Hook {event.point}: {name} {hook_rules.how(event)} ({took})", *printed]
+    return [f"  ❌ Hook {event.point}: {name} {hook_rules.how(event)} ({took})", *printed]

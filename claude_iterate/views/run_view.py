@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from claude_iterate.core.formats import one_line
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.core.state.run_state import RunState
@@ -31,6 +32,8 @@ class RunView(RunSummary, frozen=True, kw_only=True, rename="camel"):
     now: Now | None = None
     totals: Total | None = None
     """What `history --totals` says of it, killed runs that it goes on with included; in `show` and `run`."""
+    warnings: tuple[str, ...] = ()
+    """What the run warned of, each once, the newest last; in `show` and `run`."""
 
 
 class RunsView(msgspec.Struct, frozen=True, rename="camel"):
@@ -65,7 +68,7 @@ def recorded(layout: Layout, run: str) -> Recorded | None:
         story = _followed(layout, run)
     if story.started is None:
         return None
-    view = _summary(layout, run, story.state, running=False)
+    view = replace(_summary(layout, run, story.state, running=False), warnings=warnings(story))
     if story.state.finished is None and story.last is not None:
         view = replace(view, duration=_lasted(story.state, story.last.at))
     return Recorded(view, story)
@@ -80,9 +83,15 @@ def under_way(layout: Layout, run: str, at: float) -> Recorded | None:
     if story.started is None:
         return None
     view = _summary(layout, run, story.state, running=story.state.finished is None)
+    view = replace(view, warnings=warnings(story))
     if view.state == "running":
         view = replace(view, now=story.now(at), duration=_lasted(story.state, at))
     return Recorded(view, story)
+
+
+def warnings(story: Story) -> tuple[str, ...]:
+    """What the run warned of, each once, with what to do about it."""
+    return tuple(dict.fromkeys(one_line(f"{one.text} {one.hint}") for one in story.warnings))
 
 
 def _lasted(state: RunState, at: float) -> float:

@@ -63,7 +63,7 @@ def test_missing_claude_counts(typed: Type) -> None:
     """Exit 1 and how to get it."""
     answer = typed("doctor")
     assert answer.code == 1
-    assert "✗ claude: Claude CLI not found." in answer.out
+    assert "❌ claude: Claude CLI not found." in answer.out
     assert "npm install" in answer.out
 
 

@@ -226,4 +226,4 @@ def test_signs_look_as_they_do_in_a_run(
     monkeypatch.setenv("CLAUDE_ITERATE_DELAI", "3")
     assert typed("list").err.startswith("\x1b[33m⚠ CLAUDE_ITERATE_DELAI is not a setting")
     typed("config", "notify.url", "http://127.0.0.1:1/")
-    assert "\x1b[31m✗ Not delivered to 127.0.0.1: " in typed("notify", "test").err
+    assert "\x1b[31m❌ Not delivered to 127.0.0.1: " in typed("notify", "test").err

@@ -172,7 +172,7 @@ def test_show_tells_the_last_runs_story(typed: Type, project: Project) -> None:
     answer = typed("show", "w")
     for words in ("agent_failed", "exit code 3", "Look at the log.", "it fell over", "$0.25", "✓ INSTRUCTIONS.md"):
         assert words in answer.out
-    assert "✗ .status.json" not in answer.out
+    assert "❌ .status.json" not in answer.out
     assert "⚠ .status.json: " in answer.out
     view = typed("show", "w", "--json").document
     assert view["lastRun"]["reason"] == "agent_failed"
@@ -201,7 +201,7 @@ def test_missing_files_are_marked(typed: Type, project: Project) -> None:
     """Instructions that are not there are not ticked off (defect 18)."""
     project.create("w")
     answer = typed("show", "w")
-    assert "✗ INSTRUCTIONS.md" in answer.out
+    assert "❌ INSTRUCTIONS.md" in answer.out
     assert "- .status.json (not yet)" in answer.out
     assert "You can:\n  claude-iterate setup w  write the instructions\n" in answer.out
 

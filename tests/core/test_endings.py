@@ -216,7 +216,11 @@ def test_iterations_of_a_killed_run_are_named_where_they_use_the_limit_up() -> N
     assert isinstance(verdict, Finish)
     ending = told(verdict, state, known)
     assert ending.cause == "Reached maximum iterations (2): the killed run that it went on with had done 3"
-    assert ending.advice == "To allow more iterations: claude-iterate run t --max-iterations 5"
+    assert ending.next == "claude-iterate run t"
+    assert ending.advice.splitlines() == [
+        "To increase the limit: claude-iterate run t --max-iterations 5",
+        "To check progress: claude-iterate show t",
+    ]
 
 
 def test_what_the_next_step_says_is_not_said_twice() -> None:

@@ -107,7 +107,7 @@ def test_the_report_for_people_says_the_same() -> None:
     """Every requirement with its evidence, every finding, and the verdict at its end."""
     text = rendered(judged(answer(entry(1), entry(2, "not_met", "2 fail")), ASKED), "my-task", "deep", "abc")
     assert "1. ✓ **met**: write a.txt" in text
-    assert "2. ✗ **not met**: [Done when] all tests pass" in text
+    assert "2. ❌ **not met**: [Done when] all tests pass" in text
     assert "Evidence: 2 fail" in text
     assert text.endswith("VERIFICATION-ID: abc\nVERDICT: INCOMPLETE\n")
     assert rendered(judged(GOOD, ASKED), "t", "quick", "abc").endswith("VERDICT: VERIFIED\n")

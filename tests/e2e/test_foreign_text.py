@@ -75,7 +75,7 @@ def test_a_document_holds_the_same_and_controls_nothing(loop: Loop, quiet: bool)
         assert not set(document) & set("\x1b\x07\x9b\x7f\u202e")
         assert words.rsplit(maxsplit=1)[-1] in document
     assert json.loads(done.out)["detail"] == words
-    assert "✗ Claude is blocked and needs you: ␛]0;owned␇" in done.err
+    assert "❌ Claude is blocked and needs you: ␛]0;owned␇" in done.err
     assert not set(done.err) & set("\x1b\x07\x9b\x7f\u202e")
 
 

@@ -29,7 +29,7 @@ def test_verbose_shows_tools_as_they_happen(loop: Loop) -> None:
         seen += process.stderr.readline().decode()
     assert "hello there" in seen
     assert "🔧 Read tool" in seen
-    assert "✗" not in seen
+    assert "❌" not in seen
     (loop.workspace / "go").touch()
     assert loop.finish(process).code == 0
 
@@ -61,7 +61,7 @@ def test_a_recording_of_every_tool_is_shown_whole(loop: Loop) -> None:
     shown = loop.run("--output", "verbose").err
     for name in ("Read", "Edit", "Write", "Bash", "TaskCreate"):
         assert f"🔧 {name} tool" in shown
-    assert "✗ Edit failed: String not found in file" in shown
+    assert "❌ Edit failed: String not found in file" in shown
 
 
 def test_the_log_has_the_documented_structure(loop: Loop) -> None:

@@ -83,11 +83,11 @@ def test_a_note_that_no_iteration_read_is_named_at_the_end(loop: Loop) -> None:
     """It came in the last iteration, so nobody should take it for heard."""
     loop.make()
     loop.script([UNDONE[0], {"touch": "ready"}, {"wait_for": "go"}, *UNDONE[1:]])
-    process = loop.start("run", "my-task", "-m", "1", "--quiet")
+    process = loop.start("run", "my-task", "-m", "1")
     until((loop.workspace / "ready").exists)
     say(loop, "note", NOTE)
     (loop.workspace / "go").touch()
-    assert "  Not read yet: 1 note.\n" in loop.finish(process).err
+    assert "  Not read yet: 1 note.\n" in loop.finish(process).out
 
 
 CRASHING: list[dict[str, Any]] = [{"init": {}}, {"exit": 3}]

@@ -79,7 +79,7 @@ def test_every_change_of_the_status_arrives_once(loop: Loop, receiver: Receiver)
         "STATUS UPDATE\n\n3/4 items (+1) - third",
         "STATUS UPDATE\n\n4/4 items (+1) - fourth - ✅ Complete!",
     ]
-    assert events(receiver) == ["execution_start", *["status_update"] * 4, "completion"]
+    assert events(receiver) == ["execution_start", *["status_update"] * 4, "iteration", "completion"]
 
 
 def test_a_whole_run_in_the_original_form(loop: Loop, receiver: Receiver) -> None:
@@ -174,7 +174,9 @@ def test_waiting_for_a_limit_is_told(loop: Loop, receiver: Receiver) -> None:
     error = {"is_error": True, "api_error_status": 429, "result": said}
     loop.script([{"init": {}}, {"event": limit}, {"result": error}], FINISH)
     assert loop.run().code == 0
-    assert events(receiver) == ["execution_start", "limit_wait", "limit_over", "status_update", "completion"]
+    assert events(receiver) == [
+        *("execution_start", "limit_wait", "limit_over", "status_update", "iteration", "completion")
+    ]
     assert said in receiver.named("limit_wait")[0].document["message"]
 
 

@@ -68,7 +68,7 @@ def test_what_is_not_met_reaches_the_next_prompt(loop: Loop) -> None:
     prompt = Path(loop.record(3)["stdin"]).read_text()
     assert "The review found 2 things missing.\nLooked at all.\n1. No tests." in prompt
     assert "2. Requirement 2 is not met: two (b.txt is empty)" in prompt
-    assert "✗ Review: incomplete, 1 of 2 requirements met" in done.err
+    assert "❌ Review: incomplete, 1 of 2 requirements met" in done.err
 
 
 PROSE = "## Findings\nNone.\n\nVERIFICATION-ID: {}\nVERDICT: VERIFIED\n"
@@ -110,13 +110,13 @@ def test_the_end_says_what_the_review_came_to(loop: Loop) -> None:
     loop.make()
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
     loop.script(CLAIM, answers(answer(entry(1), entry(2, "not_met"))))
-    assert "✗ Not done: the review found 1 thing missing\n" in loop.run("--verify").err
+    assert "❌ Not done: the review found 1 thing missing\n" in loop.run("--verify").err
     loop.script(CLAIM, CLAIM, CLAIM, answers(answer(entry(1))))
     done = loop.run("--verify")
     why = "it says nothing about requirement 2"
-    assert f"✗ Not proven: the review gave no verdict: {why}\n" in done.err
-    assert f"✗ Review: no verdict, 1 of 2 requirements met - {why}\n" in done.err
-    assert f"✗ review: no verdict, 1 of 2 requirements met - {why}\n" in loop.call("show", "my-task").out
+    assert f"❌ Not proven: the review gave no verdict: {why}\n" in done.err
+    assert f"❌ Review: no verdict, 1 of 2 requirements met - {why}\n" in done.err
+    assert f"❌ review: no verdict, 1 of 2 requirements met - {why}\n" in loop.call("show", "my-task").out
 
 
 @pytest.mark.parametrize("how", ["rm {}", "rm {0}; mkdir {0}", "printf '\\377' > {}", ": > {}"])
@@ -228,7 +228,7 @@ def test_verify_without_a_claim_speaks_of_no_claim(loop: Loop) -> None:
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = '["echo red; exit 3"]'
     done = loop.call("verify", "my-task")
     assert done.code == 1
-    assert "✗ Not done: the check `echo red; exit 3` failed with exit code 3" in done.err
+    assert "❌ Not done: the check `echo red; exit 3` failed with exit code 3" in done.err
     shown = loop.call("show", "my-task").out
     assert "Proof: the task is not done" in shown
     assert "the claim" not in (done.err + done.out + shown).lower()

@@ -203,7 +203,7 @@ def test_no_verdict_says_why_and_what_to_do(loop: Loop, steps: list[dict[str, An
     loop.script(steps)
     done = loop.call("validate", "my-task")
     last = done.out.splitlines()[-1]
-    assert (done.code, last.startswith("✗ No verdict: "), words in last) == (1, True, True), last
+    assert (done.code, last.startswith("❌ No verdict: "), words in last) == (1, True, True), last
     assert last.endswith("Try again: claude-iterate validate my-task")
 
 

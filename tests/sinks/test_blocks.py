@@ -36,7 +36,7 @@ from claude_iterate.text.transcript import Transcript
     ("event", "expected"),
     [
         (Said("two\nlines"), ["two", "lines"]),
-        (Said("Not logged in", error="authentication_failed"), ["✗ Not logged in"]),
+        (Said("Not logged in", error="authentication_failed"), ["❌ Not logged in"]),
         (Thought("hm\nwell"), ["💭 hm", "well"]),
         (Told("[Request interrupted]"), ["→ [Request interrupted]"]),
         (TaskStarted("t1", "local_bash", "sleep 3"), ["▶ Task started (local_bash): sleep 3"]),
@@ -65,7 +65,7 @@ from claude_iterate.text.transcript import Transcript
         (
             ResultReported("success", True, "API Error: 529", api_error_status=529, denials=(Denial("Bash", "ls"),)),
             [
-                "✗ Result: error (HTTP 529) · 0 turns · $0.00 · 0 tokens in, 0 out",
+                "❌ Result: error (HTTP 529) · 0 turns · $0.00 · 0 tokens in, 0 out",
                 "   API Error: 529",
                 "   ⚠ Denied: Bash ls",
             ],
@@ -127,6 +127,7 @@ def test_paragraphs() -> None:
         "🔧 Bash tool",
         "   Command: ls",
         "✓ Command finished",
+        "   Exit code: 0",
         "   x",
         "",
         "c",

@@ -174,10 +174,10 @@ def test_failed_iterations_and_interventions(play: Play, started: MakeStarted) -
         "Stopping now: Ctrl-C.",
         "Ending Claude: nothing was heard for 15m 00s (Bash npm test)",
         "Ended 1 process left behind: sleep 9",
-        "✗ Iteration 2 failed: not allowed: Bash(npm:*)",
+        "❌ Iteration 2 failed: not allowed: Bash(npm:*)",
         "  Allow it",
         "  ⚠ Denied: Bash: npm",
-        "✗ Iteration 3 was stopped before its end",
+        "❌ Iteration 3 was stopped before its end",
         "✓ Iteration 4 complete",
         "  ⚠ Status report: `worked` must be a boolean",
     ]
@@ -212,15 +212,15 @@ def test_a_failure_that_ends_the_run_is_told_once(play: Play, started: MakeStart
     failed = IterationFinished(1, Outcome(Kind.AUTH, "Not logged in", "Log in"), denials=(Denial("Bash", "npm"),))
     _, err = play(started(), failed, RunFinished("agent_failed", "Not logged in", "Log in", iterations=1))
     assert err.splitlines()[1:-2] == [
-        "✗ Iteration 1 failed",
+        "❌ Iteration 1 failed",
         "  ⚠ Denied: Bash: npm",
-        "✗ Claude failed: Not logged in",
+        "❌ Claude failed: Not logged in",
         "  Log in",
         "  Next: claude-iterate run my-task",
     ]
     for after in (IterationStarted(2), RunFinished("max_iterations", "1")):
         _, err = play(started(), failed, after)
-        assert err.splitlines()[1:3] == ["✗ Iteration 1 failed: Not logged in", "  Log in"]
+        assert err.splitlines()[1:3] == ["❌ Iteration 1 failed: Not logged in", "  Log in"]
 
 
 def test_the_measure_of_a_failure_stands_between_it_and_the_end(play: Play, started: MakeStarted) -> None:
@@ -230,9 +230,9 @@ def test_the_measure_of_a_failure_stands_between_it_and_the_end(play: Play, star
     ended = RunFinished("agent_failed", "1 iteration failed; the last: It broke", cause="Claude failed: It broke")
     line = "  Measured: files +1 ~2 -3 · 2 commits · tests 41/43"
     said = play(started(), failed, *measured, ended)[1].splitlines()
-    assert said[1:4] == ["✗ Iteration 1 failed", line, "✗ Claude failed: It broke"]
+    assert said[1:4] == ["❌ Iteration 1 failed", line, "❌ Claude failed: It broke"]
     said = play(started(), failed, *measured, IterationStarted(2))[1].splitlines()
-    assert said[1:] == ["✗ Iteration 1 failed: It broke", line, "Running iteration 2..."]
+    assert said[1:] == ["❌ Iteration 1 failed: It broke", line, "Running iteration 2..."]
     well = IterationFinished(1, Outcome(Kind.OK), Status(False))
     assert play(started(), well, WorkMeasured(1, Changes()))[1].splitlines()[2:] == ["  Measured: no file changed"]
     assert play(started(), well, WorkMeasured(1))[1].splitlines()[2:] == []
@@ -245,16 +245,16 @@ def test_a_proof_that_ends_the_run_is_told_once(play: Play, started: MakeStarted
     red = (CheckFinished("make test", 2, 1.0, output), VerificationFinished(1, False, findings))
     _, err = play(started(), *red, RunFinished("verification_failed", findings, "See it."))
     assert err.splitlines()[1:-2] == [
-        "  ✗ make test: exit code 2 (1.0s)",
+        "  ❌ make test: exit code 2 (1.0s)",
         "    (15 earlier lines in the log)",
         *(f"    line {number}" for number in range(16, 31)),
-        "✗ Not done: the check `make test` failed with exit code 2",
+        "❌ Not done: the check `make test` failed with exit code 2",
         "  See it.",
         "  Next: claude-iterate run my-task",
     ]
     _, err = play(started(), *red, IterationStarted(2))
     assert err.splitlines()[-2:] == [
-        "✗ Verification failed: the check `make test` failed with exit code 2.",
+        "❌ Verification failed: the check `make test` failed with exit code 2.",
         "Running iteration 2...",
     ]
 
@@ -263,7 +263,7 @@ def test_a_review_that_could_not_be_held_is_told_once(play: Play, started: MakeS
     """Why is the cause of the end; if the run goes on, the next line says it."""
     lost = ReviewFinished("unheld", "Not logged in", outcome=Outcome(Kind.AUTH, "Not logged in"))
     _, err = play(started(), lost, RunFinished("agent_failed", "Not logged in"))
-    assert err.splitlines()[1:3] == ["  ✗ The review could not be held", "✗ Claude failed: Not logged in"]
+    assert err.splitlines()[1:3] == ["  ❌ The review could not be held", "❌ Claude failed: Not logged in"]
     limit = ReviewFinished("unheld", "Limit", outcome=Outcome(Kind.USAGE_LIMIT, "Limit"))
     assert play(started(), limit)[1].splitlines()[1:] == ["  ↻ The review will be repeated"]
 
@@ -272,7 +272,7 @@ def test_what_could_not_even_be_started_is_no_failure_of_an_iteration(play: Play
     """Claude was not called."""
     odd = IterationFinished(1, Outcome(Kind.CONFIG, "The prompt is odd", called=False))
     ending = RunFinished("agent_failed", "The prompt is odd", cause="Cannot start: The prompt is odd")
-    assert play(started(), odd, ending)[1].splitlines()[1] == "✗ Cannot start: The prompt is odd"
+    assert play(started(), odd, ending)[1].splitlines()[1] == "❌ Cannot start: The prompt is odd"
 
 
 @pytest.mark.parametrize("last", ["tick", "close"])
@@ -282,7 +282,7 @@ def test_a_failure_is_not_kept_back(entry: MakeEntry, last: str) -> None:
     console = Fed(Console(io.StringIO(), err, "progress"))
     console(entry(IterationFinished(1, Outcome(Kind.CRASH, "boom"))))
     console.tick(1.0) if last == "tick" else console.close()
-    assert err.getvalue() == "✗ Iteration 1 failed: boom\n"
+    assert err.getvalue() == "❌ Iteration 1 failed: boom\n"
 
 
 @pytest.mark.parametrize(
@@ -300,22 +300,23 @@ def test_stagnation(play: Play, detail: str, line: str) -> None:
 @pytest.mark.parametrize("level", ["quiet", "progress", "verbose"])
 @pytest.mark.parametrize("reason", ENDINGS)
 def test_endings_go_where_they_belong(play: Play, started: MakeStarted, level: str, reason: Reason) -> None:
-    """A good ending is on out, a failure on err; when quiet, all but a completed run is told on err."""
+    """A good ending is on out, a failure on err; when quiet, only a failure is told."""
     ending = RunFinished(reason, "why", "do this", cause="It was so", next="go on")
     out, err = play(started(), ending, level=level)
-    told, silent = (out, err) if ENDINGS[reason].good and level != "quiet" else (err, out)
+    told, silent = (out, err) if ENDINGS[reason].good else (err, out)
     assert "It was so" not in silent
-    if level == "quiet" and reason == "completed":
-        assert told == ""
+    if level == "quiet" and ENDINGS[reason].good:
+        assert (out, err) == ("", "")
     else:
         assert told.count("It was so\n") == 1
         assert told.count("  do this\n  Next: go on\n") == 1
 
 
 def test_quiet_is_silent_when_all_is_well(play: Play, started: MakeStarted) -> None:
-    """Nothing at all is written by a good run."""
+    """Nothing at all is written by a good run, whatever it warns of: that is in the log and in `show`."""
     assert play(
         started(),
+        Warned("careful"),
         IterationStarted(1),
         Said("x"),
         StatusChanged(Status(True), Change()),
@@ -344,16 +345,15 @@ def test_a_proof_that_no_check_and_no_review_refuted_says_why(play: Play, starte
     findings = tampering((ProofChange("check", "check.sh", "changed"),))
     _, err = play(started(), VerificationFinished(1, False, findings), IterationStarted(2))
     why = "this defines the proof and was changed: check.sh (changed; a check uses it)."
-    assert err.splitlines()[-2] == f"✗ Verification failed: {why}"
+    assert err.splitlines()[-2] == f"❌ Verification failed: {why}"
 
 
 def test_quiet_tells_errors(play: Play, started: MakeStarted) -> None:
-    """Warnings and the failing end, nothing else."""
+    """The failing end, nothing else."""
     out, err = play(started(), Warned("careful"), RunFinished("agent_failed", "crash", "doctor"), level="quiet")
     assert out == ""
     assert err.splitlines() == [
-        "⚠ careful",
-        "✗ Claude failed: crash",
+        "❌ Claude failed: crash",
         "  doctor",
         "  Next: claude-iterate run my-task",
         "Log: /w/iterate-1.log",
@@ -388,6 +388,7 @@ def test_verbose_shows_claude(play: Play, started: MakeStarted) -> None:
         "🔧 Bash tool",
         "   Command: ls",
         "✓ Command finished",
+        "   Exit code: 0",
         "   a",
         "Claude exited with code 1",
         "",

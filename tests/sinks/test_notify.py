@@ -15,7 +15,6 @@ from claude_iterate.core.events import (
     Outcome,
     RunFinished,
     StatusChanged,
-    VerificationFinished,
 )
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Change, Status
@@ -68,7 +67,7 @@ def events(received: list[Received]) -> list[str]:
 
 
 def test_a_run_in_order(run: Run, receiver: Receiver) -> None:
-    """Start, iterations, status, end; the iteration that ends the run goes without saying."""
+    """Start, each iteration with its news, the one that completes the task too, end."""
     run.begin(receiver)
     run.iterate(1, GOING)
     run.add(IterationStarted(2))
@@ -76,8 +75,9 @@ def test_a_run_in_order(run: Run, receiver: Receiver) -> None:
     run.add(IterationFinished(2, OK, DONE))
     run.add(RunFinished("completed", iterations=2))
     run.notifier.close()
-    assert events(receiver.received) == ["execution_start", "iteration", "status_update", "completion"]
-    assert [item.document["iteration"] for item in receiver.received] == [0, 1, 2, 2]
+    assert events(receiver.received) == ["execution_start", "iteration", "status_update", "iteration", "completion"]
+    assert [item.document["iteration"] for item in receiver.received] == [0, 1, 2, 2, 2]
+    assert "Status: Reported complete" in receiver.received[3].document["message"]
     assert run.warnings == []
 
 
@@ -91,11 +91,12 @@ def test_the_last_iteration_is_told(run: Run, receiver: Receiver, reason: Any) -
     assert len(receiver.received) == 3
 
 
-def test_a_milestone_at_the_limit(run: Run, receiver: Receiver) -> None:
-    """The tenth iteration is reported though it is the last one."""
+@pytest.mark.parametrize(("status", "reason"), [(GOING, "max_iterations"), (DONE, "completed")])
+def test_a_milestone_that_ends_the_run(run: Run, receiver: Receiver, status: Status, reason: Any) -> None:
+    """The tenth iteration is reported though it is the last one, and though it completes the task."""
     run.begin(receiver)
-    run.iterate(10, GOING)
-    run.add(RunFinished("max_iterations", "10", iterations=10))
+    run.iterate(10, status)
+    run.add(RunFinished(reason, "10", iterations=10))
     run.notifier.close()
     assert events(receiver.received) == ["execution_start", "iteration", "iteration_milestone", "completion"]
 
@@ -106,18 +107,6 @@ def test_an_iteration_is_told_at_once(run: Run, receiver: Receiver) -> None:
     run.iterate(1, GOING)
     assert events(receiver.wait(lambda got: len(got) == 2)) == ["execution_start", "iteration"]
     run.notifier.close()
-
-
-def test_a_claim_waits_for_its_proof(run: Run, receiver: Receiver) -> None:
-    """If the proof holds, the run is complete; if not, the iteration was one of many."""
-    run.begin(receiver)
-    run.iterate(1, DONE, elapsed=10.0)
-    run.add(VerificationFinished(1, passed=False, findings="no"), 70.0)
-    run.iterate(2, DONE, elapsed=80.0)
-    run.add(VerificationFinished(2, passed=True), 90.0)
-    run.add(RunFinished("completed", iterations=2), 90.0)
-    run.notifier.close()
-    assert events(receiver.received) == ["execution_start", "verification", "iteration", "verification", "completion"]
 
 
 @pytest.mark.setting("notify.events", "verification.notify_on_verification")

@@ -102,6 +102,7 @@ def test_structure(log: Fed, path: Path, entry: MakeEntry, started: MakeStarted)
             "🔧 Bash tool",
             "   Command: ls",
             "✓ Command finished",
+            "   Exit code: 0",
             "   a",
             "",
             "STATUS: success",

@@ -55,25 +55,38 @@ def test_edit_and_write() -> None:
 
 
 def test_bash_shows_20_lines() -> None:
-    """Output up to 20 lines on the console, all of it in the log."""
+    """The exit code, and output up to 20 lines on the console, all of it in the log. Where the code is not known to be
+    0, none is named."""
     text = "\n".join(map(str, range(25))) + "\n"
     assert shown("Bash", text) == [
         "✓ Command finished",
+        "   Exit code: 0",
         *(f"   {number}" for number in range(20)),
         "   ... (5 more lines)",
     ]
-    assert shown("Bash", text, WHOLE)[1:] == [f"   {number}" for number in range(25)]
-    assert shown("Bash", "") == ["✓ Command finished", "   (no output)"]
-    assert shown("Bash", "x", facts={"backgroundTaskId": "b"})[0] == "✓ Command started in the background"
+    assert shown("Bash", text, WHOLE)[2:] == [f"   {number}" for number in range(25)]
+    assert shown("Bash", "") == ["✓ Command finished", "   Exit code: 0", "   (no output)"]
+    for fact, title in {
+        "backgroundTaskId": "✓ Command started in the background",
+        "returnCodeInterpretation": "✓ Command finished: b",
+    }.items():
+        assert shown("Bash", "x", facts={fact: "b"}) == [title, "   x"]
 
 
 def test_string_not_found_is_explained() -> None:
     """The seed's explanation: three causes and a tip."""
     text = "<tool_use_error>String to replace not found in file.\nString: old</tool_use_error>"
     block = shown("Edit", text, is_error=True)
-    assert block[0] == "✗ Edit failed: String not found in file"
-    assert len([line for line in block if line.startswith("   - ")]) == 3
-    assert block[-1] == "   Tip: Use the Read tool to verify the current file content"
+    assert block == [
+        "❌ Edit failed: String not found in file",
+        "",
+        "   The search string was not found in the file. This could be because:",
+        "   - The string has already been changed",
+        "   - The string contains special characters that don't match exactly",
+        "   - The line breaks or spacing differ from what's in the file",
+        "",
+        "   Tip: Use the Read tool to verify the current file content",
+    ]
     assert "   String: old" in shown("Edit", text, WHOLE, is_error=True)
 
 
@@ -81,10 +94,10 @@ def test_other_errors_are_not_cut() -> None:
     """The first line with the tool, the rest indented, all of it."""
     text = "Exit code 3\n" + "\n".join(f"line {number}" for number in range(100))
     block = shown("Bash", text, is_error=True)
-    assert block[:2] == ["✗ Bash failed: Exit code 3", "   line 0"]
+    assert block[:2] == ["❌ Bash failed: Exit code 3", "   line 0"]
     assert len(block) == 101
     assert shown("Grep", "<tool_use_error>Error: No such tool</tool_use_error>", is_error=True) == [
-        "✗ Grep failed: No such tool"
+        "❌ Grep failed: No such tool"
     ]
 
 

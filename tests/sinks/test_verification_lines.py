@@ -9,7 +9,7 @@ from claude_iterate.text.verification_lines import check_finished, verification_
 def test_a_refused_claim_has_its_cause_in_its_line() -> None:
     """Also one that is not the last: the next iteration begins, and no one looks into the log for it."""
     refused = VerificationFinished(1, False, "The check `make` failed with exit code 2. The end of its output:\nboom")
-    assert verification_finished(refused) == ["✗ Verification failed: the check `make` failed with exit code 2."]
+    assert verification_finished(refused) == ["❌ Verification failed: the check `make` failed with exit code 2."]
     assert verification_finished(VerificationFinished(1, True)) == ["✓ Verification passed."]
 
 

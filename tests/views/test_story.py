@@ -86,7 +86,7 @@ def test_the_last_things_are_lines() -> None:
     found = {(row.event, row.iteration): row.line for row in told(RUN, entries(*NIGHT)).recent}
     assert found["RunStarted", 0] == "Starting w (loop mode, at most 9 iterations)"
     assert found["ToolCalled", 2] == "🔧 Read b.py"
-    assert found["ToolAnswered", 1] == "✗ Bash: boom"
+    assert found["ToolAnswered", 1] == "❌ Bash: boom"
     assert found["Said", 1] == "All done."
     assert "SessionOpened" not in {event for event, _ in found}
     assert all("\n" not in line and len(line) <= 200 for line in found.values())

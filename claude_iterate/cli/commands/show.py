@@ -225,9 +225,13 @@ def _print_run(view: WorkspaceView, now: float) -> None:
     error = "" if run.last_error.partition(": ")[2] in run.detail else run.last_error
     tampering = _described(run.changes) if run.changes else ""
     step = f"Next: {run.next}" if run.next and run.reason else ""  # the status names that of a killed run
-    for line in (run.about_claim, tampering, *run.advice.splitlines(), error, step):
+    here = f" show {view.name}"  # the advice that led to this page
+    advice = [line for line in run.advice.splitlines() if not line.endswith(here)]
+    for line in (run.about_claim, tampering, *advice, error, step):
         if line:
             output.result(f"  {foreign(line)}")
+    for warning in run.warnings:
+        output.result(f"  {output.symbol('warning')} {foreign(warning)}")
 
 
 def _print_worktree(view: WorkspaceView) -> None:

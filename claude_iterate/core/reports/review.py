@@ -152,7 +152,7 @@ def rendered(found: Review, name: str, depth: str, identity: str) -> str:
     return "\n".join([*lines, f"VERIFICATION-ID: {identity}", f"VERDICT: {verdict}", ""])
 
 
-_SIGNS = {MET: "✓", NOT_MET: "✗", NOT_CHECKED: "?"}
+_SIGNS = {MET: "✓", NOT_MET: "❌", NOT_CHECKED: "?"}
 
 
 def _told(one: Judged) -> str:

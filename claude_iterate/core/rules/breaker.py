@@ -142,10 +142,11 @@ def iterations_are_used_up(state: RunState, facts: Facts) -> Verdict | None:
     if 0 < facts.max_iterations <= state.iterations and not unproven:
         most = facts.max_iterations + max(facts.max_iterations, state.iterations)  # a killed run may have done more
         more = next_steps.again(state, facts.command_line, ("--max-iterations", str(most)))
+        look = next_steps.about(state, facts.command_line, "show")
+        played = state.started is not None and state.started.cassette
+        options = [] if played else [f"To increase the limit: {more}", f"To check progress: {look}"]
         last = state.last_outcome
         if last is not None and last.kind in COUNTED_FAILURES:
-            more = f"{more}\nThe last iteration failed: {one_line(last.message)}"
-        played = state.started is not None and state.started.cassette
-        advice = "" if played else f"To allow more iterations: {more}"
-        return Finish("max_iterations", str(facts.max_iterations), advice)
+            options = [f"The last iteration failed: {one_line(last.message)}", *options]
+        return Finish("max_iterations", str(facts.max_iterations), "\n".join(options))
     return None

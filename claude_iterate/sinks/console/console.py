@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
 _Held = events.IterationFinished | events.ReviewFinished | events.VerificationFinished
-SIGNS = {"✓": GREEN, "✗": RED, "⚠": YELLOW}
+SIGNS = {"✓": GREEN, "❌": RED, "⚠": YELLOW}
 
 
 _LOOKS = frozenset(
@@ -109,7 +109,7 @@ class Console:
                 self._finish(event)
             elif self._level != "quiet" and self._holds(event):
                 self._held = event
-            elif self._level != "quiet" or isinstance(event, events.Warned):
+            elif self._level != "quiet":
                 self._show(entry, before)
             if self._program and isinstance(event, events.Requested) and event.verb == Verb.DETACH:
                 self._leave()
@@ -243,7 +243,7 @@ class Console:
     def _finish(self, event: events.RunFinished) -> None:
         good, quiet = ENDINGS[event.reason].good, self._level == "quiet"
         self._end_live_line()
-        if quiet and event.reason == "completed" and not remarks(event, self._state):
+        if quiet and good and not remarks(event, self._state):
             return
         figures = totals(event, self._state) if not quiet else [] if good else log_place(self._state)
         if self._state.started is not None and not self._is_there(self._state.started.log):

@@ -21,13 +21,13 @@ BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 """Parameters of the ANSI code that sets the look of what follows."""
 
 _UTF8 = frozenset({"utf-8", "UTF-8", "utf8"})
-_NEEDED = "✓✗⚠🔧█░·↳…"
+_NEEDED = "✓❌⚠🔧█░·↳…"
 _STAND_INS = str.maketrans(
     {
         "✓": "[ok]",
         "✅": "[ok]",
-        "✗": "[error]",
         "❌": "[error]",
+        "✗": "[error]",
         "⚠": "[warn]",
         "\ufe0f": "",
         "🔧": "[tool]",

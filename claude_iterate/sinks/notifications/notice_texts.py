@@ -61,8 +61,10 @@ def _iteration(event: events.IterationFinished, state: RunState) -> Draft | None
     kind = event.outcome.kind
     if kind in RETRIED:  # it is done again under the same number
         return None
-    failed = "In progress" if kind in FINE else f"Failed: {_quoted(event.outcome.message or kind)}"
-    condition = {"interrupted": "Stopped before its end", "skipped": "Skipped"}.get(kind, failed)
+    claimed = event.status is not None and event.status.complete
+    fine = "Reported complete" if claimed else "In progress"
+    ended = fine if kind in FINE else f"Failed: {_quoted(event.outcome.message or kind)}"
+    condition = {"interrupted": "Stopped before its end", "skipped": "Skipped"}.get(kind, ended)
     lines = [_workspace(state), f"Status: {condition}", _remaining(state)]
     most = f"/{state.started.max_iterations}" if state.started and state.started.max_iterations else ""
     headline = f"ITERATION {event.number}{most}"

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
-from claude_iterate.core.events import Entry, IterationFinished, IterationStarted, RunFinished
+from claude_iterate.core.events import IterationStarted
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.harmless import harmless
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.core.state.run_state import Batch, RunState
+from claude_iterate.core.state.run_state import Batch
 from claude_iterate.sinks.notifications.delivery import TRIES, Delivery
 from claude_iterate.sinks.notifications.notices import Notice, notices
 
@@ -39,7 +39,6 @@ class Notifier:
         self._project = project
         self._redactor = redactor_for(environ, settings)
         self._warn: Callable[[str], None] | None = warn
-        self._held: list[Notice] = []
         self._waiting: queue.Queue[Notice | None] = queue.Queue(CAPACITY)
         self._left_out = 0
         self._delivery = Delivery(settings.notify)
@@ -48,23 +47,11 @@ class Notifier:
         self._over = threading.Event()
 
     def __call__(self, batch: Batch) -> None:
-        """Queue the notices of a batch. An iteration that claims completion is reported when its claim has failed."""
+        """Queue the notices of a batch."""
         for entry, state in batch:
-            self._note(entry, state)
-
-    def _note(self, entry: Entry, state: RunState) -> None:
-        event = entry.event
-        if isinstance(event, IterationStarted):
-            self._start()  # loading httpx takes a while, and Claude works now
-        if isinstance(event, RunFinished) and event.reason == "completed":
-            self._held = []
-        elif isinstance(event, IterationStarted | RunFinished):
-            self._release()
-        found = notices(entry, state, self._project, self._settings.notify.report_url or "")
-        if isinstance(event, IterationFinished) and event.status is not None and event.status.complete:
-            self._held = found
-        else:
-            for notice in found:
+            if isinstance(entry.event, IterationStarted):
+                self._start()  # loading httpx takes a while, and Claude works now
+            for notice in notices(entry, state, self._project, self._settings.notify.report_url or ""):
                 self.post(notice)
 
     def tick(self, now: float) -> None:
@@ -87,7 +74,6 @@ class Notifier:
 
     def close(self) -> None:
         """Send what is left, in order. If that takes too long, only the last notice, then give up."""
-        self._release()
         if self._worker is None:
             return
         self._put(None)
@@ -97,11 +83,6 @@ class Notifier:
         self._over.set()
         if self._left_out:
             self._warn_once(f"{self._delivery.host} is slow: notifications left out: {self._left_out}.")
-
-    def _release(self) -> None:
-        held, self._held = self._held, []
-        for notice in held:
-            self.post(notice)
 
     def _put(self, notice: Notice | None) -> None:
         while True:

@@ -12,6 +12,7 @@ How to use it:
     story.rows.every()                          # one Row for each iteration, the call under way included
     story.evidence.proofs                       # claims and their proof; story.evidence.last
     story.waits, story.recent, story.said       # waits, the last things that happened as lines, Claude's last words
+    story.warnings                              # what the run warned of
     story.now(time.time())                      # what Claude is busy with, and since when
     story.windows                               # usage windows by name: how full, when they reset
 
@@ -43,6 +44,7 @@ from claude_iterate.views.story.proofs import Evidence
 RECENT = 200
 """How many of the last things that happened are kept."""
 _WAITS = 200
+_WARNINGS = 20
 _HEARD = frozenset({events.AgentStarted, *get_args(events.StreamEvent)})
 """Events that Claude causes."""
 
@@ -103,6 +105,7 @@ class Story:
         self.outcomes: Counter[str] = Counter()
         """How many calls for iterations ended in each way."""
         self._recent: deque[tuple[events.Entry, RunState, RunState]] = deque(maxlen=RECENT)
+        self.warnings: deque[events.Warned] = deque(maxlen=_WARNINGS)
         self.said: Words | None = None
         self.heard_at = 0.0
         """When Claude was last heard."""
@@ -133,6 +136,8 @@ class Story:
             self.wait_count += 1
         elif isinstance(event, events.WaitEnded | events.RunFinished):
             self._end_wait(entry.at, event.by if isinstance(event, events.WaitEnded) else "end")
+        elif isinstance(event, events.Warned):
+            self.warnings.append(event)
         elif isinstance(event, events.IterationFinished):
             self.outcomes[str(event.outcome.kind)] += 1
 
