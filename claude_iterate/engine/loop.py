@@ -17,12 +17,12 @@ from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.dispatch import Audience, Dispatcher
 from claude_iterate.engine.hooks.hook_points import HookPoints
-from claude_iterate.engine.inbox import Inbox, Signalled
+from claude_iterate.engine.inbox import Inbox, Signalled, StatusTouched
 from claude_iterate.engine.iteration import IterationRun
 from claude_iterate.engine.keep_awake import Awake
 from claude_iterate.engine.plan import Plan, chance
 from claude_iterate.engine.recorder import Recorder
-from claude_iterate.engine.status_reports import ReportWatcher, StatusReports
+from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.stop_conditions.looked_for import StopConditions
 from claude_iterate.engine.supervision import Orphans, Supervisor
@@ -32,6 +32,7 @@ from claude_iterate.system import processes, signals
 from claude_iterate.workspace import task_file
 from claude_iterate.workspace.running import notes, run_place
 from claude_iterate.workspace.running.run_place import RunPlace
+from claude_iterate.workspace.running.status_file import StatusWatch
 
 if TYPE_CHECKING:
     from claude_iterate.engine.proof.definition import Definition
@@ -70,7 +71,6 @@ class Engine:
         self._reports = StatusReports(plan.layout, watch, recorder, plan.own_environ)
         self._conditions = StopConditions(plan, recorder)
         self._inbox = Inbox()
-        self._watcher = ReportWatcher(plan.layout, watch, recorder, self._reports, self._inbox.post)
         self._steering = Steering(plan, recorder, audience.flush)
         self._summarise: Callable[[RunState, bool], None] = lambda _state, _running: None
 
@@ -87,16 +87,28 @@ class Engine:
         with contextlib.ExitStack() as afterwards:
             afterwards.callback(signals.on_stop_signals(lambda name: self._inbox.post(Signalled(name))))
             afterwards.callback(self._summarise_end, summarise)
-            afterwards.callback(self._watcher.close)
             dispatcher, supervisor = self._prepare(afterwards)
             self._measuring = begun(self._plan, self._recorder, supervisor)
             self._record_start()
             self._summarise = summarise
             self._summarise_beginning()
             self._prepare_proof()
+            self._watch_reports(afterwards)
             while self._step(dispatcher, supervisor):
                 pass
         return self._state
+
+    def _watch_reports(self, afterwards: contextlib.ExitStack) -> None:
+        """From the first call on; only iterations report."""
+        plan = self._plan
+        if plan.purpose == Purpose.RUN and plan.settings.notification.status_watch.enabled:
+            touched, failed = StatusTouched(), "Changes of the report are told at the end of each iteration only"
+            watch = StatusWatch(
+                plan.layout.status,
+                lambda: self._inbox.post(touched),
+                lambda why: self._inbox.post(events.Warned(f"{failed}: {why}")),
+            )
+            afterwards.callback(watch.close)
 
     def _prepare_proof(self) -> None:
         """Before the first call: no upgrade of the package may come between, and Claude has changed nothing yet."""
@@ -136,7 +148,6 @@ class Engine:
         chores = (
             lambda: self._settle_in(awake, orphans),
             orphans.remember,
-            self._watcher.look,
             look,
             self._count_tests,
         )

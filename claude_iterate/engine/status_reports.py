@@ -4,7 +4,7 @@ it is a report of this iteration."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -13,16 +13,12 @@ from claude_iterate.core.events import StatusChanged
 from claude_iterate.core.reports import authorship
 from claude_iterate.core.reports.status import Change, Reading, Status, compare
 from claude_iterate.core.settings.declared import StatusWatchSettings
-from claude_iterate.engine.inbox import AnyMessage, StatusTouched
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.workspace.files import foreign
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import status_file
-from claude_iterate.workspace.running.status_file import Seen, StatusWatch
+from claude_iterate.workspace.running.status_file import Seen
 
-_LOOKED_AT = 10.0
-"""Seconds of a call in which we look for changes ourselves: to load and start a watcher costs as much as hundreds of
-looks."""
 _PATIENCE = 5
 """A report that changes all the time is read after this many times the quiet that is wanted."""
 
@@ -144,49 +140,6 @@ class StatusReports:
             change = Change()
         if change is not None:
             self._recorder.record(StatusChanged(now, change))
-
-
-class ReportWatcher:
-    """Notices that the report has changed, once a call has lasted as long as the quiet that a change is reported after:
-    after a shorter one it is read anyway. At first by looks of its own, then a watcher tells."""
-
-    def __init__(
-        self,
-        layout: Layout,
-        settings: StatusWatchSettings,
-        recorder: Recorder,
-        reports: StatusReports,
-        post: Callable[[AnyMessage], None],
-    ) -> None:
-        self._path = layout.status
-        self._settings = settings
-        self._recorder = recorder
-        self._reports = reports
-        self._post = post
-        self._watch: StatusWatch | None = None
-        self._is_told = False
-
-    def look(self) -> None:
-        """Called a few times a second. What changed before counts from its change, so it does not come late."""
-        call, now = self._recorder.state.call, self._recorder.elapsed()
-        if self._is_told or not self._settings.enabled or call is None:
-            return
-        lasted = now - call.started
-        if lasted <= self._settings.debounce_ms / 1000:
-            return
-        self._reports.touched(now)
-        if lasted > _LOOKED_AT and self._watch is None:
-            self._is_told = True
-            self._watch = StatusWatch(self._path, lambda: self._post(StatusTouched()), self._go_on_looking)
-
-    def _go_on_looking(self, _why: str) -> None:
-        """The system has no watcher for us, for example because too many are there already: looks do as well."""
-        self._is_told = False
-
-    def close(self) -> None:
-        """Watch no more."""
-        if self._watch is not None:
-            self._watch.close()
 
 
 def _mark(file: foreign.Fingerprint) -> tuple[int, int]:
