@@ -12,6 +12,7 @@ from claude_iterate.core.events import (
     Denial,
     Event,
     IterationFinished,
+    IterationStarted,
     Outcome,
     ProofChange,
     Resumed,
@@ -38,6 +39,7 @@ from tests.core.building import entries, facts
 
 DONE = Status(True, 2, 2, summary="all done")
 RED = "The check `make test` failed with exit code 2. The end of its output:\nboom\n\nThe check `lint` failed"
+REVIEWED = "The review found 2 things missing.\nIt is half done.\n1. No README.\n2. No tests."
 OK = Outcome(Kind.OK)
 NPM = (("--permission-mode", "acceptEdits"), ("--allow", "Bash(npm test:*)"))
 STARTED = RunStarted("r", "t", "loop", 1, 1, "h", "0", ("c",))
@@ -99,6 +101,20 @@ CASES: list[tuple[str, Facts, tuple[Event, ...], str, str]] = [
         facts(0, checks=("x",), resume_on_fail=False),
         (IterationFinished(1, OK, DONE), VerificationFinished(1, False, RED)),
         "Not done: the check `make test` failed with exit code 2",
+        "claude-iterate run t",
+    ),
+    (
+        "refuted by its last words",
+        facts(0, checks=("x",), resume_on_fail=False),
+        (IterationFinished(1, OK, DONE), VerificationFinished(1, False, RED, detail=f"{'3 failed ' * 99}")),
+        f"Not done: the check `make test` failed with exit code 2: {('3 failed ' * 99)[:157].rstrip()}...",
+        "claude-iterate run t",
+    ),
+    (
+        "refuted by a review",
+        facts(0, auto_verify=True, resume_on_fail=False),
+        (IterationFinished(1, OK, DONE), VerificationFinished(1, False, REVIEWED, detail="No README.")),
+        "Not done: the review found 2 things missing: No README",
         "claude-iterate run t",
     ),
     ("login", facts(0), (failure(Kind.AUTH, "No login"),), "Claude failed: No login", "claude-iterate run t"),
@@ -259,6 +275,16 @@ def test_a_claim_that_the_run_leaves_behind_is_mentioned() -> None:
     refuted = ended(facts(0, checks=("x",), max_attempts=3, max_iterations=1), *claim)
     assert refuted.reason == "max_iterations"
     assert "does not hold: the check `make test` failed with exit code 2." in refuted.about_claim
+
+
+def test_a_limit_after_refuted_claims_names_the_last_of_them() -> None:
+    """Also when the iterations after it claimed nothing more."""
+    proof = VerificationFinished(1, False, REVIEWED, detail="No README.")
+    further = (IterationStarted(2), IterationFinished(2, OK, Status(False)))
+    left = ended(facts(0, auto_verify=True, max_iterations=2), IterationFinished(1, OK, DONE), proof, *further)
+    assert left.reason == "max_iterations"
+    said = "The last claim of completion did not hold: the review found 2 things missing: No README."
+    assert left.about_claim == said
 
 
 def test_notes_that_no_iteration_read_are_mentioned() -> None:

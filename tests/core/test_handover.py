@@ -203,6 +203,7 @@ FULL = RunState(
         ("true",),
         "t+1",
         False,
+        VerificationFinished(6, False, "tests fail"),
     ),
     session=Session("s", 0.5, 99.0, Rebooted(Reboot.USER, "s")),
     reboots=4,

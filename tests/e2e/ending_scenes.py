@@ -140,7 +140,7 @@ SCENES = {
     ),
     "verification_failed": Scene(
         "verification_failed",
-        "Not done: the check `echo boom; test -e fixed` failed with exit code 1",
+        "Not done: the check `echo boom; test -e fixed` failed with exit code 1: boom",
         RUN,
         [done()],
         {"verification.checks": ["echo boom; test -e fixed"], "verification.max_attempts": 1},

@@ -110,12 +110,12 @@ def test_a_review_proves_a_claim(loop: Loop) -> None:
 
 
 def test_findings_of_a_review_reach_the_next_prompt(loop: Loop) -> None:
-    """And after the allowed claims the run ends with them."""
+    """And after the allowed claims the run ends with the first of them, quiet or not."""
     loop.make()
     reviewing(loop, "INCOMPLETE", "1. The README is missing")
-    done = loop.run("--verify", "--detailed-exit-code")
+    done = loop.run("--verify", "--detailed-exit-code", "--quiet")
     assert done.code == 5
-    assert "The README is missing" in done.err
+    assert "✗ Not done: the review found 1 thing missing: The README is missing\n" in done.err
     assert "The README is missing" in (loop.workspace / "prompt-3").read_text()
 
 

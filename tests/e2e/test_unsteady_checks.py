@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.conftest import Loop
+from tests.e2e.reviewers import reviewing
 
 CLAIM: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
@@ -46,6 +47,26 @@ def test_a_flaky_check_is_named_to_the_next_prompt_and_over_runs(loop: Loop) -> 
     luck.touch()
     loop.run()
     assert "is flaky: it was green once and red once" in Path(loop.record(3)["stdin"]).read_text()
+
+
+def test_a_review_that_says_yes_after_no_on_the_same_project_is_reported(loop: Loop) -> None:
+    """At the end of the run, in show and in JSON, also when another run heard the no; after a change it is no news."""
+    loop.make()
+    no = "text.replace('None.', '1. No README').replace('VERDICT: VERIFIED', 'VERDICT: INCOMPLETE')"
+    said = "no = folder / 'no'; report.write_text(text if no.exists() else {no}); no.touch()".replace("{no}", no)
+    reviewing(loop, "VERIFIED", body=said)
+    words = "⚠ The review says yes after saying no, and nothing changed in between."
+    loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
+    assert loop.run("--verify").code == 1
+    again = loop.run("--verify")
+    assert (again.code, words in again.out) == (0, True)
+    assert words in loop.call("show", "my-task").out
+    assert json.loads(loop.call("show", "my-task", "--json").out)["proof"]["wavered"] is True
+    (loop.workspace / "no").unlink()
+    assert loop.run("--verify").code == 1
+    (loop.root / "README").touch()
+    changed = loop.run("--verify")
+    assert (changed.code, "says yes after" in changed.out) == (0, False)
 
 
 def test_a_check_that_follows_a_change_is_not_flaky(loop: Loop) -> None:

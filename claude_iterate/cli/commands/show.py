@@ -11,6 +11,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
 from claude_iterate.core.events import ProofChange
+from claude_iterate.core.rules.proving import WAVERED
 from claude_iterate.text import local_times
 from claude_iterate.text.claim_lines import changed
 from claude_iterate.text.next_actions import next_actions
@@ -282,6 +283,8 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None, before: str) 
         output.result(f"  {sign} review: {in_words(review.verdict)}{requirements_met(review.requirements)}{summary}")
         for item in review.findings:
             output.result(f"      - {foreign(item)}")
+    if proof.wavered:
+        output.result(f"  {output.symbol('warning')} {WAVERED}")
 
 
 def _described(changes: tuple[ChangeView, ...]) -> str:

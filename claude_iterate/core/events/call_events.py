@@ -129,7 +129,7 @@ class JudgedRequirement(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """The review's verdict: verified, incomplete, invalid when its report cannot be trusted, or unheld when it could
-    not be held at all, for the reason in `outcome`."""
+    not be held at all, for the reason in `outcome`. `project` names the state of the project that it looked at."""
 
     verdict: str
     summary: str = ""
@@ -141,6 +141,7 @@ class ReviewFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     tokens: Tokens = Tokens()
     requirements: tuple[JudgedRequirement, ...] = ()
     cost_is_lower_bound: bool = False
+    project: str = ""
 
 
 class ErrandStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

@@ -104,7 +104,8 @@ class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="eve
     """What the proof came to. `findings` goes into the next prompt; `tree` is git's name for what was proven;
     `known_by` says what the proof rests on: checks, review or checks_and_review. `flaky` are checks with another end
     than before, although nothing changed; `changes` is what changed, since the run began, of that which defines the
-    proof."""
+    proof. `detail` is the first thing that the review misses, or the last line that the first red check printed;
+    `wavered`: the review says yes after saying no, and nothing changed in between."""
 
     claim: int
     passed: bool
@@ -113,3 +114,5 @@ class VerificationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="eve
     known_by: str = ""
     flaky: tuple[str, ...] = ()
     changes: tuple[ProofChange, ...] = ()
+    detail: str = ""
+    wavered: bool = False

@@ -101,6 +101,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     flaky: tuple[str, ...] = ()
     task: str = ""
     sound: bool = True
+    refuted: VerificationFinished | None = None
     defined: ProofDefined | None = None
     changes: tuple[ProofChange, ...] = ()
     last_outcome: Outcome | None = None

@@ -123,7 +123,8 @@ def _refuted(ending: RunFinished, state: RunState) -> str:
     if state.started is not None and state.started.made_up:
         return "Dry run finished with the verdict `not done`. It proves nothing: the stand-in did not look at the work."
     what = "Not proven" if ending.detail.startswith(proving.NO_VERDICT) else "Not done"
-    return f"{what}: {proving.first_finding(ending.detail) or 'the proof failed'}"
+    why = proving.why_refuted(state.proof) if state.proof is not None else proving.first_finding(ending.detail)
+    return f"{what}: {why or 'the proof failed'}"
 
 
 def _stopped(ending: RunFinished, _state: RunState) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from claude_iterate.core.checksums import checksum
-from claude_iterate.core.events import ClaimDropped, ProofChange
+from claude_iterate.core.events import ClaimDropped, ProofChange, VerificationFinished
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind, Purpose
-from claude_iterate.core.formats import listed
+from claude_iterate.core.formats import listed, one_line, shortened
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.outcomes.classes import ENDING_FAILURES
 from claude_iterate.core.rules import breaker, next_steps, schedule, waits
 from claude_iterate.core.rules.facts import Facts
@@ -31,6 +32,9 @@ KNOWN_BY = {
     PLAN: "all tasks of the plan are ticked, not proven",
 }
 
+WAVERED = "The review says yes after saying no, and nothing changed in between."
+_LONGEST = 160
+"""Characters of a detail in a sentence."""
 _TAMPERED = "This defines the proof and was changed"
 _REPLACED = "INSTRUCTIONS.md has another text than when the run began: see whether it is still your task."
 _REPLACED_EARLIER = (
@@ -129,6 +133,25 @@ def proof_failed(state: RunState, facts: Facts) -> Verdict | None:
     return Finish("verification_failed", state.proof.findings, advice, next=go_on)
 
 
+class Finding(NamedTuple):
+    """Why a claim does not hold: `text` is for the next prompt; `detail` is the first thing that the review misses, or
+    the last line that the check printed."""
+
+    text: str
+    detail: str = ""
+
+
+def last_words(output: str) -> str:
+    """The last line that is not empty."""
+    return next((line for line in reversed(output.splitlines()) if line.strip()), "")
+
+
+def why_refuted(proof: VerificationFinished) -> str:
+    """Why the claim did not hold, in one sentence."""
+    said, detail = first_finding(proof.findings), shortened(one_line(proof.detail).rstrip("."), _LONGEST)
+    return f"{said}: {detail}" if detail else said
+
+
 def first_finding(findings: str) -> str:
     """The first finding of a proof in a few words, without what a check printed."""
     first = findings.strip().split("\n")[0].removesuffix(" The end of its output:").rstrip(".")
@@ -187,8 +210,11 @@ def about_the_claim(state: RunState, facts: Facts, reason: Reason, changes: Sequ
     if state.findings.startswith(CUT_OFF) and status is None:
         verify = next_steps.about(state, facts.command_line, "verify")
         return f"Claude reported completion in an iteration that did not come to its own end. To look at it: {verify}"
-    if facts.only_verify or status is None or not status.complete:
+    if facts.only_verify:
         return ""
+    if status is None or not status.complete:
+        refuted = state.claim.refuted if facts.proof_wanted else None
+        return f"The last claim of completion did not hold: {why_refuted(refuted)}." if refuted else ""
     if reason == "completed":
         replaced = facts.task_replaced and state.defined is None  # else it is one of the changes of the proof
         said = _REPLACED_EARLIER if facts.replaced_earlier else _REPLACED
@@ -199,7 +225,7 @@ def about_the_claim(state: RunState, facts: Facts, reason: Reason, changes: Sequ
         return ""
     if state.proof is not None:
         named = changes and state.proof.findings.startswith(_TAMPERED)
-        why = "a part of the proof was changed" if named else first_finding(state.proof.findings)
+        why = "a part of the proof was changed" if named else why_refuted(state.proof)
         return f"The last claim of completion does not hold: {why}."
     verify = next_steps.about(state, facts.command_line, "verify")
     claimed = "All tasks of the plan are ticked" if status.source == "plan" else "Claude reported completion"

@@ -7,7 +7,10 @@ from msgspec.structs import replace
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Cause
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.state.run_state import Claim, RunState
+
+THE_REVIEW = ""
+"""Where the results of the checks have what the last review said: no check has this command."""
 
 _OTHER_TEXT = (
     "Your report `complete: true` did not count, because the instructions were changed since."
@@ -51,13 +54,27 @@ def _checked(state: RunState, event: events.CheckFinished) -> RunState:
     return state._replace(claim=claim._replace(results={**claim.results, event.command: now}, flaky=flaky))
 
 
+def reviewed(state: RunState, event: events.ReviewFinished) -> Claim:
+    """The claim after its review. What it said of which project is remembered, over claims and runs."""
+    if not event.project or event.verdict not in {"verified", "incomplete"}:
+        return state.claim
+    said = events.CheckResult(event.verdict == "verified", event.project)
+    return state.claim._replace(results={**state.claim.results, THE_REVIEW: said})
+
+
+def said_no_of(state: RunState, project: str) -> bool:
+    """The last review did not verify the work, and looked at the same project."""
+    return state.claim.results.get(THE_REVIEW) == events.CheckResult(False, project) and bool(project)
+
+
 def judged(state: RunState, event: events.ChecksPassed | events.VerificationFinished | events.ClaimDropped) -> RunState:
     """Only a proof that came to its end spends a claim."""
     if isinstance(event, events.ChecksPassed):
         return state._replace(claim=state.claim._replace(checked=event))
     if isinstance(event, events.ClaimDropped):
         return _dropped(state, event)
-    claim = state.claim._replace(judged=event.claim, proof=event, checked=None)
+    refuted = None if event.passed else event
+    claim = state.claim._replace(judged=event.claim, proof=event, checked=None, refuted=refuted)
     status = standing(state, claim=event.passed)
     return state._replace(claim=claim, findings=event.findings, status=status, changes=event.changes)
 

@@ -90,7 +90,8 @@ def _of_claim(state: RunState) -> dict[str, Any]:
     # A claim that failed has been judged, and a user who says `run` wants another try: the findings go with it. An
     # iteration under way comes after the proof of the claim before it: that one has been judged, too.
     judged = bool(state.iteration) or (state.proof is not None and not state.proof.passed)
-    known = Claim(state.claim.judged, results=state.claim.results) if state.iteration else state.claim
+    claim = state.claim
+    known = Claim(claim.judged, results=claim.results, refuted=claim.refuted) if state.iteration else claim
     claimed = state.last_status is not None and state.last_status.complete
     return {
         "last_status": state.last_status if claimed and not judged else None,
@@ -101,6 +102,7 @@ def _of_claim(state: RunState) -> dict[str, Any]:
         "flaky": known.flaky,
         "task": known.task,
         "sound": known.sound,
+        "refuted": known.refuted,
         "defined": state.defined,
         "changes": state.changes,
     }

@@ -147,7 +147,8 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
             before.wait, began, ends, before.waits, before.waited, before.windows, before.calls, before.hours_waived
         ),
         claim=Claim(
-            before.claims, before.proof, before.checked, before.results, before.flaky, before.task, before.sound
+            *(before.claims, before.proof, before.checked, before.results, before.flaky, before.task, before.sound),
+            before.refuted,
         ),
         session=Session(before.session, before.context, before.session_used, before.reboot),
         reboots=before.reboots,
@@ -186,7 +187,7 @@ def _call_finished(
 
 
 def _review_finished(state: RunState, event: events.ReviewFinished) -> RunState:
-    state = _call_finished(state, event)
+    state = _call_finished(state, event)._replace(claim=claims.reviewed(state, event))
     if event.outcome is None:
         waiting = state.waiting._replace(waits=0, waited=0.0)
         return state._replace(streaks=state.streaks._replace(retries=0, absences=0), waiting=waiting)

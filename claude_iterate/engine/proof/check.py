@@ -6,6 +6,7 @@ from claude_iterate.core.events import CheckFinished
 from claude_iterate.core.formats import listed
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.during import decide_check
+from claude_iterate.core.rules.proving import Finding, last_words
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.shell_command import Ended, Program, ShellCommand, shell_line
 
@@ -18,8 +19,8 @@ class Check(Record, frozen=False):
     _line: str
     _project: str
     _gone: tuple[str, ...] = ()
-    found: str = ""
-    """What it found, for the next prompt; empty when it is green."""
+    found: Finding | None = None
+    """What it found; None when it is green."""
     finished: CheckFinished = CheckFinished("", None)
 
     def run(self) -> None:
@@ -29,10 +30,11 @@ class Check(Record, frozen=False):
         output = ended.problem or ended.output
         self.finished = CheckFinished(self._line, ended.code, ended.duration, output, cut, self._project, self._gone)
         self._recorder.record(self.finished)
-        self.found = "" if ended.code == 0 else self._finding(ended)
+        self.found = None if ended.code == 0 else self._finding(ended)
 
-    def _finding(self, ended: Ended) -> str:
+    def _finding(self, ended: Ended) -> Finding:
         if ended.problem:
-            return f"The check `{self._line}` {ended.how}"
+            return Finding(f"The check `{self._line}` {ended.how}")
         gone = f" It uses {listed(self._gone)}: there when the run began, gone now." if self._gone else ""
-        return f"The check `{self._line}` {ended.how}.{gone} The end of its output:\n{ended.output}"
+        said = f"The check `{self._line}` {ended.how}.{gone} The end of its output:\n{ended.output}"
+        return Finding(said, last_words(ended.output))

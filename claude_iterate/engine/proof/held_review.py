@@ -17,7 +17,7 @@ from claude_iterate.core.records import Record
 from claude_iterate.core.reports import prose_review, requirements, review
 from claude_iterate.core.reports.requirements import Requirement
 from claude_iterate.core.reports.review import INCOMPLETE, INVALID, VERIFIED, Review
-from claude_iterate.core.rules.proving import NO_VERDICT
+from claude_iterate.core.rules.proving import NO_VERDICT, Finding
 from claude_iterate.engine import asking
 from claude_iterate.engine.asking import Asked, Question
 from claude_iterate.engine.plan import Plan
@@ -40,8 +40,8 @@ class HeldReview(Record, frozen=False):
     _claim: int
     _look: Callable[[], ProjectState]
 
-    def hold(self, depth: str, project: ProjectState) -> list[str] | None:
-        """What it found, for the next prompt: nothing when it verifies. None: the review could not be held."""
+    def hold(self, depth: str, project: ProjectState) -> list[Finding] | None:
+        """What it found: nothing when it verifies. None: the review could not be held."""
         began = self._recorder.elapsed()
         identity = os.urandom(8).hex()
         report = _Report(self._plan.report)
@@ -60,7 +60,7 @@ class HeldReview(Record, frozen=False):
             if found.requirements:
                 text = review.rendered(found, self._plan.layout.name, depth, identity)
                 found = report.keep(text) or found
-        self._record_end(found, asked.outcome, began)
+        self._record_end(found, asked.outcome, began, project.identity)
         return None if found.verdict == UNHELD else _findings(found)
 
     def _judge(self, asked: Asked, report: _Report, identity: str, project: ProjectState) -> Review:
@@ -87,7 +87,7 @@ class HeldReview(Record, frozen=False):
             return Review(INVALID, "no report was written in this review")
         return report.keep(said + "\n") or prose_review.read(said, identity, asked=asked)
 
-    def _record_end(self, found: Review, outcome: events.Outcome, began: float) -> None:
+    def _record_end(self, found: Review, outcome: events.Outcome, began: float, project: str) -> None:
         spent = self._recorder.state.spending
         self._recorder.record(
             events.ReviewFinished(
@@ -100,6 +100,7 @@ class HeldReview(Record, frozen=False):
                 outcome=outcome if found.verdict == UNHELD else None,
                 tokens=spent.tokens,
                 cost_is_lower_bound=spent.at_least,
+                project=project,
                 requirements=tuple(
                     events.JudgedRequirement(
                         one.number, one.text, one.status, shortened(one.evidence, _LONGEST_EVIDENCE)
@@ -146,13 +147,13 @@ class _Report:
         return None
 
 
-def _findings(found: Review) -> list[str]:
-    """A review as the next prompt shows it; nothing when it verifies."""
+def _findings(found: Review) -> list[Finding]:
+    """A review as the next prompt and the end show it; nothing when it verifies."""
     if found.verdict == VERIFIED:
         return []
     if found.verdict == INVALID:
-        return [f"{NO_VERDICT}: {found.summary}"]
+        return [Finding(f"{NO_VERDICT}: {found.summary}")]
     count = len(found.findings)
     first = f"The review found {counted(count, 'thing')} missing." if count else "The review found the work incomplete."
     numbered = [f"{number}. {item}" for number, item in enumerate(found.findings, 1)]
-    return ["\n".join(filter(None, (first, found.summary, *numbered)))]
+    return [Finding("\n".join(filter(None, (first, found.summary, *numbered))), (*found.findings, found.summary)[0])]

@@ -10,6 +10,7 @@ from claude_iterate.core.records import Record
 from claude_iterate.core.rules.between import decide_proof
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.proving import (
+    Finding,
     checks_are_green,
     checks_change_the_project,
     digest,
@@ -17,6 +18,7 @@ from claude_iterate.core.rules.proving import (
     proof_of,
     tampering,
 )
+from claude_iterate.core.state.claim_steps import said_no_of
 from claude_iterate.engine import asking
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.proof.check import Check
@@ -36,7 +38,7 @@ class _Checked(NamedTuple):
     """What came of the checks, and the project as they left it."""
 
     done: list[Check]
-    findings: list[str]
+    findings: list[Finding]
     project: ProjectState
 
 
@@ -61,24 +63,25 @@ class Proof(Record, frozen=False):
         self._recorder.record(events.VerificationStarted(self._claim, len(left), depth, green, task=self._task()))
         if self._facts().refuses_tampering and (changes := self._changes()):
             # Neither checks nor a review of changed rules would say anything.
-            self._record_end([tampering(changes)], project.tree, "", changes)
+            self._record_end([Finding(tampering(changes))], project.tree, "", changes)
             return
         checks = self._prove_by_checks(left, project)
         if checks is None:
             return
-        findings, project = checks.findings, checks.project
+        findings, project, wavered = checks.findings, checks.project, False
         # A review of work that is known to be red would only cost money.
         if self._facts().review_wanted and not findings:
             if checks.done:
                 self._record_green(checks.done, project)
+            said_no = said_no_of(self._recorder.state, project.identity)
             found = self._hold_review(depth, project)
             if found is None:
                 return
-            findings = found
+            findings, wavered = found, said_no
         changes = self._changes()
         if changes and self._facts().refuses_tampering:
-            findings = [*findings, tampering(changes)]
-        self._record_end(findings, project.tree, proof_of(bool(settings.checks), bool(depth)), changes)
+            findings = [*findings, Finding(tampering(changes))]
+        self._record_end(findings, project.tree, proof_of(bool(settings.checks), bool(depth)), changes, wavered)
 
     def _changes(self) -> tuple[events.ProofChange, ...]:
         """What is not as it was when the run began, of that which defines the proof."""
@@ -89,13 +92,22 @@ class Proof(Record, frozen=False):
         return self._supervisor.meanwhile(definition.changes)
 
     def _record_end(
-        self, findings: list[str], tree: str, known_by: str, changes: tuple[events.ProofChange, ...]
+        self,
+        findings: list[Finding],
+        tree: str,
+        known_by: str,
+        changes: tuple[events.ProofChange, ...],
+        wavered: bool = False,
     ) -> None:
         flaky = self._recorder.state.claim.flaky
         told = [flaky_check(command) for command in flaky] if findings else []
-        said = "\n\n".join([*findings, *told])
-        passed = not findings
-        self._recorder.record(events.VerificationFinished(self._claim, passed, said, tree, known_by, flaky, changes))
+        said = "\n\n".join([*(finding.text for finding in findings), *told])
+        passed, detail = not findings, findings[0].detail if findings else ""
+        self._recorder.record(
+            events.VerificationFinished(
+                self._claim, passed, said, tree, known_by, flaky, changes, detail=detail, wavered=wavered and passed
+            )
+        )
 
     def _checked(self, project: ProjectState) -> events.ChecksPassed | None:
         """The checks that were green before a wait, if the project is still the same."""
@@ -119,7 +131,7 @@ class Proof(Record, frozen=False):
             if findings or not changed:
                 return _Checked(done, findings, after)
             if again:
-                return _Checked(done, [checks_change_the_project(changed)], after)
+                return _Checked(done, [Finding(checks_change_the_project(changed))], after)
             depth = self._plan.settings.verification.depth if self._review else ""
             self._recorder.record(events.VerificationStarted(self._claim, len(lines), depth, changed=changed[:_LISTED]))
             project = after
@@ -141,7 +153,7 @@ class Proof(Record, frozen=False):
         passed = tuple(replace(check.finished, output="") for check in done)
         self._recorder.record(events.ChecksPassed(self._claim, named, passed, project.identity, not self._review))
 
-    def _hold_review(self, depth: str, project: ProjectState) -> list[str] | None:
+    def _hold_review(self, depth: str, project: ProjectState) -> list[Finding] | None:
         """What the review found; None when there was none."""
         if not depth or self._is_over():
             return None

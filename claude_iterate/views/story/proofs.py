@@ -63,6 +63,8 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
     purpose: str = "run"
     """run, or verify: then there need not be a claim."""
     changes: tuple[ChangeView, ...] = ()
+    wavered: bool = False
+    """The review says yes after saying no, and nothing changed in between."""
 
 
 class Evidence:
@@ -109,7 +111,7 @@ def _judged(found: EvidenceView, judged: events.VerificationFinished) -> Evidenc
     checks = tuple(replace(check, flaky=check.command in judged.flaky) for check in found.checks)
     passed = None if found.dry_run else judged.passed
     told = {"findings": judged.findings, "tree": judged.tree, "changes": changes(judged.changes)}
-    return replace(found, passed=passed, checks=checks, **told)
+    return replace(found, passed=passed, checks=checks, wavered=judged.wavered, **told)
 
 
 def _check(check: events.CheckFinished) -> CheckView:
