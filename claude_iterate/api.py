@@ -110,7 +110,7 @@ class Workspace:
         allow: tuple[str, ...] = (),
         skip_permissions: bool = False,
         dry_run: bool = False,
-        unless_completed: bool = False,
+        again: bool = False,
         accept_changes: bool = False,
         reset: bool = False,
         outlives: bool = False,
@@ -118,8 +118,8 @@ class Workspace:
         """Start a run in a process of its own and return as soon as it holds the lock of the workspace.
 
         `settings` by dotted key win over all files and variables, as options of `run` do. What makes the run impossible
-        is an ExpectedError, and nothing was written. None: the task is completed, and `unless_completed` was given. The
-        run ends with this program, however that ends, unless it `outlives` it.
+        is an ExpectedError, and nothing was written. None: the task is completed, and `again` was not given. The run
+        ends with this program, however that ends, unless it `outlives` it.
         """
         options = Options(
             flags=layer_from_document("flag", "settings", settings) if settings else None,
@@ -127,7 +127,7 @@ class Workspace:
             skip_permissions=skip_permissions,
             dry_run=dry_run,
             detailed=True,
-            if_completed="leave" if unless_completed else "run",
+            again=again,
             accept_changes=accept_changes,
             reset=reset,
             command_line=CommandLine(("claude-iterate", "-C", str(self._project.root))),

@@ -32,9 +32,8 @@ def run_many(project: Project, names: Sequence[str], options: Options, parallel:
     if len(set(names)) != len(names):
         raise UsageProblem("A workspace is named twice.", "Name each one once.")
     layouts = [project.layout(name) for name in names]  # a wrong name is told before anything is started
-    left = options.if_completed or "leave"
     screen = _Screen([layout.name for layout in layouts], quiet)
-    many = ManyRuns(project, layouts, options.changed(if_completed=left, silent=True), parallel, screen.show)
+    many = ManyRuns(project, layouts, options.changed(silent=True), parallel, screen.show)
     screen.runs = many.runs
     many.run()
     screen.clear()

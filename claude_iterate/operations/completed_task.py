@@ -1,4 +1,4 @@
-"""A task that is done already: its next run is asked about, announced or left out. It costs money like the first."""
+"""A task that is done already: it is run again only with `--again`, because that costs money like the first time."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from datetime import datetime
 
 from claude_iterate.core.formats import duration
 from claude_iterate.core.records import Record
+from claude_iterate.core.rules import next_steps
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.user import User
-from claude_iterate.workspace import metadata
+from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.layout import Layout
 
 
@@ -43,41 +44,19 @@ def find(layout: Layout) -> Completed | None:
     elif run.get("reason") != "completed":
         return None
     ended = _moment(run.get("finished"))
-    if ended is not None and _changed_at(layout) > ended + 1:
-        return None
     return Completed(str(run.get("id") or ""), max(0.0, time.time() - ended) if ended is not None else None)
 
 
-def may_run_again(layout: Layout, options: Options, user: User) -> bool:
-    """False when the user, or `--unless-completed`, says no. Without a terminal the run goes on, with a warning."""
-    if options.dry_run or options.if_completed == "run":
-        return True
+def to_leave(layout: Layout, options: Options, user: User) -> Completed | None:
+    """The completed task, if this run is not to work on it again; then the user hears how to."""
+    if options.dry_run or options.again or not task_file.is_readable(layout.instructions):
+        return None  # a run says what is wrong with the instructions
     done = find(layout)
-    if done is None:
-        return True
-    if options.if_completed == "leave":
-        user.note(
-            f"{done.sentence(layout.name)}: nothing to do. To run it again: claude-iterate run {layout.name} --again"
-        )
-        return False
-    if user.can_answer:
-        return user.confirms(f"{done.sentence(layout.name)}. Run it again?")
-    return True
-
-
-def warning(layout: Layout, options: Options, user: User) -> str:
-    """One line for those who cannot be asked."""
-    if options.dry_run or options.if_completed or user.can_answer:
-        return ""
-    done = find(layout)
-    return f"{done.sentence(layout.name)}; this run works on it again." if done is not None else ""
-
-
-def _changed_at(layout: Layout) -> float:
-    try:
-        return layout.instructions.stat().st_mtime
-    except OSError:
-        return 0.0  # the run itself says that they are missing
+    if done is not None:
+        line = options.command_line
+        step = next_steps.command(line, line.verb or "run", layout.name, "--again")
+        user.note(f"{done.sentence(layout.name)}: nothing to do. To run it again: {step}")
+    return done
 
 
 def _moment(text: object) -> float | None:

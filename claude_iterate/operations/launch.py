@@ -136,7 +136,7 @@ def _launch(
         plan = cassette.planned(plan) if cassette is not None else plan
         if sandbox is not None:
             plan = _boxed(plan, sandbox, layout, None if tree is None else tree.place)
-        warnings = run_checks.warnings(project, layout, settings, options, user)
+        warnings = run_checks.warnings(project, layout, settings, options)
         warnings += run_checks.trial_warning(layout, options, before)
         warnings += cassette.warnings(settings) if cassette is not None else []
         warnings += worktree_of_run.warnings(project, layout, tree, options)

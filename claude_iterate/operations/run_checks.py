@@ -14,7 +14,7 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode
 from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
-from claude_iterate.operations import completed_task, permissions
+from claude_iterate.operations import permissions
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_options import Options
@@ -109,7 +109,7 @@ def is_claude_code(settings: Settings, project: Project, version: str) -> bool:
         return False
 
 
-def warnings(project: Project, layout: Layout, settings: Settings, options: Options, user: User) -> list[Warned]:
+def warnings(project: Project, layout: Layout, settings: Settings, options: Options) -> list[Warned]:
     """What the user should know before the run; it begins all the same."""
     found = []
     why = "" if options.skip_permissions else permissions.unrestricted(settings, project)
@@ -121,9 +121,6 @@ def warnings(project: Project, layout: Layout, settings: Settings, options: Opti
     elif not options.dry_run and not permissions.are_decided(settings, project):
         undecided = permissions.UNDECIDED if options.purpose == "run" else permissions.UNDECIDED_REVIEW
         found.append(Warned(undecided[0], undecided[1].format(name=layout.name)))
-    if options.purpose == "run" and (text := completed_task.warning(layout, options, user)):
-        verb = options.command_line.verb or "run"
-        found.append(Warned(text, f"To avoid that: claude-iterate {verb} {layout.name} --unless-completed"))
     unlimited = settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration)
     if unlimited and options.purpose == "run":
         hint = "Set a limit: --max-iterations, --max-cost or --max-duration."

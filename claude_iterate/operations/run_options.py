@@ -28,8 +28,8 @@ class Options(Record):
     color: bool = True
     silent: bool = False
     """Nothing is printed while it runs: another program follows the journal."""
-    if_completed: str = ""
-    """What to do about a task that is completed: `run` it again, `leave` it, or ask and warn."""
+    again: bool = False
+    """A completed task is run once more."""
     purpose: str = "run"
     mode: str = ""
     """The mode of this run, where it is not the workspace's own."""

@@ -26,8 +26,5 @@ class User(Protocol):
         """Ask how much Claude may do; `suggested` are commands that the project's files name, `sandbox` the kind of
         sandbox that works here, if any."""
 
-    def confirms(self, question: str) -> bool:
-        """Ask for a yes; no answer is a no."""
-
     def steers(self, plan: Plan) -> AbstractContextManager[Plan]:
         """The plan with the user's keys or answers in it, for as long as the run lasts."""

@@ -80,7 +80,7 @@ def pressed(folder: Path, line: str, code: str = "from claude_iterate.cli import
         ("tpl show m", ["mine"]),
         ("archive restore ", ["gamma", "gamma-2026-01-31T17-05-00"]),
         ("li", ["list"]),
-        ("run alpha --unl", ["--unless-completed"]),
+        ("run alpha --aga", ["--again"]),
         ("nonsense nonsense --", None),
     ],
 )

@@ -86,20 +86,17 @@ def test_key_d_gives_the_shell_its_terminal_back(loop: Loop, terminal: Open) -> 
     assert "Task completed successfully" in log
 
 
-def test_questions_and_refusals_come_before(loop: Loop, terminal: Open) -> None:
-    """A completed task is asked about on the terminal; a refused start has its message and exit code, and no run."""
+def test_answers_and_refusals_come_before(loop: Loop, terminal: Open) -> None:
+    """Of a completed task the terminal hears that there is nothing to do; a refused start has its message and exit
+    code, and no run."""
     loop.make()
     loop.script(DONE)
     assert loop.call("run", "my-task").code == 0
-    asked = terminal("run", "my-task", "--detach")
-    asked.await_text("Run it again?")
-    asked.type("n\n")
-    assert asked.finish() == 0
+    done = terminal("run", "my-task", "--detach")
+    done.await_text("nothing to do")
+    assert done.finish() == 0
     assert len(loop.layout.run_ids()) == 1
-    again = terminal("run", "my-task", "--detach")
-    again.await_text("Run it again?")
-    again.type("y\n")
-    assert again.finish() == 0
+    assert terminal("run", "my-task", "--detach", "--again").finish() == 0
     assert await_end(loop) == "completed"
     loop.layout.instructions.unlink()
     refused = loop.call("run", "my-task", "--detach")

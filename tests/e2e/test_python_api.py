@@ -66,7 +66,7 @@ def test_a_run_is_steered_and_noted(loop: Loop) -> None:
     assert [type(entry.event).__name__ for entry in run.events()][-1] == "RunFinished"
     assert [row.outcome for told in task.history().runs for row in told.iterations] == ["ok", "ok"]
     assert task.run(run.id).wait(1) == 0
-    assert task.start(unless_completed=True) is None
+    assert task.start() is None
 
 
 def test_what_is_impossible_is_said_and_changes_nothing(loop: Loop) -> None:

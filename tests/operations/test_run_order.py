@@ -25,7 +25,7 @@ def test_every_option_reaches_the_run(tmp_path: Path) -> None:
         skip_permissions=True,
         dry_run=True,
         detailed=True,
-        if_completed="run",
+        again=True,
         mode="build",
         accept_changes=True,
         reset=True,

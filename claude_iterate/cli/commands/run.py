@@ -49,8 +49,7 @@ _OPTIONS = (
         shell_complete=completion.runs,
         help="With --dry-run: play this recorded run in place of Claude, by its id or its number.",
     ),
-    options.flag("--again", help="Run a completed task again without asking."),
-    options.flag("--unless-completed", help="Do nothing (exit code 0) if the task is completed."),
+    options.flag("--again", help="Run a completed task again; without it there is nothing to do."),
     options.flag("--detailed-exit-code", help="A different exit code for every reason to end."),
     options.flag("--detach", help="Let it run without this terminal; `attach` shows it."),
     options.flag("--watch", help="Let it run without this terminal, and open `watch` on it."),
@@ -161,25 +160,25 @@ def _run(
 ) -> int:
     # Imported here: they bring the engine, which `--help` does without.
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.operations.completed_task import may_run_again
+    from claude_iterate.operations import completed_task
     from claude_iterate.operations.launch import launch
 
     project, user, as_json = invocation.project, TerminalUser(worker, detaches), asked.as_json
-    if not may_run_again(layout, asked, user):
-        return _left_as_it_is(layout, as_json)
+    if (done := completed_task.to_leave(layout, asked, user)) is not None:
+        return _leave(layout, done.run, as_json)
     if as_json:  # before the run: an upgrade of the package must not come between
         from claude_iterate.views import documents
-    done = launch(project, layout, asked, user)
+    performed = launch(project, layout, asked, user)
     if as_json:
-        output.document(documents.ended_run(layout, done.run, done.exit_code, done.state))
-    return done.exit_code
+        output.document(documents.ended_run(layout, performed.run, performed.exit_code, performed.state))
+    return performed.exit_code
 
 
 def _options(invocation: Invocation, allow: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any) -> Options:
     from claude_iterate.operations.run_options import Options
 
     return Options(
-        if_completed=_if_completed(given.pop("again"), given.pop("unless_completed")),
+        again=given.pop("again"),
         skip_permissions=given.pop("dangerously_skip_permissions"),
         detailed=given.pop("detailed_exit_code"),
         accept_changes=given.pop("accept_changes"),
@@ -204,20 +203,11 @@ def _cassette(given: str | None, dry_run: bool) -> str:
     return given
 
 
-def _if_completed(again: bool, unless_completed: bool) -> str:
-    if again and unless_completed:
-        raise UsageProblem("Choose one of --again and --unless-completed.", "They exclude each other.")
-    return "run" if again else "leave" if unless_completed else ""
-
-
-def _left_as_it_is(layout: Layout, as_json: bool) -> int:
+def _leave(layout: Layout, run: str, as_json: bool) -> int:
     """The answer is that of the run that completed the task."""
     if as_json:
-        from claude_iterate.operations import completed_task
         from claude_iterate.views import documents
 
-        done = completed_task.find(layout)
-        run = done.run if done is not None else ""
         output.document(documents.ended_run(layout, run, 0))
     return 0
 

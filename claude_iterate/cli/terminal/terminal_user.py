@@ -44,12 +44,6 @@ class TerminalUser:
 
         return questions.choose_permissions(suggested, sandbox)
 
-    def confirms(self, question: str) -> bool:
-        """Ask for a yes; Enter is a no."""
-        import click
-
-        return click.confirm(question, err=True)
-
     @contextlib.contextmanager
     def steers(self, plan: Plan) -> Iterator[Plan]:
         """Only `run` is steered: in attended mode by answers, else by keys while progress is shown."""

@@ -55,9 +55,6 @@ class _Absent:
 
         return Permissions(PERMISSION_MODES[0])
 
-    def confirms(self, question: str) -> bool:  # noqa: ARG002 - as the protocol has it
-        return False
-
     @contextlib.contextmanager
     def steers(self, plan: Plan) -> Iterator[Plan]:
         self._line.say(Began(plan.run))
@@ -106,14 +103,14 @@ def _enter(folder: str) -> None:
 
 
 def _performed(order: RunOrder, source: int, line: _Line) -> Ended:
-    from claude_iterate.operations.completed_task import may_run_again
+    from claude_iterate.operations import completed_task
     from claude_iterate.operations.launch import launch
 
     if not order.outlives:
         threading.Thread(target=_end_with, args=(source,), daemon=True).start()
     project, options, user = order.project(os.environ), order.asked(), _Absent(line)
     layout = project.layout(order.workspace)
-    if not may_run_again(layout, options, user):
+    if completed_task.to_leave(layout, options, user) is not None:
         return Ended(0)
     done = launch(project, layout, options, user)
     return Ended(done.exit_code, done.run)

@@ -34,7 +34,7 @@ class RunOrder(msgspec.Struct, frozen=True, omit_defaults=True):
     dry_run: bool = False
     cassette: str = ""
     detailed: bool = False
-    if_completed: str = ""
+    again: bool = False
     accept_changes: bool = False
     reset: bool = False
     mode: str = ""
@@ -58,7 +58,7 @@ class RunOrder(msgspec.Struct, frozen=True, omit_defaults=True):
             cassette=self.cassette,
             detailed=self.detailed,
             silent=True,
-            if_completed=self.if_completed,
+            again=self.again,
             accept_changes=self.accept_changes,
             reset=self.reset,
             mode=self.mode,
@@ -79,7 +79,7 @@ def order(project: Project, workspace: str, options: Options, outlives: bool = F
         dry_run=options.dry_run,
         cassette=options.cassette,
         detailed=options.detailed,
-        if_completed=options.if_completed,
+        again=options.again,
         accept_changes=options.accept_changes,
         reset=options.reset,
         mode=options.mode,
