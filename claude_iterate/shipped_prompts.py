@@ -49,7 +49,10 @@ def _build_iteration(text: str, values: Values) -> Pieces:
 
 
 def _build_status_instructions(text: str, values: Values) -> Pieces:
-    yield f"{text[0:46]}{values['status_file']}{text[63:328]}{values['report_id']}{text[343:989]}"
+    yield f"{text[0:46]}{values['status_file']}{text[63:328]}{values['report_id']}{text[343:657]}"
+    if values["proof_wanted"]:
+        yield f"{text[678:710]}"
+    yield f"{text[721:1021]}"
 
 
 def _edit(text: str, values: Values) -> Pieces:
@@ -173,7 +176,10 @@ def _status_instructions(text: str, values: Values) -> Pieces:
         yield f"{text[492:681]}"
     else:
         yield f"{text[692:818]}"
-    yield f"{text[830:1293]}"
+    yield f"{text[830:966]}"
+    if values["proof_wanted"]:
+        yield f"{text[987:1015]}"
+    yield f"{text[1027:1326]}"
 
 
 def _validate_answer(text: str, values: Values) -> Pieces:
@@ -237,7 +243,7 @@ def _workspace_system(text: str, values: Values) -> Pieces:
 SHIPPED: dict[str, tuple[int, Callable[[str, Values], Pieces]]] = {
     "build/iteration-system.md": (0x53395173, _build_iteration_system),
     "build/iteration.md": (0x830EDEDF, _build_iteration),
-    "build/status-instructions.md": (0x9B8D0FEF, _build_status_instructions),
+    "build/status-instructions.md": (0x48A13FA5, _build_status_instructions),
     "edit.md": (0x75462BEF, _edit),
     "iteration-system.md": (0x81EBB3FC, _iteration_system),
     "iteration.md": (0xBA4463FC, _iteration),
@@ -245,7 +251,7 @@ SHIPPED: dict[str, tuple[int, Callable[[str, Values], Pieces]]] = {
     "plan/iteration.md": (0x33C6F733, _plan_iteration),
     "plan/status-instructions.md": (0x05E6CC96, _plan_status_instructions),
     "setup.md": (0xB5EAFC30, _setup),
-    "status-instructions.md": (0xE1138ECC, _status_instructions),
+    "status-instructions.md": (0xA531A3EA, _status_instructions),
     "validate-answer.md": (0x06C5E5FD, _validate_answer),
     "validate.md": (0x2E8662EB, _validate),
     "validation-criteria.md": (0x153DD1DC, _validation_criteria),

@@ -32,6 +32,7 @@ VALUES = st.fixed_dictionaries(
         "commands": st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=3),
         "mode": st.sampled_from(["loop", "iterative", "plan", "build"]),
         "by_schema": st.booleans(),
+        "proof_wanted": st.booleans(),
     }
 )
 

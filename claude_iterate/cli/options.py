@@ -66,14 +66,17 @@ class Whole(click.IntRange):
 
 
 def setting_option(
-    key: str, *flags: str, metavar: str = "N", more: str = "", otherwise: str | None = None
+    key: str, *flags: str, metavar: str = "N", more: str = "", otherwise: str | None = None, repeatable: bool = False
 ) -> Callable[[Function], Function]:
-    """An option for one setting; its help is the setting's sentence. `otherwise` is its value when it has none."""
+    """An option for one setting; its help is the setting's sentence. `otherwise` is its value when it has none;
+    `repeatable`: it is given once for each item of a list."""
     setting = catalogue()[key]
 
-    def value(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+    def value(context: click.Context, parameter: click.Parameter, text: str | tuple[str, ...] | None) -> Any:
         context.meta[f"{_TYPED}.{key}"] = text
         try:
+            if isinstance(text, tuple):
+                return setting.kind.accept(text) if text else None
             return None if text is None else setting.kind.from_text(text)
         except ValueError as refused:
             raise click.BadParameter(f"{text!r} is not {refused}.", context, parameter) from None
@@ -88,6 +91,7 @@ def setting_option(
         metavar=metavar,
         help=sentence,
         shell_complete=offered,
+        multiple=repeatable,
         **({} if otherwise is None else {"is_flag": False, "flag_value": otherwise}),
     )
 
@@ -199,6 +203,8 @@ force_option = flag("-f", "--force", help="Do not ask.")
 verbose_option = flag("-v", "--verbose", help="Show Claude's words and tools as they come.")
 
 dangerous_option = flag("--dangerously-skip-permissions", help="Allow everything. For sandboxes; never saved.")
+
+check_option = setting_option("verification.checks", "--check", metavar="COMMAND", more="Repeatable.", repeatable=True)
 
 accept_option = flag(
     "--accept-changes",

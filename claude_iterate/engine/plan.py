@@ -12,7 +12,7 @@ from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, R
 from claude_iterate.core.events.vocabulary import Point, Purpose, Verb
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.facts import Facts
-from claude_iterate.core.rules.next_steps import CommandLine, repeated
+from claude_iterate.core.rules.next_steps import CommandLine, add_check, repeated
 from claude_iterate.core.secrets.masked_settings import differing
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
@@ -138,4 +138,12 @@ class Plan(Record):
             measures=measures,
             again=repeated(self.command_line, self.purpose, self.layout.name),
             cassette=self.cassette,
+            to_prove=self._to_prove(),
         )
+
+    def _to_prove(self) -> str:
+        """The command that adds a check, where the end of the run would be Claude's word."""
+        proves = self.facts(0.0, 0.0).proof_wanted or self.dry_run or self.mode.makes_plan
+        if proves or self.purpose != Purpose.RUN:
+            return ""
+        return add_check(self.command_line, self.layout.name, self.settings.commands.test or "")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
+from typing import Any
 
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.workspace import metadata
@@ -14,6 +15,7 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
+from claude_iterate.workspace.settings_files import settings_writer
 
 
 def present(layout: Layout, replaces: bool = False) -> bytes | None:
@@ -46,20 +48,36 @@ def move_folder_away(layout: Layout) -> None:
         path.rename(next(name for name in names if not name.exists()))
 
 
-def write(project: Project, layout: Layout | None, name: str, mode: str | None, text: bytes) -> Layout:
+def write(
+    project: Project, layout: Layout | None, name: str, mode: str | None, text: bytes, settings: Mapping[str, Any]
+) -> Layout:
     """Write them; a workspace that does not exist is made. The old ones are kept as INSTRUCTIONS.md.bak."""
     if layout is None:
-        layout = project.create(name, mode, instructions=text)
-        mode = None
+        layout = project.create(name, mode, settings, instructions=text)
+        mode, settings = None, {}
     with run_lock.hold(layout.lock, name, "setup"), writing(name, layout.folder):
         move_folder_away(layout)
         if layout.instructions.exists() and layout.instructions.read_bytes() != text:
             atomic.write_bytes(layout.folder / "INSTRUCTIONS.md.bak", layout.instructions.read_bytes())
         atomic.write_bytes(layout.instructions, text)
         summary.note_new_task(layout)
-        if mode is not None:
-            summary.set_mode(layout, mode)
+        _change(layout, mode, settings)
     return layout
+
+
+def change_workspace(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
+    """The mode decides which prompts Claude gets, so it changes before Claude is called."""
+    with run_lock.hold(layout.lock, layout.name, "setup"):
+        _change(layout, mode, settings)
+
+
+def _change(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> None:
+    for key, value in settings.items():
+        settings_writer.set_value(layout.metadata, key, value)
+    if mode is not None:
+        about = metadata.read(layout.metadata)
+        about.document["mode"] = mode
+        metadata.write(layout.metadata, about)
 
 
 def announce(project: Project, layout: Layout, warn: Callable[[str], None]) -> None:

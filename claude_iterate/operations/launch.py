@@ -6,13 +6,13 @@ import contextlib
 import gc
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
-from claude_iterate.core.events.vocabulary import ONE_OFF
+from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.records import Record
 from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.core.settings.declared import Settings
@@ -21,7 +21,7 @@ from claude_iterate.engine.loop import Engine
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.errors import AgentProblem
-from claude_iterate.operations import permissions, run_checks, run_folders
+from claude_iterate.operations import first_questions, permissions, run_checks, run_folders
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import plan_run
@@ -63,9 +63,11 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
     cassette = _cassette(project, layout, options)
     with contextlib.ExitStack() as stack:
         sandbox, version = _claude(stack, project, layout, settings, options)
+        asks = options.purpose == Purpose.RUN and not first_questions.were_asked(layout)
         chosen = (
             None if options.checks_only else run_checks.missing_permissions(project, layout, settings, options, user)
         )
+        answers = first_questions.ask(project, settings, user) if asks and chosen is not None else {}
         if options.checks_only:
             pass  # Claude is not called
         elif chosen is None:
@@ -73,7 +75,7 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
         elif chosen.sandbox:
             settings = permissions.with_permissions(settings, chosen)
             sandbox, version = _claude(stack, project, layout, settings, options)
-        return _launch(project, layout, options, user, settings, sandbox, version, chosen, cassette)
+        return _launch(project, layout, options, user, settings, sandbox, version, chosen, answers, cassette)
 
 
 def _cassette(project: Project, layout: Layout, options: Options) -> Cassette | None:
@@ -118,13 +120,14 @@ def _launch(
     sandbox: Sandbox | None,
     version: str,
     chosen: Permissions | None,
+    answers: dict[str, Any],
     cassette: Cassette | None,
 ) -> Performed:
     tree = worktree_of_run.found(project, layout, settings, options)
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         before = run_checks.may_go_on(layout, settings, options, _inherited(layout, options))
         if chosen is not None:
-            settings = _with_answer(project, layout, options, user, chosen)
+            settings = _with_answers(project, layout, options, user, chosen, answers)
         run_folders.tidy_up(layout, options.dry_run)
         run = run_folders.new_run_id(layout)
         held.record(run)
@@ -171,15 +174,20 @@ def _inherited(layout: Layout, options: Options) -> Inheritance:
     return inherit(layout, options.purpose, options.dry_run, mode)
 
 
-def _with_answer(project: Project, layout: Layout, options: Options, user: User, chosen: Permissions) -> Settings:
-    """The settings with the permissions that were missing. Read again, because the lock was free while the question was
-    open: what another command set meanwhile wins."""
+def _with_answers(
+    project: Project, layout: Layout, options: Options, user: User, chosen: Permissions, answers: dict[str, Any]
+) -> Settings:
+    """The settings with the permissions that were missing, and what else was asked. Read again, because the lock was
+    free while the questions were open: what another command set meanwhile wins."""
     settings = run_checks.settings_checked(project, layout, options, user)
     if permissions.are_decided(settings, project):
-        user.note("The permissions were set by another command meanwhile; your answer was not saved.")
+        user.note("The permissions were set by another command meanwhile; your answers were not saved.")
         return settings
     if options.purpose not in ONE_OFF:
         user.note(permissions.save(layout, chosen))
+    if options.purpose == Purpose.RUN:
+        first_questions.save(layout, answers)
+        return options.settings_for(project, layout)
     return permissions.with_permissions(settings, chosen)
 
 

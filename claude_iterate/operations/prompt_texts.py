@@ -59,6 +59,7 @@ class TextSource:
         self._agents_file = layout.root / agents if agents else None
         self._paths = settings.paths
         self._commands = {name: getattr(settings.commands, name) or "" for name in ("test", "build", "lint")}
+        self._proof_wanted = bool(settings.verification.checks) or settings.verification.auto_verify
         self.folders = folders
         self._prompts = Prompts(folders, mode.name)
         self._confinement: Confinement | None = None
@@ -153,6 +154,7 @@ class TextSource:
             "failures": failure,
             "notes": waiting,
             "commands": self._commands,
+            "proof_wanted": self._proof_wanted,
             "now": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z"),
             "status_file": str(layout.status),
             "todo_file": str(layout.todo),

@@ -26,5 +26,11 @@ class User(Protocol):
         """Ask how much Claude may do; `suggested` are commands that the project's files name, `sandbox` the kind of
         sandbox that works here, if any."""
 
+    def confirms(self, question: str) -> bool:
+        """Ask for a yes; Enter is a yes."""
+
+    def ask_amount(self, question: str) -> float | None:
+        """Ask for an amount in US dollars; Enter is none."""
+
     def steers(self, plan: Plan) -> AbstractContextManager[Plan]:
         """The plan with the user's keys or answers in it, for as long as the run lasts."""

@@ -34,17 +34,19 @@ def started(event: events.RunStarted, at: float) -> list[str]:
     played = f" of run {event.cassette}" if event.cassette else ""
     dry = f", dry run{played}" if event.dry_run else ""
     closed = f", in a sandbox: {event.sandbox}" if event.sandbox else ""
-    first = f"Starting {event.workspace} ({event.mode} mode, {most}{dry}{closed})"
+    first = [f"Starting {event.workspace} ({event.mode} mode, {most}{dry}{closed})"]
+    if event.to_prove:
+        first.append(f"  No check is set, so only Claude's word will say that it is done. Add one: {event.to_prove}")
     if event.resumed is None:
-        return [first]
+        return first
     done = counted(event.resumed.iterations, "iteration")
     count = {0: "", 1: " It counts."}.get(event.resumed.iterations, " They count.")
     before = f"  Going on with run {event.resumed.run}, which was killed after {done}.{count}"
     if (wait := event.resumed.wait) is None:
-        return [first, before]
+        return [*first, before]
     from claude_iterate.text import wait_lines  # most runs never wait
 
-    return [first, before, wait_lines.resumed(wait, at, event.workspace)]
+    return [*first, before, wait_lines.resumed(wait, at, event.workspace)]
 
 
 def how_to_look(workspace: str, program: Sequence[str]) -> list[str]:

@@ -33,6 +33,9 @@ REPORT_IS_OLD = "reportOfTaskBefore"
 TOTAL_COST, TOTAL_IS_LOWER_BOUND = "totalCostUsd", "totalCostIsLowerBound"
 """What all runs cost, as it was last known: it outlives a journal that is lost."""
 
+ASKED = "asked"
+"""True when the user was asked what proves the work and how much it may cost."""
+
 _ORIGINAL_SETTINGS: dict[str, tuple[Any, ...]] = {
     "maxIterations": (50, 20),
     "delay": (2,),

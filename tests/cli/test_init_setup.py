@@ -139,13 +139,16 @@ def test_init_says_what_it_set(typed: Type) -> None:
 
 
 def test_init_and_the_first_setup_propose_commands(typed: Type, folder: Path, stdin: Callable[[bytes], None]) -> None:
-    """What the files of the project say becomes settings, and is said; later workspaces find them set."""
+    """What the files of the project say becomes settings, and is said with the command that makes the tests a check;
+    later workspaces find them set. Where a check is given nothing is proposed."""
     (folder / "go.mod").write_text("module x\n")
     stdin(b"Do it.\n")
     first = typed("setup", "a")
     assert "This is a Go project" in first.err
+    assert "claude-iterate config -w a verification.checks --add 'go test ./...'\nNext: " in first.err
     assert typed("config", "commands.test").out.strip() == "go test ./..."
     assert "Go project" not in typed("init", "b").err
+    assert "verification.checks" not in typed("init", "d", "--check", "true").err
     assert typed("init", "c", "--json").document["commands"] == {}
 
 
@@ -160,3 +163,20 @@ def test_setup_makes_a_workspace_of_a_folder_that_lost_its_metadata(
     assert typed("setup", "w").code == 0
     assert (layout.instructions.read_text(), layout.status.exists()) == ("- one\n", True)
     assert typed("show", "w").code == 0
+
+
+@pytest.mark.parametrize("command", ["init", "setup"])
+def test_checks_are_settings_of_the_workspace(
+    typed: Type, stdin: Callable[[bytes], None], project: Project, command: str
+) -> None:
+    """Each --check is one command, commas and all; a later `setup` puts others in their place."""
+    stdin(b"- one\n")
+    assert typed(command, "w", "--check", "npm test", "--check", "sh -c 'a, b'").code == 0
+    layout = project.layout("w")
+    assert project.settings_for(layout).settings.verification.checks == ("npm test", "sh -c 'a, b'")
+    stdin(b"- two\n")
+    assert typed("setup", "w", "--force", "--check", "make check").code == 0
+    assert project.settings_for(layout).settings.verification.checks == ("make check",)
+    before = layout.metadata.read_bytes()
+    assert typed("init", "v", "--check", " ").code == 2
+    assert (layout.metadata.read_bytes(), project.exists("v")) == (before, False)

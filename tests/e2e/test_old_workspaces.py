@@ -108,7 +108,7 @@ def test_the_next_run_goes_on_with_the_numbers(
     """Its id, the number of its iteration, the iterations and the money of all runs."""
     old.script(WORK)
     (old.root / "check.sh").write_text("true\n")
-    done = json.loads(old.call("run", name, "-m", str(number), "--json").out)
+    done = json.loads(old.call("run", name, "--again", "-m", str(number), "--json").out)
     assert done["id"].startswith(run)
     assert (done["totalIterations"], done["totalCostUsd"]) == (total, pytest.approx(cost))
     journal = old.root / "claude-iterate" / "workspaces" / name / "runs" / done["id"] / "events.ndjson"

@@ -19,13 +19,13 @@ from tests.e2e.conftest import PATIENCE, Loop, until
 from tests.e2e.shell_agent import acts
 from tests.e2e.terminal import Terminal
 
-QUESTION = re.compile(r"(Your choice|Commands, separated|Are you sure)[^\n]*[\])]: $")
+QUESTION = re.compile(r"(Your choice|Commands, separated|Are you sure|Prove the work|Most US dollars)[^\n]*[\])]: $")
 """At the end of all that was shown, because a terminal hands over text in any pieces."""
 WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
 def on_terminal(loop: Loop, answers: list[str], *arguments: str) -> tuple[int, str]:
-    """Run on a pseudo-terminal and answer each question when it is asked."""
+    """Run on a pseudo-terminal and answer each question when it is asked; when the answers are used up, by Enter."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "claude_iterate", *arguments],
@@ -48,8 +48,8 @@ def on_terminal(loop: Loop, answers: list[str], *arguments: str) -> tuple[int, s
             if not part:
                 break
             seen += part
-            if answers and QUESTION.search(seen):
-                os.write(ours, (answers.pop(0) + "\n").encode())
+            if QUESTION.search(seen):
+                os.write(ours, ((answers.pop(0) if answers else "") + "\n").encode())
         elif process.poll() is not None:
             break
     process.wait(timeout=PATIENCE)
@@ -87,14 +87,32 @@ def test_the_first_run_asks_and_the_second_does_not(loop: Loop) -> None:
 
 
 def test_what_the_project_suggests_is_offered(loop: Loop) -> None:
-    """Enter takes choice 2 with the commands of package.json; each becomes a rule."""
+    """Enter takes choice 2 with the commands of package.json, each of which becomes a rule; the tests become a check,
+    and no limit is set. `init` asks the same, and after that `run` asks only what Claude may do."""
     prepared(loop)
     scripts = {"test": "vitest", "lint": "eslint .", "deploy": "rsync"}
     (loop.root / "package.json").write_text(json.dumps({"scripts": scripts}))
-    code, seen = on_terminal(loop, ["", ""], "run", "my-task")
+    loop.env["PATH"] = f"{loop.folder}/bin:{loop.env['PATH']}"
+    (loop.folder / "bin").mkdir()
+    (loop.folder / "bin" / "npm").symlink_to("/bin/true")
+    code, seen = on_terminal(loop, [], "run", "my-task")
     assert code == 0, seen
     assert "found here: npm test, npm run lint)" in seen
-    assert saved(loop)["claude"]["allowed_tools"] == ["Bash(npm test:*)", "Bash(npm run lint:*)"]
+    assert "Prove the work with `npm test`? [Y/n]: " in seen
+    assert saved(loop) == {
+        "claude": {"permission_mode": "acceptEdits", "allowed_tools": ["Bash(npm test:*)", "Bash(npm run lint:*)"]},
+        "verification": {"checks": ["npm test"]},
+    }
+    assert "proven by checks" in seen
+    code, seen = on_terminal(loop, ["n", "much", "2.5"], "init", "other")
+    assert code == 0, seen
+    config = json.loads((loop.workspace.parent / "other" / ".metadata.json").read_text())["config"]
+    assert config == {"limits": {"max_cost_usd": 2.5}}
+    assert "'much' is not an amount in US dollars above 0." in seen
+    (loop.workspace.parent / "other" / "INSTRUCTIONS.md").write_text("- one\n")
+    code, seen = on_terminal(loop, [], "run", "other")
+    assert (code, seen.count("[Y/n]"), seen.count("Most US dollars")) == (0, 0, 0), seen
+    assert "claude-iterate config -w other verification.checks --add 'npm test'" in seen
 
 
 def test_everything_is_asked_twice_and_told_in_every_run(loop: Loop) -> None:
@@ -243,7 +261,7 @@ def test_an_open_question_blocks_no_other_command(loop: Loop) -> None:
     screen = Terminal(loop, "run", "my-task")
     screen.await_text("Your choice")
     assert loop.call("config", "-w", "my-task", "delay", "0").code == 0
-    screen.type("1\n")
+    screen.type("1\n\n")
     assert screen.finish() == 0
     screen.close()
     assert saved(loop) == {"delay": 0.0, "claude": {"permission_mode": "acceptEdits"}}
@@ -257,7 +275,7 @@ def test_what_was_set_while_the_question_was_open_counts(loop: Loop) -> None:
     screen.await_text("Your choice")
     assert loop.call("config", "-w", "my-task", "max_iterations", "2").code == 0
     assert loop.call("config", "-w", "my-task", "claude.permission_mode", "plan").code == 0
-    screen.type("1\n")
+    screen.type("1\n\n")
     assert screen.finish() == 0
     screen.close()
     assert loop.events("RunFinished")[-1]["iterations"] == 2
@@ -272,7 +290,7 @@ def test_a_workspace_that_was_removed_while_the_question_was_open(loop: Loop) ->
     screen = Terminal(loop, "run", "my-task")
     screen.await_text("Your choice")
     assert loop.call("clean", "my-task", "--force").code == 0
-    screen.type("1\n")
+    screen.type("1\n\n")
     screen.await_text("is gone")
     assert screen.finish() == 1
     screen.close()

@@ -57,7 +57,7 @@ def test_every_output_level_makes_the_same_call(loop: Loop) -> None:
     loop.make()
     loop.script(WORK)
     for level in ("quiet", "progress", "verbose"):
-        loop.run("--output", level)
+        loop.run("--again", "--output", level)
     first, second, third = (loop.record(number)["argv"] for number in (1, 2, 3))
     assert first == second == third
 

@@ -429,3 +429,19 @@ def test_a_large_project_holds_nobody_up(loop: Loop) -> None:
     loop.finish(process)
     assert (loop.events("ReviewStarted"), loop.events("RunFinished")[0]["reason"]) == ([], "stopped")
     loop.gone()
+
+
+def test_without_a_check_both_sides_know_it(loop: Loop) -> None:
+    """The start names the command that adds a check, and Claude is not told that its claim will be verified. `run
+    --check` proves this run: then it is told."""
+    loop.make()
+    loop.script(CLAIM)
+    said, told = "so only Claude's word will say that it is done", "The claim will be verified."
+    done = loop.run()
+    assert f"{said}. Add one: claude-iterate config -w my-task verification.checks --add COMMAND" in done.err
+    assert told not in Path(loop.record(1)["stdin"]).read_text()
+    proven = loop.run("--again", "--check", "true", "--check", "test 1 = 1")
+    assert "proven by checks" in proven.out
+    assert said not in proven.err
+    assert told in Path(loop.record(2)["stdin"]).read_text()
+    assert [event["command"] for event in loop.events("CheckFinished")] == ["true", "test 1 = 1"]

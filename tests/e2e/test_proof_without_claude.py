@@ -146,7 +146,7 @@ def test_what_a_report_says_beside_completion_is_told(loop: Loop) -> None:
     assert words in loop.call("show", "my-task").out
     assert "completed (not proven)" in loop.call("list").out
     loop.script([{"init": {}}, {"status": {"complete": True, "blocked": "a key is missing"}}, {"result": {}}])
-    done = loop.run("--detailed-exit-code")
+    done = loop.run("--again", "--detailed-exit-code")
     assert (done.code, "a key is missing" in done.err, "complete: true" in done.err) == (5, True, True)
     checks(loop, "true")
     done = loop.run()

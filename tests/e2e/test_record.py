@@ -95,7 +95,7 @@ def test_the_next_run_knows_what_was_spent(loop: Loop) -> None:
     assert (shown["status"], shown["lastRun"]["iterations"]) == ("completed", 2)
     assert round(shown["counters"]["costUsd"], 6) == 0.008
     loop.script(*calls(""))
-    done = loop.run()
+    done = loop.run("--again")
     assert "Going on with run" not in done.err
     assert spent(loop) == (3, 0.012)
     assert round(json.loads(loop.call("show", NAME, "--json").out)["counters"]["costUsd"], 6) == 0.012
@@ -195,7 +195,7 @@ def test_a_summary_of_last_week_does_not_hide_the_run(loop: Loop) -> None:
         go, ready = (str(loop.folder / f"{word}-{number}") for word in ("go", "ready"))
         waiting: list[dict[str, Any]] = [{"init": {}}, {"touch": ready}, {"wait_for": go}, *DONE]
         loop.script([{"init": {}}, {"shell": command}, *MORE], waiting)
-        process = loop.start("run", NAME)
+        process = loop.start("run", NAME, "--again")
         until(Path(ready).exists)
         assert "running" in loop.call("list").out
         Path(go).touch()

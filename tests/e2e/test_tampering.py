@@ -216,7 +216,7 @@ def test_checks_that_the_agent_removed_are_missed(project: Loop) -> None:
     assert len(project.events("CheckFinished")) == 3
     checks(project, "false", max_attempts=1)
     project.script(does("echo '{}' > .claude-iterate.json"))
-    assert project.run("--detailed-exit-code").code == 5
+    assert project.run("--again", "--detailed-exit-code").code == 5
     project.script([{"init": {}}, *CLAIM])
     done = project.run()
     assert "Changed during an earlier run, and part of the proof: .claude-iterate.json (emptied; settings)" in done.err
@@ -239,7 +239,7 @@ def test_a_task_that_is_done_has_told_it(project: Loop) -> None:
     project.script(does("echo true > check.sh"))
     assert project.run().code == 0
     project.script([{"init": {}}, *CLAIM])
-    done = project.run("--json")
+    done = project.run("--again", "--json")
     assert (done.code, json.loads(done.out)["changes"]) == (0, [])
     assert "earlier run" not in done.err
 

@@ -45,7 +45,7 @@ def test_a_flaky_check_is_named_to_the_next_prompt_and_over_runs(loop: Loop) -> 
     loop.script(CLAIM)
     assert loop.run().code == 0
     luck.touch()
-    loop.run()
+    loop.run("--again")
     assert "is flaky: it was green once and red once" in Path(loop.record(3)["stdin"]).read_text()
 
 

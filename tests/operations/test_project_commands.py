@@ -89,9 +89,9 @@ def test_a_proposal_is_written_once_and_said(tmp_path: Path) -> None:
     (tmp_path / "Cargo.toml").touch()
     proposal = propose(project_in(tmp_path))
     assert dict(proposal.commands) == CARGO
-    assert "commands.test = `cargo test`" in " ".join(proposal.sentences())
+    assert "commands.test = `cargo test`" in proposal.text()
     assert project_in(tmp_path).resolved.settings.commands.lint == "cargo clippy"
-    assert propose(project_in(tmp_path)).sentences() == []
+    assert propose(project_in(tmp_path)).text() == ""
 
 
 @pytest.mark.parametrize("text", ['[commands]\nlint = "mine"\n', 'commands.test = "mine"\n'])
@@ -100,7 +100,7 @@ def test_nothing_is_overwritten(tmp_path: Path, text: str) -> None:
     (tmp_path / "Cargo.toml").touch()
     file = tmp_path / ".claude-iterate.toml"
     file.write_text(text)
-    assert propose(project_in(tmp_path)).sentences() == []
+    assert propose(project_in(tmp_path)).text() == ""
     assert file.read_text() == text
 
 

@@ -15,6 +15,7 @@ from claude_iterate.cli.invocation import Invocation
 @options.setting_option("stagnation_threshold", "--stagnation-threshold")
 @options.setting_option("notify.url", "--notify-url", metavar="URL")
 @options.setting_option("notify.events", "--notify-events", metavar="A,B")
+@options.check_option
 @options.flag("--force", help="Fix a damaged workspace; all its files are kept.")
 def command(invocation: Invocation, /, name: str, mode: str | None, force: bool, as_json: bool, **given: Any) -> None:
     """Make the workspace NAME. `setup` makes one too, and writes its instructions."""
@@ -25,11 +26,16 @@ def command(invocation: Invocation, /, name: str, mode: str | None, force: bool,
 
     proposal = propose(project)
     document = {"name": name, "path": str(layout.folder), "fixed": fixing, "commands": dict(proposal.commands)}
-    then = f"Next: claude-iterate {'run' if layout.instructions.exists() else 'setup'} {name}"
+    output.answer(
+        as_json, document, f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}", proposal.text()
+    )
     if not as_json:
+        from claude_iterate.cli.terminal.terminal_user import TerminalUser
+        from claude_iterate.operations import first_questions
         from claude_iterate.text.next_run import next_run
         from claude_iterate.workspace import metadata
 
+        first_questions.ask_or_advise(project, layout, TerminalUser(), asks=True)
         plan = next_run(metadata.read(layout.metadata).mode, project.settings_for(layout).settings)
-        then = "\n".join([f"  {plan[:1].upper()}{plan[1:]}", *proposal.sentences(), then])
-    output.answer(as_json, document, f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}", then)
+        output.note(f"  {plan[:1].upper()}{plan[1:]}")
+        output.note(f"Next: claude-iterate {'run' if layout.instructions.exists() else 'setup'} {name}")

@@ -38,6 +38,7 @@ _OPTIONS = (
     options.dangerous_option,
     options.setting_option("sandbox.kind", "--sandbox", metavar="KIND", more="none, bwrap, docker or podman."),
     options.switch("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop."),
+    options.check_option,
     options.switch("--verify", help="Let Claude review a completion claim before it counts."),
     options.setting_option("worktree", "--worktree", metavar="[BRANCH]", otherwise="auto"),
     options.accept_option,

@@ -10,10 +10,11 @@ import click
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal, on_terminal
 from claude_iterate.cli.terminal import instructions_input
+from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
-from claude_iterate.operations import instructions
+from claude_iterate.operations import first_questions, instructions
+from claude_iterate.operations.detection.proposed_commands import propose
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
 
 
@@ -29,6 +30,7 @@ class _Given:
     force: bool
     dry_run: bool
     as_json: bool
+    settings: dict[str, Any]
 
 
 @options.command("setup")
@@ -42,6 +44,7 @@ class _Given:
 @click.option("--goal", metavar="TEXT", help="Let Claude write them from this, alone, without a conversation.")
 @options.flag("--editor", help="Write them yourself, in your editor.")
 @options.mode_option
+@options.check_option
 @options.flag("--force", help="Replace instructions; the old ones are kept as INSTRUCTIONS.md.bak.")
 @options.dry_run_option
 def command(invocation: Invocation, /, **flags: Any) -> int:
@@ -49,7 +52,8 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
 
     On a terminal Claude asks what you want and writes them. Without one the text comes from standard input.
     """
-    given = _Given(**flags)
+    checks = options.layer_from_options({"verification.checks": flags.pop("verification.checks")})
+    given = _Given(**flags, settings=checks.values)
     _check(given)
     project = invocation.project
     layout = project.layout(given.name) if project.exists(given.name) else None
@@ -66,9 +70,10 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
             output.note("Nothing was saved, so nothing was written.")
             return 1
         _make_whole(project, layout, given)
-        layout, size = instructions.write(project, layout, given.name, given.mode, text), len(text)
+        layout = instructions.write(project, layout, given.name, given.mode, text, given.settings)
+        size = len(text)
     written = before is None or not given.dry_run
-    _propose_commands(project, given, first)
+    commands = propose(project).text() if first and not given.dry_run else ""
     if given.as_json:
         path = str(layout.instructions)
         output.document({"name": given.name, "path": path, "bytes": size, "made": made, "written": written})
@@ -76,6 +81,12 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
         _tell_dry_run(given.name, size, written)
     else:
         output.done(f"Wrote {layout.instructions} ({size} bytes).")
+        if commands:
+            output.note(commands)
+        if made:
+            # Who pastes `setup --from` and `run` together is not asked in between.
+            asks = given.source is None and given.goal is None
+            first_questions.ask_or_advise(project, layout, TerminalUser(), asks)
         output.note(f"Next: claude-iterate run {layout.name}")
     if not given.dry_run:
         instructions.announce(project, layout, output.warn)
@@ -127,8 +138,7 @@ def _talks(given: _Given, project: Project, layout: Layout | None) -> bool:
 
 def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tuple[Layout, int]:
     """Let Claude write them; the workspace and the size of the text."""
-    from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.operations import compose
+    from claude_iterate.operations import compose  # brings the engine
     from claude_iterate.operations.run_options import Options
 
     project = invocation.project
@@ -140,9 +150,9 @@ def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tu
     if layout is None:
         if given.goal is not None and not given.dry_run:
             compose.refuse_broken_claude(project)
-        layout = project.create(given.name, given.mode)
-    elif given.mode is not None and not given.dry_run:
-        summary.change_mode(layout, given.mode)
+        layout = project.create(given.name, given.mode, given.settings)
+    elif not given.dry_run:
+        instructions.change_workspace(layout, given.mode, given.settings)
     asked = Options(
         dry_run=given.dry_run,
         as_json=given.as_json,
@@ -159,15 +169,6 @@ def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tu
     if not composed.after.is_newer_than(composed.before):
         raise WorkspaceProblem(f"Claude left the instructions as they were.{composed.quote}", again)
     return layout, len(composed.after.data or b"")
-
-
-def _propose_commands(project: Project, given: _Given, first: bool) -> None:
-    """The project's first workspace: what its files say of tests, builds and lints becomes settings."""
-    if first and not given.dry_run:
-        from claude_iterate.operations.detection.proposed_commands import propose
-
-        for sentence in propose(project).sentences():
-            output.note(sentence)
 
 
 def _tell_dry_run(name: str, size: int, written: bool) -> None:

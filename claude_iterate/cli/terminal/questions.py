@@ -6,6 +6,7 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
+from claude_iterate.core.settings.kinds import AMOUNT
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.permissions import EVERYTHING, Permissions
 
@@ -52,6 +53,18 @@ def choose_permissions(suggested: tuple[str, ...] = (), sandbox: str = "") -> Pe
             return Permissions(EVERYTHING, sandbox=sandbox)
         if click.confirm(_SURE, err=True):
             return Permissions(EVERYTHING)
+
+
+def ask_amount(question: str) -> float | None:
+    """An amount in US dollars; Enter is none."""
+    while True:
+        text = click.prompt(question, default="", show_default=False, err=True)
+        if not text.strip():
+            return None
+        try:
+            return float(AMOUNT.from_text(text))
+        except ValueError as refused:
+            output.note(f"{text!r} is not {refused}.")
 
 
 def _named_commands(suggested: tuple[str, ...]) -> tuple[str, ...]:

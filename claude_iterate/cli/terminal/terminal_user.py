@@ -44,6 +44,18 @@ class TerminalUser:
 
         return questions.choose_permissions(suggested, sandbox)
 
+    def confirms(self, question: str) -> bool:
+        """Ask for a yes; Enter is a yes."""
+        import click
+
+        return click.confirm(question, default=True, err=True)
+
+    def ask_amount(self, question: str) -> float | None:
+        """Ask for an amount in US dollars; Enter is none."""
+        from claude_iterate.cli.terminal import questions
+
+        return questions.ask_amount(question)
+
     @contextlib.contextmanager
     def steers(self, plan: Plan) -> Iterator[Plan]:
         """Only `run` is steered: in attended mode by answers, else by keys while progress is shown."""

@@ -50,7 +50,8 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     `format` is that of the journal: a version that knows only a smaller number does not go on with it. `hooks` are the
     points that have a hook; `settings` are those that differ from their defaults, secrets masked. `measures`: each
     iteration is followed by a measure of its work. `cassette` is the recorded run that a dry run plays; `again` is the
-    command that goes on with the run if it is killed."""
+    command that goes on with the run if it is killed. `to_prove`: nothing but Claude's word will say that the task is
+    done, and this command adds a check."""
 
     run: str
     workspace: str
@@ -74,6 +75,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     measures: bool = False
     cassette: str = ""
     again: str = ""
+    to_prove: str = ""
 
     @property
     def made_up(self) -> bool:

@@ -44,6 +44,11 @@ def again(state: RunState, line: CommandLine, *changed: Words) -> str:
     return command(line, line.verb or _verb(state), name(state), *(word for option in options for word in option))
 
 
+def add_check(line: CommandLine, workspace: str, check: str = "") -> str:
+    """The command that lets `check` decide whether the task is done."""
+    return command(line, "config", "-w", workspace, "verification.checks", "--add", check or "COMMAND")
+
+
 KILLED = "The run was killed: its record has no end"
 """The cause where a run could not tell one."""
 

@@ -19,17 +19,17 @@ class Proposal(Record):
     file: str = ""
     problem: str = ""
 
-    def sentences(self) -> list[str]:
+    def text(self) -> str:
         """What to tell the user."""
         if self.problem:
-            return [f"The commands of this {self.kind} project were not saved: {self.problem}"]
+            return f"The commands of this {self.kind} project were not saved: {self.problem}"
         if not self.commands:
-            return []
+            return ""
         known = ", ".join(f"commands.{word} = `{command}`" for word, command in self.commands.items())
-        return [
-            f"This is a {self.kind} project: {known}. The prompts name them.",
-            f"  Saved in {self.file}. Change one: claude-iterate config commands.test 'COMMAND'",
-        ]
+        return (
+            f"This is a {self.kind} project: {known}. The prompts name them; none is a check.\n"
+            f"  Saved in {self.file}. Change one: claude-iterate config commands.test 'COMMAND'"
+        )
 
 
 def propose(project: Project) -> Proposal:

@@ -55,6 +55,12 @@ class _Absent:
 
         return Permissions(PERMISSION_MODES[0])
 
+    def confirms(self, question: str) -> bool:  # noqa: ARG002 - as the protocol has it
+        return False
+
+    def ask_amount(self, question: str) -> float | None:  # noqa: ARG002 - as the protocol has it
+        return None
+
     @contextlib.contextmanager
     def steers(self, plan: Plan) -> Iterator[Plan]:
         self._line.say(Began(plan.run))

@@ -264,19 +264,6 @@ def count_setup(layout: Layout) -> None:
     metadata.write(layout.metadata, about)
 
 
-def change_mode(layout: Layout, mode: str) -> None:
-    """The mode decides which prompts Claude gets, so it changes before Claude is called."""
-    with run_lock.hold(layout.lock, layout.name, "setup"):
-        set_mode(layout, mode)
-
-
-def set_mode(layout: Layout, mode: str) -> None:
-    """Write the mode down."""
-    about = metadata.read(layout.metadata)
-    about.document["mode"] = mode
-    metadata.write(layout.metadata, about)
-
-
 def reset(layout: Layout) -> list[str]:
     """Counters to 0, status in_progress, a stale `.status.json` set aside. Says what was done."""
     with run_lock.hold(layout.lock, layout.name, "reset"):
