@@ -104,7 +104,7 @@ TEXTS = frozenset(
     about_claim advice again agent_version allowed_by blocked blockers cause changed command cwd denied description
     detail doing error error_said errors evidence facts findings flaky gone hint how input instructions message next
     output path pattern phase problem problems processes red results said settings status_instructions structured
-    summary system_prompt tests text tools trigger tripped trouble work
+    summary system_prompt tests text to_prove tools trigger tripped trouble work
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 
