@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from claude_iterate.core.events import Event, IterationFinished, IterationStarted, Outcome, Warned
+from claude_iterate.core.events import Event, IterationFinished, IterationStarted, Outcome, ToolCalled, Warned
 from claude_iterate.core.formats import money
 from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.outcomes.signatures import shown, signature
@@ -53,6 +53,11 @@ class IterationRun(Record, frozen=False):
             failure = outcome_of_problem(self._recorder, problem)
         self._finish(began, failure)
         self._put_away(shown)
+
+    def _wrote_report(self, tool: ToolCalled | None) -> bool:
+        """The input of this tool names the report."""
+        name = self._plan.layout.status.name
+        return tool is not None and any(isinstance(value, str) and name in value for value in tool.input.values())
 
     def _put_away(self, shown: tuple[str, ...]) -> None:
         """The notes have reached an iteration that ended well. After any other one they come again: after a hang, an
@@ -107,6 +112,7 @@ class IterationRun(Record, frozen=False):
                 error=signature(error),
                 error_said=shown(error),
                 says_done=hints.says_done(result.text),
+                report_was_last=call is not None and call.cut is None and self._wrote_report(call.last_tool),
             )
         )
         if spent.at_least and self._plan.settings.limits.max_cost_usd:

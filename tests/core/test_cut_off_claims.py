@@ -15,7 +15,7 @@ from claude_iterate.core.events import (
     WorkMeasured,
 )
 from claude_iterate.core.events.vocabulary import Kind
-from claude_iterate.core.outcomes.classes import WELL
+from claude_iterate.core.outcomes.classes import REFUSALS, WELL
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules import endings
 from claude_iterate.core.rules.between import decide
@@ -55,6 +55,15 @@ def test_a_claim_that_was_cut_off_is_not_believed(kind: Kind) -> None:
     assert not isinstance(after, Finish) or after.reason != "completed"
     assert state.findings.startswith("Your report `complete: true` did not count")
     assert state.status is None
+
+
+@pytest.mark.parametrize("kind", CUT)
+def test_a_claim_before_nothing_but_a_refusal_of_the_api_counts(kind: Kind) -> None:
+    """Nothing is known against it, and to hear it again may take days. After anything else it is dropped as ever."""
+    finished = IterationFinished(1, Outcome(kind, "what happened"), Status(True), report_was_last=True)
+    verdict = decide(fold(entries(IterationStarted(1), finished)), facts(9))
+    assert isinstance(verdict, Finish if kind in REFUSALS else ClaimDropped)
+    assert not isinstance(verdict, Finish) or verdict.reason == "completed"
 
 
 @pytest.mark.parametrize("kind", CUT)

@@ -241,7 +241,7 @@ def test_a_tool_changes_only_the_tools() -> None:
     now = Call(1, 2.0, "s", ResultReported(), 3.0, "e", LimitReported("rejected"), (), (), True, 4, None, 5, "x", "r")
     tool = ToolCalled("t", "Bash")
     called = advance(now, Entry(1, 0.0, 7.0, tool))
-    assert called == replace(now, open_tools=((tool, 7.0),), tools=5, rejected=None, retrying=False)
+    assert called == replace(now, open_tools=((tool, 7.0),), tools=5, last_tool=tool, rejected=None, retrying=False)
     assert advance(called, Entry(2, 0.0, 8.0, ToolAnswered("t"))) == replace(called, open_tools=())
 
 

@@ -23,6 +23,10 @@ NO_LOGIN: list[dict[str, Any]] = [{"result": {"is_error": True, "result": "Not l
 ENDS = {"limit": LIMIT, "overload": OVERLOAD, "login": NO_LOGIN}
 
 
+def tool(name: str, **given: str) -> dict[str, Any]:
+    return {"tool": {"name": name, "input": given, "result": "ok"}}
+
+
 def checks(loop: Loop, *commands: str) -> None:
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(list(commands))
 
@@ -46,6 +50,26 @@ def test_green_checks_complete_the_run_at_once(loop: Loop, end: str, policy: str
     told = json.loads(done.out)
     assert (done.code, told["reason"], told["knownBy"]) == (0, "completed", "checks")
     assert kinds(loop) == ["IterationFinished", "CheckFinished", "VerificationFinished", "RunFinished"]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_without_a_proof_a_claim_that_was_the_last_word_is_believed(loop: Loop, end: str) -> None:
+    """Reported, not proven: the API refused only what was to follow, so there is no wait to hear it again."""
+    loop.make()
+    loop.script([{"init": {}}, tool("Write", file_path=str(loop.layout.status)), CLAIM, *ENDS[end]])
+    told = json.loads(loop.run("--json").out)
+    assert (told["reason"], told["knownBy"], told["iterations"]) == ("completed", "report", 1)
+    assert kinds(loop) == ["IterationFinished", "RunFinished"]
+
+
+def test_a_claim_before_another_tool_was_not_the_last_word(loop: Loop) -> None:
+    """What that tool did may have undone the work."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_LIMITS__ON_USAGE_LIMIT"] = "stop"
+    write, further = tool("Write", file_path=str(loop.layout.status)), tool("Bash", command="rm -r src")
+    loop.script([{"init": {}}, write, CLAIM, further, *LIMIT])
+    assert loop.run().code == 1
+    assert (loop.events("RunFinished")[0]["reason"], len(loop.events("ClaimDropped"))) == ("usage_limit", 1)
 
 
 def test_a_red_check_fails_the_claim_before_the_wait(loop: Loop) -> None:

@@ -90,6 +90,16 @@ def test_trouble_beyond_claudes_patience_is_waited_out(real: RealLoop, trouble: 
     assert real.ending()["cost_usd"] == pytest.approx(real.results()[-1]["total_cost_usd"])
 
 
+@pytest.mark.parametrize("end", [used_up(time.time() + 9000), Failure(529), Failure(401)], ids=["429", "529", "401"])
+def test_a_claim_before_nothing_but_a_refusal_is_believed(real: RealLoop, end: Any) -> None:
+    """The report was the last that Claude did; it is not waited for to hear it again."""
+    real.make()
+    real.api.script(real.report(True), forever=end)
+    assert real.run("--json").code == 0
+    assert (real.ending()["reason"], real.ending()["known_by"]) == ("completed", "report")
+    assert (len(real.iterations()), real.events("WaitStarted")) == (1, [])
+
+
 def test_server_errors_that_claude_rides_out_itself_cost_nothing(real: RealLoop) -> None:
     """500 twice, then fine, within Claude's own retries: seen, told, no wait of ours."""
     real.make()

@@ -90,7 +90,8 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     the identity of the instructions in the prompt. `cost_is_lower_bound`: Claude was gone before it named the cost, so
     `cost_usd` is only what its messages cost at least. `exit_code` is None where Claude was not started; `said` counts
     the characters of Claude's own text, without sub-agents. `error` is the signature of the last error that a tool or
-    the result told, `error_said` its words. `says_done`: its last words say that all is done."""
+    the result told, `error_said` its words. `says_done`: its last words say that all is done.
+    `report_was_last`: no tool was called after the one that wrote the report, and Claude ended by itself."""
 
     number: int
     outcome: Outcome
@@ -111,6 +112,7 @@ class IterationFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event"
     error: str = ""
     error_said: str = ""
     says_done: bool = False
+    report_was_last: bool = False
 
     @property
     def reported(self) -> bool:

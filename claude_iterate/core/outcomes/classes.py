@@ -219,6 +219,9 @@ COUNTED_FAILURES = frozenset({Kind.CRASH, Kind.TIMEOUT, Kind.IDLE, Kind.REFUSED,
 ENDING_FAILURES = frozenset({Kind.BILLING, Kind.AUTH, Kind.CONFIG})
 """Failures that end the run at once, with their advice."""
 
+REFUSALS = frozenset({Kind.USAGE_LIMIT, Kind.TRANSIENT, Kind.AWAY, Kind.AUTH, Kind.BILLING})
+"""The API would not answer, whatever was asked: it says nothing about the work."""
+
 
 def is_done_again(ended: IterationFinished) -> bool:
     """The same iteration is done again, so it does not count: Claude could not be called at all, or met a limit or an

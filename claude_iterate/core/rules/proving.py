@@ -69,8 +69,8 @@ def claim_was_withdrawn(state: RunState, facts: Facts) -> Verdict | None:
 
 def claim_was_cut_off(state: RunState, facts: Facts) -> Verdict | None:
     """The agent reported `complete: true` in an iteration that did not come to its own end (a time-out, a skip, a
-    crash, a usage limit), and no proof is wanted: the claim is dropped, and the next iteration is told to look and
-    report again."""
+    crash), and no proof is wanted: the claim is dropped, and the next prompt asks Claude to look and report again. A
+    claim after which the API refused all that was to follow (a limit, an overload, a lost login) counts."""
     claims = state.last_status is not None and state.last_status.complete
     if not claims or state.claim.sound or facts.proof_wanted:
         return None

@@ -60,6 +60,7 @@ class Call(msgspec.Struct, frozen=True):
     compactions: int = 0
     tool_error: str = ""
     """What the last tool said that reported an error."""
+    last_tool: events.ToolCalled | None = None
 
     @property
     def spending(self) -> Spending:
@@ -86,7 +87,7 @@ def advance(now: Call, entry: events.Entry) -> Call:
 
 def _tool_called(now: Call, event: events.ToolCalled, elapsed: float) -> Call:
     opened = (*now.open_tools[-_OPEN_KEPT:], (event, elapsed))
-    return replace(now, open_tools=opened, tools=now.tools + 1, rejected=None, retrying=False)
+    return replace(now, open_tools=opened, tools=now.tools + 1, last_tool=event, rejected=None, retrying=False)
 
 
 def _tool_answered(now: Call, event: events.ToolAnswered, _elapsed: float) -> Call:

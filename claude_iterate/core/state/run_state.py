@@ -62,8 +62,8 @@ class Claim(NamedTuple):
     """How many claims of completion were judged, and the proof of the last one. `checked`: its checks are green, the
     review is still to come. `results` are the last ones of each check, over all claims; `flaky` are the checks of this
     claim with another result than before, although nothing changed. `task` is the identity of the instructions that the
-    claim is about; `sound`: the iteration that made it came to its own end. `refuted` is the proof that failed last, if
-    none has held since."""
+    claim is about; `sound`: the iteration that made it came to its own end, or the API refused all that was to follow.
+    `refuted` is the proof that failed last, if none has held since."""
 
     judged: int = 0
     proof: events.VerificationFinished | None = None

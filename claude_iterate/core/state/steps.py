@@ -8,7 +8,7 @@ from typing import get_args
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Cause, Kind, Reboot
-from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, WELL, is_done_again
+from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, REFUSALS, WELL, is_done_again
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import breaker_steps, hint_counts, hook_steps, requests, wait_steps
 from claude_iterate.core.state import call_state as calls
@@ -212,7 +212,7 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
         last_ended=state.last_ended if at_once else entry.elapsed,
         last_outcome=event.outcome,
         last_status=event.status,
-        claim=state.claim._replace(task=event.task, sound=kind in WELL),
+        claim=state.claim._replace(task=event.task, sound=_is_sound(event)),
         status=event.status or claims.standing(state, claim=False),
         streaks=_counted(state, event, again),
         hints=hint_counts.after(state.hints, event) if kind in WELL else state.hints,
@@ -222,6 +222,11 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
         worked=state.worked or kind in WELL,
         hooks=state.hooks if again else hook_steps.iteration_finished(state, event),
     )
+
+
+def _is_sound(event: events.IterationFinished) -> bool:
+    """The iteration came to its own end, or the API refused no more than the words after its report."""
+    return event.outcome.kind in WELL or (event.report_was_last and event.outcome.kind in REFUSALS)
 
 
 def _findings_after(state: RunState, event: events.IterationFinished, again: bool) -> str:
