@@ -68,7 +68,9 @@ class Engine:
         self._task = task_file.StartingTask(plan.layout.instructions, plan.carried.replaced)
         self._place = place
         watch = plan.settings.notification.status_watch
-        self._reports = StatusReports(plan.layout, watch, recorder, plan.own_environ)
+        self._reports = StatusReports(
+            plan.layout, watch, recorder, plan.own_environ, bool(plan.settings.verification.checks)
+        )
         self._conditions = StopConditions(plan, recorder)
         self._inbox = Inbox()
         self._steering = Steering(plan, recorder, audience.flush)

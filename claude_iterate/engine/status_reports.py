@@ -27,14 +27,21 @@ class StatusReports:
     """Knows the last report and records news once. Only what is written while an iteration is under way can be one."""
 
     def __init__(
-        self, layout: Layout, settings: StatusWatchSettings, recorder: Recorder, environ: Mapping[str, str] = os.environ
+        self,
+        layout: Layout,
+        settings: StatusWatchSettings,
+        recorder: Recorder,
+        environ: Mapping[str, str] = os.environ,
+        checks: bool = False,
     ) -> None:
+        """`checks`: they decide about a claim, so one that has no id is none the less a claim."""
         self._path = path = layout.status
         self._root = layout.root
         self._todo = layout.todo
         self._settings = settings
         self._recorder = recorder
         self._environ = environ
+        self._checks = checks
         self._last = self._before = status_file.look(path)
         found = self._last.reading.status if self._last.reading else None
         # A finished report is the end of an earlier story; the deltas of a new one begin at nothing.
@@ -121,6 +128,8 @@ class StatusReports:
         claims = found.status is not None and found.status.complete
         known = self._is_known(seen.fingerprint, found)
         why = authorship.doubt(found.identity, self._asked, found.dated, known, claims)
+        if why == authorship.OLD and claims and self._checks:
+            return replace(found, problems=(*found.problems, authorship.UNSIGNED.format(id=self._asked)))
         return replace(found, status=None, problems=(why,)) if why and found.status is not None else found
 
     def _is_known(self, file: foreign.Fingerprint, found: Reading) -> bool:

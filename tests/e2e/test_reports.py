@@ -8,7 +8,7 @@ from shlex import quote
 import pytest
 
 from tests.e2e.conftest import Loop
-from tests.e2e.shell_agent import acts, git, with_git
+from tests.e2e.shell_agent import acts, git, prompt, with_git
 
 pytestmark = pytest.mark.needs_git
 OLD = '{"complete": true, "summary": "of last week", "lastUpdated": "2026-01-01T00:00:00Z"}'
@@ -79,13 +79,17 @@ def test_what_was_there_before_does_not_count(loop: Loop, deed: str, why: str) -
     assert loop.events("StatusChanged") == [] or UNFINISHED in deed
 
 
-def test_a_claim_of_an_earlier_iteration_that_comes_back_does_not_count(loop: Loop) -> None:
-    """The check refused it; the next iteration reports that more is to do, then undoes its changes."""
+def test_checks_decide_about_the_same_words_again(loop: Loop) -> None:
+    """An agent that ignores the id: it is told which one was missing, and completes the run when the check is green.
+    What was merely there, as in iteration 2, is no claim."""
     loop.make()
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps([f"test -e {loop.workspace}/fixed"])
-    acts(loop, f"{DATED}; cp $S $W/kept", UNFINISHED, f"touch $W/fixed; {UNFINISHED}; cp $W/kept $S")
-    assert ended(loop, "-m", "3") == "max_iterations"
-    assert "old one" in loop.events("IterationFinished")[2]["problems"][0]
+    loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "9"
+    acts(loop, CLAIM, "true", CLAIM, f"touch $W/fixed; {CLAIM}")
+    assert ended(loop, "-m", "9") == "completed"
+    assert [event["passed"] for event in loop.events("VerificationFinished")] == [False, False, True]
+    asked = loop.events("IterationStarted")[2]["report_id"]
+    assert f"`iteration` does not have the id {asked}, so the checks decide" in prompt(loop, 4)
 
 
 @pytest.mark.parametrize("writer", ["check", "between", "background"])

@@ -104,6 +104,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     task: str = ""
     sound: bool = True
     refuted: VerificationFinished | None = None
+    problems: tuple[str, ...] = ()
     defined: ProofDefined | None = None
     changes: tuple[ProofChange, ...] = ()
     last_outcome: Outcome | None = None

@@ -1,7 +1,8 @@
 """Whether a report is of this iteration: a text counts because the agent wrote it there, not because its time changed.
 
 The prompt asks for an id in the report. It is optional, so that other agents and prompts work: a text without one is
-old if it was there before and claims completion, or has a `lastUpdated`, which would have moved.
+old if it was there before and claims completion, or has a `lastUpdated`, which would have moved. Where checks are set,
+they decide about a claim that is written again without the id.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from claude_iterate.core.expressions import expression
 KEY = "iteration"
 """Where a report has the id."""
 _IDENTITY = expression(r"[0-9]{1,9}-[0-9a-f]{8}")
+UNSIGNED = (
+    f"this very text was there before, and `{KEY}` does not have the id {{id}}, so the checks decide whether it counts"
+)
+"""What is odd about a claim without the id that the checks are to decide."""
 OTHER = f"`{KEY}` has the id of another iteration, so it is not a report of this one"
 OLD = f"it is an old one: this very text was there before the iteration; a new report has the id in `{KEY}`"
 LINK = "it is a symbolic link, which is no report: a regular file is wanted"

@@ -76,7 +76,9 @@ def judged(state: RunState, event: events.ChecksPassed | events.VerificationFini
     refuted = None if event.passed else event
     claim = state.claim._replace(judged=event.claim, proof=event, checked=None, refuted=refuted)
     status = standing(state, claim=event.passed)
-    return state._replace(claim=claim, findings=event.findings, status=status, changes=event.changes)
+    odd = f"About your report: {'; '.join(claim.problems)}." if refuted is not None and claim.problems else ""
+    findings = "\n\n".join(filter(None, (event.findings, odd)))
+    return state._replace(claim=claim, findings=findings, status=status, changes=event.changes)
 
 
 def run_finished(state: RunState, event: events.RunFinished) -> RunState:

@@ -103,6 +103,7 @@ def _of_claim(state: RunState) -> dict[str, Any]:
         "task": known.task,
         "sound": known.sound,
         "refuted": known.refuted,
+        "problems": known.problems,
         "defined": state.defined,
         "changes": state.changes,
     }

@@ -63,7 +63,7 @@ class Claim(NamedTuple):
     review is still to come. `results` are the last ones of each check, over all claims; `flaky` are the checks of this
     claim with another result than before, although nothing changed. `task` is the identity of the instructions that the
     claim is about; `sound`: the iteration that made it came to its own end, or the API refused all that was to follow.
-    `refuted` is the proof that failed last, if none has held since."""
+    `refuted` is the proof that failed last, if none has held since; `problems` are what was odd about its report."""
 
     judged: int = 0
     proof: events.VerificationFinished | None = None
@@ -73,6 +73,7 @@ class Claim(NamedTuple):
     task: str = ""
     sound: bool = True
     refuted: events.VerificationFinished | None = None
+    problems: tuple[str, ...] = ()
 
 
 class Session(NamedTuple):

@@ -149,6 +149,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         claim=Claim(
             *(before.claims, before.proof, before.checked, before.results, before.flaky, before.task, before.sound),
             before.refuted,
+            before.problems,
         ),
         session=Session(before.session, before.context, before.session_used, before.reboot),
         reboots=before.reboots,
@@ -212,7 +213,7 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
         last_ended=state.last_ended if at_once else entry.elapsed,
         last_outcome=event.outcome,
         last_status=event.status,
-        claim=state.claim._replace(task=event.task, sound=_is_sound(event)),
+        claim=state.claim._replace(task=event.task, sound=_is_sound(event), problems=event.problems),
         status=event.status or claims.standing(state, claim=False),
         streaks=_counted(state, event, again),
         hints=hint_counts.after(state.hints, event) if kind in WELL else state.hints,
