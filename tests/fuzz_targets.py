@@ -25,7 +25,7 @@ from claude_iterate.core.events import (
     StatusChanged,
     Warned,
 )
-from claude_iterate.core.outcomes import reset_times, usage_limits
+from claude_iterate.core.outcomes import failure_signs, reset_times
 from claude_iterate.core.outcomes.classes import classify
 from claude_iterate.core.outcomes.evidence import Evidence, Granted
 from claude_iterate.core.reports import fallbacks, prose_review, requirements, status, validation
@@ -51,7 +51,7 @@ from claude_iterate.workspace.running.control import RequestFolder
 from claude_iterate.workspace.settings_files import settings_reader
 from tests import fuzz_inputs
 
-RECORDINGS = sorted((Path(__file__).parent / "fixtures" / "claude-2.1.197").glob("*.ndjson"))
+RECORDINGS = sorted((Path(__file__).parent / "fixtures").glob("claude-*/*.ndjson"))
 STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",))
 STATUS = {
     "complete": False,
@@ -211,7 +211,7 @@ def limit_words(chance: Random, _folder: Path) -> None:
     fixed = chance.choice((UTC, ZoneInfo("Pacific/Kiritimati"), ZoneInfo("America/St_Johns")))
     zones = chance.choice((zone, lambda _name: fixed))
     now = chance.choice((0.0, 1.0, 1.7e9, 1772323199.0, 4.1e9, 2.5e11))
-    usage_limits.means_limit(words, (r"\bquota\b",))
+    failure_signs.matches_one(words, (r"\bquota\b",))
     moment = reset_times.reset_in(words, now, zones)
     assert moment is None or now - reset_times.JUST_PASSED < moment <= now + reset_times.LONGEST
     odd = chance.choice((None, -1, 0, now, now + 1, now * 1000, 1e300, -1e300))

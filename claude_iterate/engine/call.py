@@ -17,6 +17,7 @@ from claude_iterate.agent.command.command_line import Looking, file_if_long
 from claude_iterate.agent.command.environment import run_environment
 from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.agent.processes.recording import Recording
+from claude_iterate.agent.protocol.call_cost import Used
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Kind
@@ -62,6 +63,9 @@ class AgentCall:
 
         `session` and `looking` as in `command_line.arguments`; reviews and one-off calls always have fresh context.
         """
+        if session:
+            resumed = self._recorder.state.session
+            self._translator = Translator(Used(resumed.session_cost_usd, resumed.session_tokens))
         path = self._plan.layout.raw(self._plan.run, raw_name)
         with _raw(path) as raw, file_if_long(system, f"{path}.system.md") as file:
             argv, environment = self._command(system, file, session, looking)
@@ -126,7 +130,8 @@ def _unpaid(event: events.Event) -> events.Event:
     """Nothing is paid in a dry run: what the fake says of money and tokens is made up."""
     if not isinstance(event, events.ResultReported):
         return event
-    return replace(event, cost_usd=0.0, tokens=events.Tokens(), untold=False)
+    none = events.Tokens()
+    return replace(event, cost_usd=0.0, tokens=none, session_cost_usd=0.0, session_tokens=none, untold=False)
 
 
 def evidence(
@@ -141,6 +146,7 @@ def evidence(
         cut=call.cut,
         rejected=call.rejected,
         error_said=call.error_said,
+        error_sort=call.error_sort,
         stderr=call.stderr,
         wrote_status=wrote_report,
         now=now,

@@ -15,7 +15,6 @@ from importlib import import_module
 
 _PACKAGE = "claude_iterate"
 _ANY_RUN = (
-    "agent.protocol.known_fields",
     "core.outcomes.denials",
     "core.outcomes.usage_limits",
     "core.reports.fallbacks",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from claude_iterate.core import events
-from claude_iterate.core.formats import counted, money, one_line, precise_moment
+from claude_iterate.core.formats import counted, duration, money, one_line, precise_moment
 from claude_iterate.text.line_blocks import Limits, first_and_rest, indented, indented_head, indented_text
 from claude_iterate.text.tool_calls import call_fits, call_lines
 from claude_iterate.text.tool_results import result_fits, result_lines
@@ -113,8 +113,9 @@ def _result(event: events.ResultReported) -> list[str]:
     tokens = event.tokens
     read = tokens.input + tokens.cache_read + tokens.cache_creation
     what = f"❌ Result: {_failure(event)}" if event.is_error else f"■ Result: {event.subtype or 'unknown'}"
-    figures = f"{counted(event.turns, 'turn')} · {money(event.cost_usd)} · {read:,} tokens in, {tokens.output:,} out"
-    block = [f"{what} · {figures}"]
+    took = [duration(event.duration_ms / 1000)] if event.duration_ms else []
+    figures = [counted(event.turns, "turn"), *took, money(event.cost_usd), f"{read:,} tokens in, {tokens.output:,} out"]
+    block = [" · ".join([what, *figures])]
     if event.is_error:
         # A success repeats the last message, which has been shown; an error may be said nowhere else.
         for text in (*event.errors, event.text):

@@ -49,6 +49,8 @@ _SILENT = frozenset(
         events.ErrorPrinted,
         events.SessionOpened,
         events.ResultReported,
+        events.TasksListed,
+        events.ToolDenied,
         events.AgentStarted,
         events.ProofDefined,
         events.ProofTestsCounted,

@@ -21,17 +21,21 @@ from claude_iterate.core.events import (
     Said,
     SessionOpened,
     TaskEnded,
+    TasksListed,
     TaskStarted,
     Thought,
     Tokens,
     Told,
     ToolAnswered,
     ToolCalled,
+    ToolDenied,
 )
+from claude_iterate.core.outcomes.classes import classify
+from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.text import claude_blocks
 from claude_iterate.text.line_blocks import CONSOLE
 
-RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "claude-2.1.197").glob("*.ndjson"))
+RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures").glob("claude-*/*.ndjson"))
 
 
 def events_of(data: bytes) -> list[Event]:
@@ -53,7 +57,8 @@ def test_every_block_of_every_recording_is_shown(path: Path) -> None:
             document = json.loads(line)
         except ValueError:
             continue
-        content = (document.get("message") or {}).get("content")
+        message = document.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
         for block in content if isinstance(content, list) else ([{"type": "text"}] if isinstance(content, str) else []):
             wanted[block["type"]] += 1
     events = events_of(path.read_bytes())
@@ -68,8 +73,10 @@ def test_every_block_of_every_recording_is_shown(path: Path) -> None:
         wanted["tool_result"],
     )
     for event in events:
-        unsaid = (isinstance(event, LimitReported) and event.status == "allowed") or (
-            isinstance(event, AgentNoted) and event.kind == "thinking_tokens"
+        unsaid = (
+            (isinstance(event, LimitReported) and event.status == "allowed")
+            or (isinstance(event, AgentNoted) and event.kind == "thinking_tokens")
+            or isinstance(event, TasksListed | ToolDenied)  # other events tell it to readers
         )
         if not unsaid and not (isinstance(event, Said) and not event.text):
             assert claude_blocks.lines(event, CONSOLE), event
@@ -94,11 +101,36 @@ def test_the_word_error_in_a_result_is_no_error() -> None:
 
 def test_a_denial_comes_with_the_words_of_its_refusal() -> None:
     """The result names the tool call; what Claude Code said stands in the answer to that call."""
-    path = next(path for path in RECORDINGS if path.name.startswith("e1-"))
-    (result,) = [event for event in events_of(path.read_bytes()) if isinstance(event, ResultReported)]
-    assert [denial.tool for denial in result.denials] == ["Bash", "Write", "Read"]
-    for denial, words in zip(result.denials, ("touch in '", "permissions to write to", "read from"), strict=True):
-        assert words in denial.said
+    paths = [
+        path for path in RECORDINGS if path.stem in {"e1-permission-denied-default", "q03-permission-prompts-none"}
+    ]
+    assert len(paths) == 3
+    for path in paths:
+        (result,) = [event for event in events_of(path.read_bytes()) if isinstance(event, ResultReported)]
+        assert [denial.tool for denial in result.denials] == ["Bash", "Write", "Read"]
+        for denial, words in zip(
+            result.denials, ("touch in '", "permissions to write", "permissions to read"), strict=True
+        ):
+            assert denial.said.removeprefix("Claude requested ").startswith(words)
+
+
+def test_a_result_that_does_not_say_whether_it_is_an_error_is_one() -> None:
+    """Also when all else in it speaks of success."""
+    for odd in ({"is_error": 1}, {"is_error": "false"}, {"is_error": None}, {}):
+        event = one({"type": "result", "subtype": "success", "result": "Done.", "total_cost_usd": 0.5} | odd)
+        assert isinstance(event, ResultReported)
+        assert (event.is_error, event.malformed, event.cost_usd) == (True, True, 0.5)
+        outcome = classify(Evidence(event, wrote_status=True))
+        assert outcome.kind == "crash"
+        assert "malformed result" in outcome.message
+
+
+def test_a_result_tells_how_long_it_took() -> None:
+    """In all, and waiting for the API."""
+    event = one({"type": "result", "is_error": False, "duration_ms": 1200, "duration_api_ms": 900, "total_cost_usd": 0})
+    assert isinstance(event, ResultReported)
+    assert (event.duration_ms, event.duration_api_ms) == (1200, 900)
+    assert " · 1.2s · " in claude_blocks.lines(event, CONSOLE)[0]
 
 
 def test_the_sorts_of_events() -> None:
@@ -284,5 +316,6 @@ def test_the_context_is_as_full_as_the_last_request_was_large() -> None:
 
 def test_a_recorded_compaction() -> None:
     """As the real Claude Code prints it, among everything else of that call."""
-    (path,) = [path for path in RECORDINGS if path.stem == "m2-prompt-too-long-midway"]
-    assert ContextCompacted("auto", 121) in events_of(path.read_bytes())
+    paths = [path for path in RECORDINGS if path.stem == "m2-prompt-too-long-midway"]
+    found = [event for path in paths for event in events_of(path.read_bytes()) if isinstance(event, ContextCompacted)]
+    assert [event.trigger for event in found] == ["auto", "auto"]

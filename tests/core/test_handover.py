@@ -206,7 +206,7 @@ FULL = RunState(
         VerificationFinished(6, False, "tests fail"),
         ("it has no id",),
     ),
-    session=Session("s", 0.5, 99.0, Rebooted(Reboot.USER, "s")),
+    session=Session("s", 0.5, 99.0, Rebooted(Reboot.USER, "s"), 0.25, Tokens(9)),
     reboots=4,
     hooks=Hooked(
         "iteration_finished",

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claude_iterate.core.events import ResultReported
+from claude_iterate.core.events.vocabulary import Kind
+from claude_iterate.core.outcomes.classes import classify
+from claude_iterate.core.outcomes.evidence import Evidence
 from claude_iterate.core.outcomes.reset_times import JUST_PASSED, LONGEST, plausible, reset_in
-from claude_iterate.core.outcomes.usage_limits import means_limit
 from claude_iterate.core.rules.waits import backoff, probe
 from claude_iterate.engine.time_zones import zone
 
@@ -73,15 +76,20 @@ def test_other_errors_are_no_limit(words: str) -> None:
     assert not means_limit(words)
 
 
+def means_limit(words: str, patterns: tuple[str, ...] = ()) -> bool:
+    failed = Evidence(ResultReported("success", True, words), 1, patterns=patterns)
+    return classify(failed).kind == Kind.USAGE_LIMIT
+
+
 def test_a_user_can_add_patterns() -> None:
     """Wording changes between releases."""
     assert not means_limit("The well is dry")
-    assert means_limit("The well is dry", [r"well is \w+"])
+    assert means_limit("The well is dry", (r"well is \w+",))
 
 
 def test_a_pattern_that_runs_wild_does_not_hold_us_up() -> None:
     """It is given up after a moment, and does not match."""
-    assert not means_limit("The well is a" + "a" * 3000 + "!", [r"(?:.?){9,}(?:.?){9,}(?:.?){9,}(?:.?){9,}(a|b|ab)*c"])
+    assert not means_limit("The well is a" + "a" * 3000 + "!", (r"(?:.?){9,}(?:.?){9,}(?:.?){9,}(?:.?){9,}(a|b|ab)*c",))
 
 
 def test_a_time_that_has_just_passed_is_not_the_same_time_tomorrow() -> None:

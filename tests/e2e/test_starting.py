@@ -38,7 +38,6 @@ UNUSED = {
     "traceback": "nothing went wrong",
     "typing_extensions": "msgspec does without it",
     "claude_iterate.core.hours": "there is no timetable",
-    "claude_iterate.core.outcomes.usage_limits": "no limit was met",
     "claude_iterate.core.reports.fallbacks": "the report is there",
     "claude_iterate.engine.one_off": "it is a run",
     "claude_iterate.sinks.console.live_line": "there is no terminal",

@@ -78,3 +78,23 @@ def test_a_claude_that_is_ended_has_cost_what_its_messages_say(real: RealLoop) -
     assert document["costIsLowerBound"] is not told
     assert document["costUsd"] == pytest.approx(most) if told else least <= document["costUsd"] < most
     assert ("Cost: $0.3" if told else "Cost: at least $0.30") in done.err
+
+
+def test_a_resumed_session_costs_what_its_calls_cost(real: RealLoop) -> None:
+    """Newer versions name the total of the session in every call, with all calls before; a run adds up calls, and
+    `limits.max_cost_usd` ends it no sooner."""
+    real.make()
+    usage = Usage(20_000, 400)
+    for number in (1, 2, 3):
+        report = real.report(number == 3)
+        real.api.script(Message((report,), usage), Message((text("Done for now."),), usage))
+    real.set(session="resume", claude__model="claude-opus-4-8", limits__max_cost_usd="0.8")
+    done = real.finish(real.start("run", "my-task", "-m", "3", "--json"))
+    document = json.loads(done.out)
+    paid = prices.at_least("claude-opus-4-8", 20_000, 400, 0, 0)
+    assert paid is not None
+    resumed = [event.get("resumes", "") for event in real.events("IterationStarted")]
+    assert [bool(session) for session in resumed] == [False, True, True]
+    assert document["costUsd"] == pytest.approx(6 * paid)
+    assert (document["tokens"]["input"], document["costIsLowerBound"]) == (120_000, False)
+    assert (document["reason"], document["iterations"]) == ("completed", 3)

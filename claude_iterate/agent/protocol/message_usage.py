@@ -39,10 +39,8 @@ class MessageUsage:
 
     def count(self, message: dict[str, Any]) -> int:
         """Take a message into account, unless it is known; the size of its request in tokens, 0 when it is known."""
-        return self.take(word(message.get("id")), word(message.get("model")), *_counts(message.get("usage")))
-
-    def take(self, identity: str, model: str, given: int, output: int, read: int, write: int) -> int:
-        """As `count`, of what is known to be plausible."""
+        identity, model = word(message.get("id")), word(message.get("model"))
+        given, output, read, write = _counts(message.get("usage"))
         if identity:
             if identity in self._known or identity in self._older:
                 return 0
@@ -55,6 +53,11 @@ class MessageUsage:
                 self._cost += at_least(model, given, output, read, write) or 0.0
                 self._is_new = True
         return given + read + write
+
+    @property
+    def sum(self) -> Tokens:
+        """What messages used since the last result that named the cost."""
+        return Tokens(*self._sum)
 
     def settle(self, result: ResultReported) -> None:
         """A result that names the cost: nothing is left to count. Only one that comes after an interruption lacks the

@@ -2,91 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from claude_iterate.agent.protocol.common_lines import (
-    HIGHEST_PRICE,
-    MOST_TURNS,
-    NO_USAGE,
-    ModelUsage,
-    ResultLine,
-    Usage,
-)
 from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
-from claude_iterate.core.events import Denial, ResultReported, Tokens
-from claude_iterate.core.events.stream_events import telling
+from claude_iterate.core.events import Denial, ResultReported, Tokens, ToolDenied
+from claude_iterate.core.events.stream_events import asked
 from claude_iterate.core.reports import json_input
 
-NONE: Mapping[str, str] = MappingProxyType({})
-_DETAIL = 500
+NONE: Mapping[str, ToolDenied] = MappingProxyType({})
+MOST_TURNS = 1_000_000
+HIGHEST_PRICE = 100_000.0
+"""No call costs more; a number above this is an error in the stream."""
 LARGEST_ANSWER = 1 << 20
 """Bytes. No honest answer to a hundred requirements comes near."""
 
 
-def read_result(document: dict[str, Any], used: int = 0, refusals: Mapping[str, str] = NONE) -> ResultReported:
-    """The result; `used` is the size of the last request in tokens, `refusals` what tools refused, by the call's id.
+def read_result(document: dict[str, Any], used: int = 0, refusals: Mapping[str, ToolDenied] = NONE) -> ResultReported:
+    """The result; `used` is the size of the last request in tokens, `refusals` say why tools were refused, by the id of
+    their call. The cost is the total that Claude Code names, see `call_cost`.
 
-    A missing or odd `is_error` counts as an error unless the subtype says success.
+    One whose `is_error` is neither true nor false is malformed: an error, whatever else it says.
     """
     subtype = word(document.get("subtype"))
     is_error = document.get("is_error")
     cost = _cost(document)
-    turns = whole(document.get("num_turns"))
+    turns, tokens = whole(document.get("num_turns")), _tokens(document)
     structured, refused = _structured(document.get("structured_output"))
     return ResultReported(
         subtype=subtype,
-        is_error=is_error if isinstance(is_error, bool) else subtype != "success",
+        is_error=is_error is not False,
         text=text_of(document.get("result")),
         errors=texts(document.get("errors")),
         api_error_status=whole(document.get("api_error_status")) or None,
         session=word(document.get("session_id")),
         turns=turns if 0 <= turns <= MOST_TURNS else 0,
         cost_usd=cost or 0.0,
-        tokens=_tokens(document),
+        tokens=tokens,
         denials=_denials(document.get("permission_denials"), refusals),
         context=_context(document, used),
         untold=cost is None,
         structured=structured,
         refused_bytes=refused,
+        signs=_signs(document),
+        malformed=not isinstance(is_error, bool),
+        duration_ms=max(0, whole(document.get("duration_ms"))),
+        duration_api_ms=max(0, whole(document.get("duration_api_ms"))),
     )
 
 
-def read_common_result(line: ResultLine, used: int, refusals: Mapping[str, str]) -> ResultReported:
-    """As `read_result`, of a line in the usual shape."""
-    models, cost = line.models.values(), line.total_cost_usd
-    if cost is None:
-        parts = [row.cost for row in models if row.cost is not None]
-        cost = sum(parts) if parts else None
-    structured, refused = _structured(line.structured_output)
-    window = max([row.context_window for row in models]) if used and models else 0
-    return ResultReported(
-        line.subtype,
-        line.is_error,
-        line.result,
-        line.errors,
-        line.api_error_status or None,
-        line.session_id,
-        line.num_turns,
-        cost or 0.0,
-        _sum(models or [line.usage or NO_USAGE]),
-        _denials(line.permission_denials, refusals),
-        used / window if window else None,
-        cost is None,
-        structured=structured,
-        refused_bytes=refused,
-    )
-
-
-def _sum(rows: Iterable[Usage | ModelUsage]) -> Tokens:
-    found = [
-        Tokens(row.input_tokens, row.output_tokens, row.cache_read_input_tokens, row.cache_creation_input_tokens)
-        for row in rows
-    ]
-    return found[0] if len(found) == 1 else sum(found, Tokens())
+def _signs(document: dict[str, Any]) -> tuple[str, ...]:
+    found = (word(document.get(name))[:80] for name in ("api_error", "api_error_type", "terminal_reason"))
+    return tuple(dict.fromkeys(sign for sign in found if sign not in {"", "completed"}))
 
 
 def _structured(answer: Any) -> tuple[dict[str, Any] | None, int]:
@@ -103,9 +73,16 @@ def _structured(answer: Any) -> tuple[dict[str, Any] | None, int]:
     return (answer, 0) if size <= LARGEST_ANSWER else (None, size)
 
 
-def _models(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """What each model used."""
-    models = document.get("modelUsage")
+def used_by_models(models: Any) -> tuple[float, Tokens] | None:
+    """Dollars and tokens of a table with a row for each model; None when it is no such table."""
+    if not isinstance(models, dict):
+        return None
+    costs = [_price(row.get("costUSD")) if isinstance(row, dict) else None for row in models.values()]
+    known = [cost for cost in costs if cost is not None]
+    return (sum(known), _sum(_rows(models), _OF_MODELS)) if len(known) == len(costs) else None
+
+
+def _rows(models: Any) -> list[dict[str, Any]]:
     return [row for row in models.values() if isinstance(row, dict)] if isinstance(models, dict) else []
 
 
@@ -114,7 +91,7 @@ def _cost(document: dict[str, Any]) -> float | None:
     total = _price(document.get("total_cost_usd"))
     if total is not None:
         return total
-    parts = [part for row in _models(document) if (part := _price(row.get("costUSD"))) is not None]
+    parts = [part for row in _rows(document.get("modelUsage")) if (part := _price(row.get("costUSD"))) is not None]
     return sum(parts) if parts else None
 
 
@@ -129,39 +106,36 @@ def _price(value: Any) -> float | None:
     return found if found is not None and 0 <= found <= HIGHEST_PRICE else None
 
 
+_OF_MODELS = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+_OF_USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
 def _tokens(document: dict[str, Any]) -> Tokens:
-    models = document.get("modelUsage")
+    models, usage = document.get("modelUsage"), document.get("usage")
     if isinstance(models, dict) and models:
-        rows = [row for row in models.values() if isinstance(row, dict)]
-        names = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
-    else:
-        usage = document.get("usage")
-        rows = [usage] if isinstance(usage, dict) else []
-        names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        return _sum(_rows(models), _OF_MODELS)
+    return _sum([usage] if isinstance(usage, dict) else [], _OF_USAGE)
+
+
+def _sum(rows: list[dict[str, Any]], names: tuple[str, ...]) -> Tokens:
     counts = [[max(0, whole(row.get(name))) for name in names] for row in rows]
-    return Tokens(*(counts[0] if len(counts) == 1 else map(sum, zip(*counts, strict=True))))
+    return Tokens(*map(sum, zip(*counts, strict=True)))
 
 
 def _context(document: dict[str, Any], used: int) -> float | None:
     """How full the context was at the end, from 0 to 1: the last request's tokens against the model's window."""
-    windows = [whole(row.get("contextWindow")) for row in _models(document)]
+    windows = [whole(row.get("contextWindow")) for row in _rows(document.get("modelUsage"))]
     return used / max(windows) if used > 0 and windows and max(windows) > 0 else None
 
 
-def _denials(value: Any, refusals: Mapping[str, str]) -> tuple[Denial, ...]:
+def _denials(value: Any, refusals: Mapping[str, ToolDenied]) -> tuple[Denial, ...]:
     if not value or not isinstance(value, list):
         return ()
-    return tuple(
-        Denial(
-            word(item.get("tool_name")) or "a tool",
-            _detail(item.get("tool_input")),
-            refusals.get(word(item.get("tool_use_id")), ""),
-        )
-        for item in value
-        if isinstance(item, dict)
-    )
+    return tuple(_denial(item, refusals) for item in value if isinstance(item, dict))
 
 
-def _detail(given: Any) -> str:
-    """What the tool was asked to do, in short."""
-    return telling(given)[1][:_DETAIL] if isinstance(given, dict) else ""
+def _denial(item: dict[str, Any], refusals: Mapping[str, ToolDenied]) -> Denial:
+    refusal = refusals.get(word(item.get("tool_use_id"))) or ToolDenied("")
+    given = item.get("tool_input")
+    detail = asked(given) if isinstance(given, dict) else ""
+    return Denial(word(item.get("tool_name")) or "a tool", detail, refusal.said, refusal.why)

@@ -1,32 +1,20 @@
 """Turns a line that Claude printed into events. Tolerant: no input makes it raise, and no block is dropped.
 
-The most common lines are checked while they are decoded (`common_lines`). Of all others, fields are read from plain
-dictionaries with a check each, because the format changes with every release and a wrong type in one field must not
-cost the rest of the line.
+A line is read as plain JSON, and each field with a check of its own, because the format changes with every release and
+a wrong type in one field must not cost the rest of the line. What a line is, its `type` says, wherever that stands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from claude_iterate.agent.protocol import system_lines
-from claude_iterate.agent.protocol.common_lines import (
-    NO_USAGE,
-    AssistantLine,
-    CallBlock,
-    PieceLine,
-    ResultLine,
-    RetryLine,
-    SessionLine,
-    TextBlock,
-    UserLine,
-    common_line,
-)
+from msgspec.structs import replace
+
+from claude_iterate.agent.protocol.call_cost import CallCost, Used
 from claude_iterate.agent.protocol.fields import number, text_of, word
 from claude_iterate.agent.protocol.message_usage import MessageUsage
-from claude_iterate.agent.protocol.result import read_common_result, read_result
+from claude_iterate.agent.protocol.result import read_result
 from claude_iterate.agent.protocol.system_lines import SYSTEM, remark
 from claude_iterate.core import events
 from claude_iterate.core.events import StreamEvent
@@ -37,15 +25,19 @@ PREVIEW = 2000
 _REMEMBERED_TOOLS = 4096
 _REMEMBERED_REFUSALS = 256
 _REFUSAL = 500
+_REASON = "What required approval: "
+_FACTS = ("type", "backgroundTaskId", "interrupted", "returnCodeInterpretation")
 
 
 class Translator:
     """Translates the lines of one process. It remembers the names of open tools, to name their results, and
-    what tools refused, to say why."""
+    what tools refused, to say why. `resumed` is what the session had used before, if this process resumes one."""
 
-    def __init__(self) -> None:
+    def __init__(self, resumed: Used | None = None) -> None:
+        self._cost = CallCost(resumed or Used())
         self._names: dict[str, str] = {}
-        self._refusals: dict[str, str] = {}
+        self._refusals: dict[str, events.ToolDenied] = {}
+        self._limits: list[tuple[str, str]] = []
         self._ended_tasks: set[str] = set()
         self._used = 0
         self._messages = MessageUsage()
@@ -54,83 +46,31 @@ class Translator:
             "user": self._user,
             "system": self._system,
             "result": self._result,
-            "rate_limit_event": _limit,
+            "rate_limit_event": self._limit,
             "stream_event": lambda _: [],  # pieces of a message that comes whole later
-        }
-        self._common: dict[type, Callable[[Any], list[StreamEvent]]] = {
-            AssistantLine: self._printed,
-            UserLine: self._answered,
-            ResultLine: lambda line: self._settled(read_common_result(line, self._used, self._refusals)),
-            SessionLine: system_lines.opened,
-            RetryLine: system_lines.retried,
-            PieceLine: self._kinds["stream_event"],
         }
 
     def translate(self, line: bytes) -> list[StreamEvent]:
         """The events of one line; an empty line has none."""
-        common = common_line(line)
-        if common is not None:
-            return self._common[type(common)](common)
-        return self._translate_uncommon(line)
-
-    def _translate_uncommon(self, line: bytes) -> list[StreamEvent]:
-        """The events of a line of which single fields are read."""
-        document = _known_fields()(line)
-        kind = document.get("type")
-        if kind == "assistant":
-            return self._assistant(document)
-        if kind == "user":
-            return self._user(document)
-        if kind == "result" or (kind == "system" and word(document.get("subtype")) in SYSTEM):
-            return self._kinds[kind](document)
-        return self._translate_unusual(line)
-
-    def _translate_unusual(self, line: bytes) -> list[StreamEvent]:
-        """The events of a line that is not one of the most common, or is not formed like them: all of it is read."""
         document = json_input.decode(line)
         if type(document) is not dict:
             if not line.strip():
                 return []
             return [events.GarbageSeen(line[:PREVIEW].decode("utf-8", "replace"), len(line))]
-        kind = document.get("type")
-        read = self._kinds.get(kind) if type(kind) is str else None
-        if read is None:
-            return [events.AgentNoted(word(kind) or "unknown", remark(document))]
-        return read(document)
+        kind = word(document.get("type"))
+        read = self._kinds.get(kind)
+        return read(document) if read else [events.AgentNoted(kind or "unknown", remark(document))]
 
     def usage(self) -> events.UsageReported | None:
         """What messages used since the last result; None when that is known already."""
         return self._messages.news()
 
     def _result(self, document: dict[str, Any]) -> list[StreamEvent]:
-        return self._settled(read_result(document, self._used, self._refusals))
-
-    def _settled(self, result: events.ResultReported) -> list[StreamEvent]:
+        named = read_result(document, self._used, self._refusals)
+        result = self._cost.of_this_call(named, document, self._messages.sum)
         if not result.untold:
             self._messages.settle(result)
         return [result]
-
-    def _printed(self, line: AssistantLine) -> list[StreamEvent]:
-        message, parent, used = line.message, line.parent_tool_use_id or "", line.message.usage or NO_USAGE
-        size = self._messages.take(
-            message.id,
-            message.model,
-            used.input_tokens,
-            used.output_tokens,
-            used.cache_read_input_tokens,
-            used.cache_creation_input_tokens,
-        )
-        if size and not parent:
-            self._used = size
-        found: list[StreamEvent] = []
-        for block in message.content:
-            if isinstance(block, TextBlock):
-                found.append(events.Said(block.text, parent, line.error or ""))
-            elif isinstance(block, CallBlock):
-                found.append(self._called(block.id, block.name, block.input, parent))
-            else:
-                found.append(events.Thought(block.thinking, parent))
-        return found
 
     def _assistant(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
@@ -153,34 +93,21 @@ class Translator:
                 found.append(events.Thought("(hidden)", parent))
             else:
                 found.append(events.AgentNoted(word(kind) or "block", remark(block)))
+        params = document.get("api_error_params")
+        if isinstance(params, dict) and isinstance(params.get("rate_limit_info"), dict):
+            found += self._limit({"rate_limit_info": params["rate_limit_info"]})
         return found
 
     def _tool_call(self, block: dict[str, Any], parent: str) -> events.ToolCalled:
-        given = block.get("input")
-        values = given if isinstance(given, dict) else {"input": given}
-        return self._called(word(block.get("id")), word(block.get("name")), values, parent)
-
-    def _called(self, identity: str, name: str, given: dict[str, Any], parent: str) -> events.ToolCalled:
+        given, identity, name = block.get("input"), word(block.get("id")), word(block.get("name"))
         if len(self._names) >= _REMEMBERED_TOOLS:
             self._names.clear()
         self._names[identity] = name
-        return events.ToolCalled(identity, name, _table(given), parent)
-
-    def _answered(self, line: UserLine) -> list[StreamEvent]:
-        result: Any = line.tool_use_result
-        facts = _table(result) if type(result) is dict else {}
-        parent = line.parent_tool_use_id or ""
-        return [
-            events.Told(block.text, parent)
-            if isinstance(block, TextBlock)
-            else self._answer(block.tool_use_id, block.content, block.is_error, facts, parent)
-            for block in line.message.content
-        ]
+        return events.ToolCalled(identity, name, _table(given if isinstance(given, dict) else {"input": given}), parent)
 
     def _user(self, document: dict[str, Any]) -> list[StreamEvent]:
         parent = word(document.get("parent_tool_use_id"))
-        result = document.get("tool_use_result")
-        facts = _table(result) if isinstance(result, dict) else {}
+        facts = _facts(document.get("tool_use_result"))
         found: list[StreamEvent] = []
         for block in _blocks(document):
             if block.get("type") == "tool_result":
@@ -195,14 +122,24 @@ class Translator:
     ) -> events.ToolAnswered:
         name, text = self._names.pop(identity, ""), said if type(said) is str else text_of(said)
         if is_error is True:
-            self._remember_refusal(identity, text)
+            refusal = self._refusals.get(identity, events.ToolDenied(identity))
+            self._remember_refusal(replace(refusal, said=_what_is_refused(text)))
         return events.ToolAnswered(identity, name, text, is_error is True, facts, parent)
 
-    def _remember_refusal(self, identity: str, text: str) -> None:
-        """The result names denials by their tool call; only what the call was answered says why."""
+    def _remember_refusal(self, refusal: events.ToolDenied) -> None:
+        """The result names denials by their tool call; only what came before says why."""
         if len(self._refusals) >= _REMEMBERED_REFUSALS:
             del self._refusals[next(iter(self._refusals))]
-        self._refusals[identity] = text[:_REFUSAL]
+        self._refusals[refusal.id] = refusal
+
+    def _limit(self, document: dict[str, Any]) -> list[StreamEvent]:
+        """The windows. The error message that follows repeats one of them."""
+        found = _windows(document)
+        about = [(event.status, event.window) for event in found if isinstance(event, events.LimitReported)]
+        if document.get("type") != "rate_limit_event" and self._limits[-1:] == about:
+            return []
+        self._limits = about
+        return found
 
     def _system(self, document: dict[str, Any]) -> list[StreamEvent]:
         subtype = word(document.get("subtype"))
@@ -215,15 +152,20 @@ class Translator:
             if event.id in self._ended_tasks:
                 return []
             self._ended_tasks.add(event.id)
+        elif isinstance(event, events.ToolDenied):
+            event = replace(event, said=_what_is_refused(event.said))
+            self._remember_refusal(event)
         return [event]
 
 
-@cache
-def _known_fields() -> Callable[[bytes], dict[str, Any]]:
-    """Imported when it is needed: a short call has no such line."""
-    from claude_iterate.agent.protocol.known_fields import known_fields
-
-    return known_fields
+def _facts(result: Any) -> dict[str, Any]:
+    """What readers ask for of a tool's structured result. The rest, such as whole files, is in the raw output."""
+    if not isinstance(result, dict):
+        return {}
+    kept = {name: result[name] for name in _FACTS if name in result}
+    if isinstance(result.get("file"), dict) and "numLines" in result["file"]:
+        kept["file"] = {"numLines": result["file"]["numLines"]}
+    return _table(kept)
 
 
 def _table(values: dict[str, Any]) -> dict[str, Any]:
@@ -242,7 +184,12 @@ def _blocks(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [block if isinstance(block, dict) else {"type": "text", "text": text_of(block)} for block in content]
 
 
-def _limit(document: dict[str, Any]) -> list[StreamEvent]:
+def _what_is_refused(text: str) -> str:
+    """The reason, without what `--permission-prompts none` says to the model before it."""
+    return (text.partition(_REASON)[2] or text)[:_REFUSAL]
+
+
+def _windows(document: dict[str, Any]) -> list[StreamEvent]:
     info = document.get("rate_limit_info")
     if not isinstance(info, dict):
         return [events.AgentNoted("rate_limit_event", remark(document))]

@@ -5,32 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from claude_iterate.agent.protocol.common_lines import LONGEST_NAME, RetryLine, SessionLine
 from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
 from claude_iterate.core import events
 from claude_iterate.core.events import StreamEvent
 
 SCHEMA_TOOL = "StructuredOutput"
 """Claude Code has this tool when it was given a schema for the answer."""
+_MOST_TASKS = 1000
 _MOST_TOOLS = 50
+_LONGEST_NAME = 80
+"""Characters of a tool's name, few enough for every journal to have it."""
 _NOT_SHOWN = frozenset({"type", "subtype", "uuid", "session_id", "parent_tool_use_id", "request_id", "timestamp"})
-
-
-def opened(line: SessionLine) -> list[StreamEvent]:
-    """The session, of a line in the usual shape."""
-    tools = line.tools
-    return [
-        events.SessionOpened(
-            line.session_id,
-            line.model,
-            line.claude_code_version,
-            line.permission_mode,
-            (*_troubled(line.mcp_servers), *line.plugin_errors),
-            SCHEMA_TOOL in tools,
-            line.cwd,
-            tools[:_MOST_TOOLS],
-        )
-    ]
 
 
 def _session(document: dict[str, Any]) -> StreamEvent:
@@ -57,13 +42,7 @@ def _troubled(servers: Iterable[Any]) -> list[str]:
 
 def _first(tools: list[Any]) -> tuple[str, ...]:
     """Their names, few enough for every journal to have them."""
-    return tuple([(name if type(name) is str else text_of(name))[:LONGEST_NAME] for name in tools[:_MOST_TOOLS]])
-
-
-def retried(line: RetryLine) -> list[StreamEvent]:
-    """The retry, of a line in the usual shape."""
-    delay = (line.retry_delay_ms or 0.0) / 1000  # never -0.0
-    return [events.ApiRetried(line.attempt, line.max_retries, delay, line.error_status or None, line.error)]
+    return tuple([(name if type(name) is str else text_of(name))[:_LONGEST_NAME] for name in tools[:_MOST_TOOLS]])
 
 
 def _retry(document: dict[str, Any]) -> StreamEvent:
@@ -75,6 +54,17 @@ def _retry(document: dict[str, Any]) -> StreamEvent:
         whole(document.get("error_status")) or None,
         word(document.get("error")),
     )
+
+
+def _task_started(document: dict[str, Any]) -> events.TaskStarted:
+    return events.TaskStarted(*_words(document, "task_id", "task_type", "description"))
+
+
+def _tasks_listed(document: dict[str, Any]) -> StreamEvent:
+    tasks = document.get("tasks")
+    if not isinstance(tasks, list):
+        return events.AgentNoted("background_tasks_changed", remark(document))
+    return events.TasksListed(tuple(_task_started(task) for task in tasks[:_MOST_TASKS] if isinstance(task, dict)))
 
 
 def _task_updated(document: dict[str, Any]) -> StreamEvent:
@@ -99,7 +89,11 @@ SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
     "init": _session,
     "api_retry": _retry,
     "compact_boundary": _compacted,
-    "task_started": lambda document: events.TaskStarted(*_words(document, "task_id", "task_type", "description")),
+    "task_started": _task_started,
+    "background_tasks_changed": _tasks_listed,
+    "permission_denied": lambda document: events.ToolDenied(
+        *_words(document, "tool_use_id", "tool_name", "message", "decision_reason_type")
+    ),
     "task_updated": _task_updated,
     "task_notification": lambda document: events.TaskEnded(*_words(document, "task_id", "status", "summary")),
 }

@@ -73,12 +73,14 @@ from claude_iterate.core.events.stream_events import (
     SessionOpened,
     StreamEvent,
     TaskEnded,
+    TasksListed,
     TaskStarted,
     Thought,
     Tokens,
     Told,
     ToolAnswered,
     ToolCalled,
+    ToolDenied,
     UsageReported,
 )
 from claude_iterate.core.events.work_events import Changes, SnapshotTaken, TestCounts, WorkMeasured

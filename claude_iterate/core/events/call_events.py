@@ -14,7 +14,8 @@ from claude_iterate.core.reports.status import Change, Status
 class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     """How one call of the agent ended. `kind` is a row of `core.outcomes.classes`; `resets_at` the moment (epoch
     seconds) at which a usage limit ends, if it is known. `called` is false when it could not even be started.
-    `allowed_by` are the options of `run` that would have allowed what was denied."""
+    `allowed_by` are the options of `run` that would have allowed what was denied. `throttled`: the API asked for fewer
+    requests."""
 
     kind: Kind
     message: str = ""
@@ -23,6 +24,7 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     window: str = ""
     called: bool = True
     allowed_by: tuple[tuple[str, str], ...] = ()
+    throttled: bool = False
 
 
 class IterationStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

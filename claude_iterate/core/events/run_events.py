@@ -120,6 +120,8 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     context: float | None = None
     session_used: float = 0.0
     reboot: Rebooted | None = None
+    session_cost_usd: float = 0.0
+    session_tokens: Tokens = Tokens()
     reboots: int = 0
     tokens: Tokens = Tokens()
     absences: int = 0

@@ -23,11 +23,13 @@ class Tokens(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Denial(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A tool call that Claude was not allowed to make, and what Claude Code said about it."""
+    """A tool call that Claude was not allowed to make, what Claude Code said about it, and the type that it gave the
+    reason (`why`: workingDir, mode, safetyCheck, ...), if any."""
 
     tool: str
     detail: str = ""
     said: str = ""
+    why: str = ""
 
 
 class SessionOpened(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -45,7 +47,7 @@ class SessionOpened(msgspec.Struct, frozen=True, tag=True, tag_field="event", om
 
 
 class Said(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Text by the model, or (with `error`) an error message that Claude Code put in the model's mouth."""
+    """Text by the model, or (with `error`, its sort) an error message that Claude Code put in the model's mouth."""
 
     text: str
     parent: str = ""
@@ -101,6 +103,14 @@ def telling(values: dict[str, Any]) -> tuple[str, str]:
     return "", ""
 
 
+_ASKED = 500
+
+
+def asked(values: dict[str, Any]) -> str:
+    """What a tool was asked to do, in short."""
+    return telling(values)[1][:_ASKED]
+
+
 class ToolAnswered(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """A tool's result. `name` is the tool's, found by the id; `facts` is Claude Code's structured result."""
 
@@ -127,6 +137,22 @@ class TaskEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_d
     id: str
     status: str = ""
     summary: str = ""
+
+
+class TasksListed(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """The background tasks that are open, all of them. Those that it leaves out have ended."""
+
+    tasks: tuple[TaskStarted, ...] = ()
+
+
+class ToolDenied(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+    """Claude Code did not allow the tool call `id`, for a reason of the type `why`. What the model is told follows as
+    the answer of the tool."""
+
+    id: str
+    tool: str = ""
+    said: str = ""
+    why: str = ""
 
 
 class ApiRetried(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -163,9 +189,12 @@ class AgentNoted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
 
 
 class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude's own word on how it went. There may be several in one process; the last one counts. `untold`: it
-    names no cost that can be read. `structured` is the answer in our schema, None when there is none; the journal
-    leaves it out. One that is far too large is refused, and only its size is kept, in `refused_bytes`."""
+    """Claude's own word on how it went. There may be several in one process; the last one counts. Cost and tokens are
+    those of the process so far; `session_cost_usd` and `session_tokens` are what Claude Code names for the whole
+    session, where that is another sum. `untold`: it names no cost that can be read. `signs` are its words for the sort
+    of a failure (`api_error`, `api_error_type`, `terminal_reason`). `malformed`: it does not say whether it is an
+    error, so it is one. `structured` is the answer in our schema, None when there is none; the journal leaves it out.
+    One that is far too large is refused, and only its size is kept, in `refused_bytes`."""
 
     subtype: str = ""
     is_error: bool = False
@@ -182,6 +211,19 @@ class ResultReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", o
     cut: int = 0
     structured: dict[str, Any] | None = None
     refused_bytes: int = 0
+    session_cost_usd: float = 0.0
+    session_tokens: Tokens = Tokens()
+    signs: tuple[str, ...] = ()
+    malformed: bool = False
+    duration_ms: int = 0
+    duration_api_ms: int = 0
+
+    @property
+    def of_session(self) -> tuple[float, Tokens]:
+        """Cost and tokens that Claude Code names as the total."""
+        if self.session_cost_usd or self.session_tokens != Tokens():
+            return self.session_cost_usd, self.session_tokens
+        return self.cost_usd, self.tokens
 
 
 class UsageReported(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
@@ -214,6 +256,8 @@ StreamEvent = (
     | ToolAnswered
     | TaskStarted
     | TaskEnded
+    | TasksListed
+    | ToolDenied
     | ApiRetried
     | LimitReported
     | ContextCompacted

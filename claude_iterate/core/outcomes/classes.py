@@ -1,7 +1,7 @@
 """How a call of Claude ended: one ordered table from evidence to class, message and advice.
 
 Success is judged from the last `result` and the exit code together, never from `subtype` and never from prose:
-a model that writes "rate limit" has not met one.
+a model that writes "rate limit" has not met one. What shows the sort of a failure is in `failure_signs`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from claude_iterate.core.expressions import expression
 from claude_iterate.core.formats import duration, shortened
 from claude_iterate.core.outcomes import reset_times
 from claude_iterate.core.outcomes.evidence import Evidence
+from claude_iterate.core.outcomes.failure_signs import is_throttled, is_typed, matches_one, points_to
 from claude_iterate.core.records import Record
 
 
@@ -27,38 +28,9 @@ class Class(Record):
     holds: Callable[[Evidence], bool]
 
 
-def _says(pattern: str) -> Callable[[Evidence], bool]:
-    compiled = expression(pattern, re.IGNORECASE)
-    return lambda evidence: evidence.failed and compiled.search(evidence.words[:4000]) is not None
-
-
-_auth_words = _says(
-    r"not logged in|please run /login|invalid api key|failed to authenticate|oauth (token|session).{0,20}expired"
+_ADMIN_WORDS = expression(
+    r"allocation has been disabled|limit is set to \$0|organization has been disabled", re.IGNORECASE
 )
-_billing_words = _says(
-    r"credit balance is too low|billing[_ ](error|issue|problem)|payment required|extra usage is required"
-    r"|usage allocation has been disabled|usage limit is set to \$0|organization has been disabled"
-)
-"""Limits among them: those that no waiting cures."""
-_admin_words = _says(r"allocation has been disabled|limit is set to \$0|organization has been disabled")
-_config_words = _says(
-    r"issue with the selected model|unknown option|settings file not found|cannot be used with root"
-    r"|requires --verbose|prompt file not found|invalid session id|no conversation found"
-    r"|usage credits required|input must be provided|piped stdin input exceeds"
-)
-_transient_words = _says(
-    r"overloaded|connection closed mid-response|temporarily limiting|unable to connect"
-    r"|connection to the api was lost|timed out"
-    r"|server-side issue|econnreset|connection ?refused|empty or malformed response"
-    r"|api error: (408|409|429|5\d\d)\b|request rejected \(429\)|\b50[0234] |connection error|fetch failed"
-    r"|socket hang up|etimedout|eai_again|enotfound|epipe|enetunreach|ehostunreach|econnrefused"
-)
-_session_words = _says(
-    r"no conversation found|invalid session id|tool_use.{0,20}ids were found without|previous_message_id"
-    r"|(prompt|conversation|context|input).{0,20} too long|request too large|exceeds?.{0,30}context"
-)
-_policy_words = _says(r"violates? our usage policy")
-_BUSY = frozenset({408, 409, 429})
 
 
 def _window_is_used_up(limit: LimitReported | None) -> bool:
@@ -66,33 +38,30 @@ def _window_is_used_up(limit: LimitReported | None) -> bool:
     return limit is not None and bool(limit.window or limit.resets_at)
 
 
+def _shows(kind: Kind) -> Callable[[Evidence], bool]:
+    return lambda evidence: points_to(kind, evidence)
+
+
 def _is_transient(evidence: Evidence) -> bool:
     if evidence.retrying and (_cut_by(evidence, Cause.IDLE) or _cut_by(evidence, Cause.TIMEOUT)):
         return True  # a network that swallows everything is not this task's failure
-    status = evidence.status or 0
-    return evidence.failed and (status in _BUSY or 500 <= status < 600 or _transient_words(evidence))
+    return points_to(Kind.TRANSIENT, evidence)
 
 
 def _session_is_spoilt(evidence: Evidence) -> bool:
     """A resumed session that is unknown, poisoned or too full. A request that the API calls bad (400, 413) is taken
     for one as well: if the session is not to blame, the fresh one fails in the same way and is believed."""
-    return evidence.resumed and _is_refused(evidence)
-
-
-def _is_refused(evidence: Evidence) -> bool:
-    return evidence.failed and (evidence.status in {400, 413} or _session_words(evidence) or _policy_words(evidence))
+    return evidence.resumed and points_to(Kind.REFUSED, evidence)
 
 
 def _limit_is_reached(evidence: Evidence) -> bool:
-    """The structured word goes first; a login that does not hold is not a limit. A good result cannot be one, unless
-    Claude's exit code takes it back."""
-    if evidence.failed:
-        from claude_iterate.core.outcomes import usage_limits  # a good call needs none of its words
-
-        if usage_limits.means_limit(evidence.words, evidence.patterns):
-            return True
+    """What is named as one, also by the user's patterns; and a window that is used up, unless Claude Code names another
+    reason. A good result cannot be one, unless Claude's exit code takes it back."""
+    if points_to(Kind.USAGE_LIMIT, evidence) or (evidence.failed and matches_one(evidence.words, evidence.patterns)):
+        return True
     doubtful = evidence.failed or evidence.exit_code != 0
-    return doubtful and evidence.status not in {401, 403} and _window_is_used_up(evidence.rejected)
+    other = is_typed(evidence) or evidence.status in {401, 403}
+    return doubtful and not other and _window_is_used_up(evidence.rejected)
 
 
 def _is_ok(evidence: Evidence) -> bool:
@@ -152,7 +121,7 @@ CLASSES: tuple[Class, ...] = (
         Kind.BILLING,
         "The account cannot pay, or may not: no waiting helps.",
         "Add credit, or log in with a subscription: claude /login",
-        _billing_words,
+        _shows(Kind.BILLING),
     ),
     Class(
         Kind.USAGE_LIMIT,
@@ -164,7 +133,7 @@ CLASSES: tuple[Class, ...] = (
         Kind.AUTH,
         "Claude is not logged in.",
         "Log in: run `claude` and type /login; for servers: claude setup-token",
-        lambda e: e.failed and (e.status in {401, 403} or _auth_words(e)),
+        _shows(Kind.AUTH),
     ),
     Class(
         Kind.AWAY,
@@ -182,13 +151,13 @@ CLASSES: tuple[Class, ...] = (
         Kind.CONFIG,
         "Claude cannot work with these settings.",
         "Check `claude.model`, `claude.args` and `claude.command`: claude-iterate config --keys",
-        lambda e: e.failed and (e.status == 404 or _config_words(e)),
+        _shows(Kind.CONFIG),
     ),
     Class(
         Kind.REFUSED,
         "The API refused the request: too long, not well made, or against the usage policy.",
         "If it was too long, make the items smaller; if it is against the usage policy, change the instructions.",
-        _is_refused,
+        _shows(Kind.REFUSED),
     ),
     Class(
         Kind.TRANSIENT,
@@ -246,14 +215,16 @@ def classify(evidence: Evidence) -> Outcome:
         allowed_by = denials.options(evidence.result.denials, evidence.granted)
     if found.kind in {Kind.CONFIG, Kind.AUTH} and "cannot be used with root" in evidence.words:
         advice = "Run as another user, or set IS_SANDBOX=1 in `claude.env` if this machine is a sandbox."
-    if found.kind == Kind.BILLING and _admin_words(evidence):
+    if found.kind == Kind.BILLING and _ADMIN_WORDS.search(evidence.words):
         advice = "Ask who manages the account to allow it, or log in with another one: claude /login"
     if found.kind == Kind.BILLING and "extra usage is required" in evidence.words.lower():
         advice = "Turn on extra usage for the account, or choose another model: `claude.model` (run: --model NAME)"
     if found.kind == Kind.AUTH and "api key" in evidence.words.lower():
         advice = "Check ANTHROPIC_API_KEY in the environment or in `claude.env`, or unset it to use your login."
     resets_at, window = _reset(evidence) if found.kind == Kind.USAGE_LIMIT else (None, "")
-    return Outcome(found.kind, _message(found, evidence), advice, resets_at, window, allowed_by=allowed_by)
+    throttled = found.kind == Kind.TRANSIENT and is_throttled(evidence)
+    message = _message(found, evidence)
+    return Outcome(found.kind, message, advice, resets_at, window, allowed_by=allowed_by, throttled=throttled)
 
 
 def _reset(evidence: Evidence) -> tuple[float | None, str]:

@@ -22,7 +22,8 @@ class Granted(Record):
 
 
 class Evidence(Record):
-    """What is known of a call when it is over. `wrote_status`: the agent wrote a valid report in it; `began`: Claude
+    """What is known of a call when it is over. `error_sort` is Claude Code's word for the error that it said last;
+    `wrote_status`: the agent wrote a valid report in it; `began`: Claude
     opened a session, so it had started well; `retrying`: the last thing it said was that it tries the API again."""
 
     result: ResultReported | None = None
@@ -30,6 +31,7 @@ class Evidence(Record):
     cut: CutStarted | None = None
     rejected: LimitReported | None = None
     error_said: str = ""
+    error_sort: str = ""
     stderr: str = ""
     wrote_status: bool = False
     now: float = 0.0
@@ -53,11 +55,19 @@ class Evidence(Record):
 
     @property
     def _said(self) -> str:
+        if self.result is not None and self.result.malformed:
+            return "Claude printed a malformed result: its `is_error` is neither true nor false"
         if self.result is not None and self.result.is_error:
             said = self.result.text or "; ".join(self.result.errors)
             if said:
                 return said
         return self.error_said
+
+    @property
+    def signs(self) -> frozenset[str]:
+        """Claude Code's own words for the sort of the failure."""
+        told = self.result.signs if self.result is not None else ()
+        return frozenset({*told, self.error_sort})
 
     @property
     def status(self) -> int | None:

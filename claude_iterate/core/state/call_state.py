@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from claude_iterate.core import events
-from claude_iterate.core.events.stream_events import telling
+from claude_iterate.core.events.stream_events import asked, telling
 from claude_iterate.core.formats import duration, one_line, shortened
 from claude_iterate.core.named_tuples import NamedTuple
 
@@ -17,6 +17,7 @@ STDERR_KEPT = 4000
 _OPEN_KEPT = 31
 _ERROR_KEPT = 4000
 _OPEN_TASKS_KEPT = 999
+_DENIALS_KEPT = 199
 _LABEL = 60
 
 
@@ -58,6 +59,10 @@ class Call(msgspec.Struct, frozen=True):
     said: int = 0
     """Characters of Claude's own text, without sub-agents."""
     compactions: int = 0
+    error_sort: str = ""
+    """Claude Code's word for the sort of the error that it said last."""
+    denials: tuple[events.Denial, ...] = ()
+    """Tool calls that were not allowed, as far as Claude Code told it before its result."""
     tool_error: str = ""
     """What the last tool said that reported an error."""
     last_tool: events.ToolCalled | None = None
@@ -99,7 +104,7 @@ def _tool_answered(now: Call, event: events.ToolAnswered, _elapsed: float) -> Ca
 
 def _said(now: Call, event: events.Said, _elapsed: float) -> Call:
     if event.error:
-        return replace(now, error_said=event.text)
+        return replace(now, error_said=event.text, error_sort=event.error)
     if event.parent:
         return _answered(now, event, _elapsed)
     return replace(now, said=now.said + len(event.text) + event.cut, rejected=None, retrying=False)
@@ -139,9 +144,25 @@ def _task_told(now: Call, event: events.TaskStarted | events.TaskEnded, elapsed:
     others = tuple([task for task in now.open_tasks[-_OPEN_TASKS_KEPT:] if task[0].id != event.id])
     if isinstance(event, events.TaskStarted):
         return replace(now, open_tasks=(*others, (event, elapsed)))
+    return _with_open_tasks(now, others, elapsed)
+
+
+def _tasks_listed(now: Call, event: events.TasksListed, elapsed: float) -> Call:
+    """Claude Code's own list corrects the ledger: an end that was not reported is one all the same."""
+    since = {task.id: began for task, began in now.open_tasks}
+    return _with_open_tasks(now, tuple((task, since.get(task.id, elapsed)) for task in event.tasks), elapsed)
+
+
+def _with_open_tasks(now: Call, tasks: tuple[tuple[events.TaskStarted, float], ...], elapsed: float) -> Call:
     # The grace after a result begins when nothing is left to wait for.
-    at = elapsed if now.result_at is not None and not others else now.result_at
-    return replace(now, open_tasks=others, result_at=at)
+    at = elapsed if now.result_at is not None and now.open_tasks and not tasks else now.result_at
+    return replace(now, open_tasks=tasks, result_at=at)
+
+
+def _tool_denied(now: Call, event: events.ToolDenied, _elapsed: float) -> Call:
+    given = next((tool.input for tool, _ in now.open_tools if tool.id == event.id), {})
+    denial = events.Denial(event.tool or "a tool", asked(given), event.said, event.why)
+    return replace(now, denials=(*now.denials[-_DENIALS_KEPT:], denial))
 
 
 def _limit_reported(now: Call, event: events.LimitReported, _elapsed: float) -> Call:
@@ -168,6 +189,8 @@ _STEPS: dict[type, Callable[[Call, Any, float], Call]] = {
     events.ContextCompacted: lambda now, _event, _elapsed: replace(now, compactions=now.compactions + 1),
     events.TaskStarted: _task_told,
     events.TaskEnded: _task_told,
+    events.TasksListed: _tasks_listed,
+    events.ToolDenied: _tool_denied,
     events.LimitReported: _limit_reported,
     events.ErrorPrinted: _error_printed,
     events.CutStarted: lambda now, event, _elapsed: replace(now, cut=now.cut or event),

@@ -66,6 +66,8 @@ def resumption(run: str, state: RunState, elapsed: float) -> Resumed:
         context=state.session.context,
         session_used=state.session.used,
         reboot=state.session.reboot,
+        session_cost_usd=state.session.session_cost_usd,
+        session_tokens=state.session.session_tokens,
         reboots=state.reboots,
         tokens=state.tokens + spent.tokens,
         cost_is_lower_bound=state.cost_is_lower_bound or spent.at_least,

@@ -78,12 +78,15 @@ class Claim(NamedTuple):
 
 class Session(NamedTuple):
     """The session that the next iteration may resume, how full its context is (0 to 1), and when it was last used
-    (epoch seconds). `reboot`: it was given up, which the next iteration has to record."""
+    (epoch seconds). `reboot`: it was given up, which the next iteration has to record. `session_cost_usd` and
+    `session_tokens` are the last total that Claude Code named in it."""
 
     id: str = ""
     context: float | None = None
     used: float = 0.0
     reboot: events.Rebooted | None = None
+    session_cost_usd: float = 0.0
+    session_tokens: events.Tokens = events.Tokens()
 
 
 class Requests(NamedTuple):

@@ -151,7 +151,10 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
             before.refuted,
             before.problems,
         ),
-        session=Session(before.session, before.context, before.session_used, before.reboot),
+        session=Session(
+            *(before.session, before.context, before.session_used, before.reboot),
+            *(before.session_cost_usd, before.session_tokens),
+        ),
         reboots=before.reboots,
         defined=before.defined,
         changes=before.changes,
@@ -297,6 +300,9 @@ def _session_after(state: RunState, event: events.IterationFinished, again: bool
     if event.outcome.kind == Kind.SESSION:
         spoilt = state.session.id or event.session
         return Session(reboot=events.Rebooted(Reboot.SESSION, spoilt, state.session.context))
+    total = state.result.of_session
     if event.outcome.kind in FINE:
-        return Session(event.session, event.context, at)
+        return Session(event.session, event.context, at, None, *total)
+    if again and event.session == state.session.id and state.call is not None and state.call.result is not None:
+        return state.session._replace(session_cost_usd=total[0], session_tokens=total[1])
     return state.session if again else Session("", event.context)
