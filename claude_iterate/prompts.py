@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from claude_iterate.core.records import Record
 from claude_iterate.errors import ExpectedError
@@ -25,17 +25,21 @@ _EXPRESSION_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionErr
 """What an expression in a template can raise, besides Jinja2's own errors."""
 
 
+_NEEDED = {"instructions": "<instructions>\n{}\n</instructions>", "status_instructions": "{}"}
+"""What every iteration has to say, and the form in which it is appended."""
 _Made = tuple[str | None, Callable[[str, Mapping[str, object]], Iterable[str]]]
 """The text of a shipped prompt, if it is as it was shipped, and what renders it."""
 
 
 class IterationPrompts(Record):
     """The texts of one iteration: what is appended to the system prompt, what goes in on stdin, and the part
-    of it that says how to report."""
+    of it that says how to report. `appended`: variables without which an iteration makes no sense, and which no prompt
+    of the user asks for; their texts are at the end."""
 
     system: str
     user: str
     status_instructions: str
+    appended: tuple[str, ...] = ()
 
 
 class Prompts:
@@ -47,6 +51,8 @@ class Prompts:
         self._mode = mode
         self._places: dict[str, list[tuple[str, list[tuple[str, Path]]]]] = {}
         self._kept: dict[str, _Made] = {}
+        self._asked_for: set[str] = set()
+        """The variables that templates have asked for."""
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
         """The prompt `name` with these values; an ExpectedError names file and line of what is wrong with it."""
@@ -77,6 +83,7 @@ class Prompts:
         return found
 
     def _render_template(self, name: str, values: Mapping[str, object]) -> str:
+        """By Jinja2. A template cannot leave the folders of prompts; it may be found by its name or by its file's."""
         from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError
 
         try:
@@ -94,10 +101,15 @@ class Prompts:
         for a command or an option."""
         status = str(values.get("status_instructions") or "") or self.render("status-instructions", values)
         known = {**values, "status_instructions": status}
-        user = self.render("iteration", known)
+        self._asked_for.clear()
+        user, system = self.render("iteration", known), self.render("iteration-system", known)
+        own = self._locate("iteration", shipped=False) is not None  # the shipped one asks for all it needs
+        missing = [name for name in _NEEDED if own and name not in self._asked_for]
+        for name in missing:
+            user = f"{user.rstrip()}\n\n{_NEEDED[name].format(known[name])}"
         if user.lstrip().startswith(("/", "-")):
             user = "The task:\n\n" + user
-        return IterationPrompts(self.render("iteration-system", known), user, status)
+        return IterationPrompts(system, user, status, tuple(missing))
 
     def find(self, name: str) -> Path:
         """The file that `render` uses for this name."""
@@ -127,10 +139,23 @@ class Prompts:
     @functools.cached_property
     def _environment(self) -> SandboxedEnvironment:
         from jinja2 import FunctionLoader
+        from jinja2.runtime import Context
 
-        return environment(FunctionLoader(self._load))
+        asked_for = self._asked_for
+
+        class Asked(Context):
+            def resolve_or_missing(self, key: str) -> Any:
+                asked_for.add(key)
+                return super().resolve_or_missing(key)
+
+        found = environment(FunctionLoader(self._load))
+        found.context_class = Asked
+        return found
 
     def _load(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
+        name = name.removesuffix(".md")
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            return None
         path = self._locate(name)
         if path is None:
             return None
@@ -197,7 +222,8 @@ def _place(traceback: TracebackType | None) -> tuple[str, int] | None:
 
 def _complaint(file: str, line: int, problem: Exception, values: Mapping[str, object]) -> ExpectedError:
     known = ", ".join(sorted(values)) or "none"
+    said = "it includes itself" if isinstance(problem, RecursionError) else str(problem).rstrip(".")
     return ExpectedError(
-        f"The prompt {file}, line {line}, cannot be rendered: {str(problem).rstrip('.') or type(problem).__name__}.",
+        f"The prompt {file}, line {line}, cannot be rendered: {said or type(problem).__name__}.",
         f"Fix it, or remove it to use the shipped one. Variables it can use: {known}.",
     )

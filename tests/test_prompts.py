@@ -165,7 +165,7 @@ def test_the_user_prompt_never_begins_as_a_command_or_an_option(tmp_path: Path, 
     write(tmp_path, "iteration.md", "{{ instructions }}")
     user = Prompts([tmp_path], "loop").iteration_prompts(values(instructions=text)).user
     assert user.lstrip()[0] not in "/-"
-    assert user.endswith(text)
+    assert text in user
 
 
 @pytest.mark.parametrize(
@@ -177,6 +177,8 @@ def test_the_user_prompt_never_begins_as_a_command_or_an_option(tmp_path: Path, 
         ("{{ 1 / 0 }}", 1, "division by zero"),
         ("x\n{% include 'missing-one' %}", 2, "missing-one"),
         ("{{ x.__class__.__mro__ }}", 1, "unsafe"),
+        ("x\n{% include 'extra.md' %}", 2, "it includes itself"),
+        ("{% include '../outside' %}", 1, "outside"),
     ],
 )
 def test_a_mistake_in_a_template_is_shown_with_file_line_and_hint(
@@ -196,6 +198,39 @@ def test_a_template_that_is_not_text_is_an_expected_error(tmp_path: Path) -> Non
     (tmp_path / "extra.md").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ExpectedError, match=r"Cannot read the prompt .*extra\.md"):
         Prompts([tmp_path], "loop").render("extra", {})
+
+
+@pytest.mark.parametrize(
+    ("source", "appended"),
+    [
+        ("Do it.", ("instructions", "status_instructions")),
+        ("Do {{ instructions }}", ("status_instructions",)),
+        ("{% include 'parts/common.md' %}", ("status_instructions",)),
+        ("{# {{ instructions }} #}{% raw %}{{ instructions }}{% endraw %}{{ status_instructions }}", ("instructions",)),
+        ("{{ instructions | upper }}{{ status_instructions }}", ()),
+    ],
+)
+def test_what_an_iteration_cannot_do_without_is_appended(
+    tmp_path: Path, source: str, appended: tuple[str, ...]
+) -> None:
+    """Only what the prompt and all that it includes do not ask for, each time it is rendered."""
+    write(tmp_path, "iteration.md", source)
+    write(tmp_path, "parts/common.md", "Common: {{ instructions }}")
+    prompts = Prompts([tmp_path], "loop")
+    for known in (values(instructions="the task"), values(instructions="another")):
+        made = prompts.iteration_prompts(known)
+        assert made.appended == appended
+        assert made.user.count(f"<instructions>\n{known['instructions']}\n</instructions>") == (
+            "instructions" in appended
+        )
+        assert made.status_instructions.strip() in made.user
+
+
+def test_the_system_prompt_may_say_it_too(tmp_path: Path) -> None:
+    """What one of the two prompts of an iteration asks for is not missing."""
+    write(tmp_path, "iteration.md", "{{ instructions }}")
+    write(tmp_path, "iteration-system.md", "{{ status_instructions }}")
+    assert Prompts([tmp_path], "loop").iteration_prompts(values()).appended == ()
 
 
 def test_a_mistake_in_an_included_prompt_is_shown_in_that_file(tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ class IterationRun(Record, frozen=False):
             texts = self._plan.texts(self._number, self._recorder.state.findings, report_id)
             prompt, shown = texts.user.encode("utf-8", "replace"), texts.notes
             self._instructions = texts.instructions
+            for warning in texts.warnings:
+                self._recorder.record(warning)
             session, reboot = continuation(self._recorder.state, self._plan.settings, self._recorder.wall())
             self._record_start(texts, prompt, session or "", report_id)
             if reboot is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claude_iterate import __version__
-from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, Requested, Resumed, RunStarted
+from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, Requested, Resumed, RunStarted, Warned
 from claude_iterate.core.events.vocabulary import Point, Purpose, Verb
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules.facts import Facts
@@ -33,13 +33,15 @@ def chance() -> float:
 
 
 class Texts(Record):
-    """The prompts of one iteration, the parts that the log shows once, and the names of the notes in them."""
+    """The prompts of one iteration, the parts that the log shows once, the names of the notes in them, and what there
+    is to say about the prompts."""
 
     system: str
     user: str
     instructions: str
     status_instructions: str
     notes: tuple[str, ...] = ()
+    warnings: tuple[Warned, ...] = ()
 
 
 class Plan(Record):

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from claude_iterate.core.events import Warned
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
@@ -63,6 +64,7 @@ class TextSource:
         self.folders = folders
         self._prompts = Prompts(folders, mode.name)
         self._confinement: Confinement | None = None
+        self._has_warned = False
 
     def confine(self) -> None:
         """From now on nothing is read for Claude that a link brings in from outside: Claude is in a sandbox, and could
@@ -94,7 +96,23 @@ class TextSource:
         }
         rendered = self._prompts.iteration_prompts(values)
         names = tuple(note.name for note in waiting)
-        return Texts(rendered.system, rendered.user, instructions, rendered.status_instructions, names)
+        return Texts(
+            rendered.system,
+            rendered.user,
+            instructions,
+            rendered.status_instructions,
+            names,
+            self._warning(rendered.appended),
+        )
+
+    def _warning(self, appended: tuple[str, ...]) -> tuple[Warned, ...]:
+        """Said once in a run."""
+        if not appended or self._has_warned:
+            return ()
+        self._has_warned = True
+        missing = " and ".join(f"{{{{ {name} }}}}" for name in appended)
+        text = f"The prompt {self._prompts.find('iteration')} does not use {missing}: added at its end."
+        return (Warned(text, "Put it into the prompt, where you want it to stand."),)
 
     def review(self, report: Path, depth: str, depth_note: str, identity: str, by_schema: bool) -> Texts:
         """The texts of a review, and the instructions that it judges by."""

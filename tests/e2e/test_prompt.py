@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.core.task_identity import digest
+from claude_iterate.selftest.harness.script_steps import more
 from tests.e2e.conftest import Loop
 
 WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
@@ -143,3 +144,22 @@ def test_templates_can_use_the_documented_variables_and_no_others(loop: Loop) ->
     page = Path(__file__).parents[2] / "docs" / "how-to" / "change-the-prompts.md"
     rows = page.read_text().partition("| Variable |")[2].partition("\n\n")[0].splitlines()[2:]
     assert given == {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+
+
+def test_a_prompt_of_the_user_that_asks_for_nothing_still_gets_the_task(loop: Loop) -> None:
+    """A prompt that was taken over from another loop: task and report are appended, with one warning for the run."""
+    loop.make("- the task\n")
+    own = loop.workspace / "prompts" / "iteration.md"
+    own.parent.mkdir()
+    own.write_text("Work as you always do.\n")
+    loop.script(more(), WORK)
+    assert loop.run().code == 0
+    for number in (1, 2):
+        sent = stdin_of(loop, number).decode()
+        assert sent.startswith("Work as you always do.\n\n<instructions>\n- the task\n\n</instructions>\n\n")
+        assert str(loop.workspace / ".status.json") in sent
+    (warning,) = [event["text"] for event in loop.events("Warned") if "iteration.md" in event["text"]]
+    assert (
+        warning
+        == f"The prompt {own} does not use {{{{ instructions }}}} and {{{{ status_instructions }}}}: added at its end."
+    )

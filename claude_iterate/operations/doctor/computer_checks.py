@@ -15,6 +15,7 @@ from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core.settings.layers import unknown_variables
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.doctor.workspace_checks import Finding, workspace_findings
+from claude_iterate.prompts import shipped_folder
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.settings_files import settings_reader
 
@@ -35,6 +36,7 @@ def examine(project: Project) -> list[Finding]:
         _claude,
         _login,
         _sandbox,
+        _prompts,
         _git,
         _folders,
         _workspaces,
@@ -107,6 +109,10 @@ def _sandbox(project: Project) -> Iterator[Finding]:
         yield Finding("sandbox", "problem", f"`sandbox.kind` is {wanted}: {probe.problem}", probe.fix)
     else:
         yield Finding("sandbox", "ok", "; ".join(found))
+
+
+def _prompts(_project: Project) -> Iterator[Finding]:
+    yield Finding("prompts", "ok", f"the shipped ones are in {shipped_folder()}")
 
 
 def _git(project: Project) -> Iterator[Finding]:
