@@ -94,10 +94,11 @@ class Worktree(Record):
 
 
 def find(root: Path, workspace: str, wanted: str, environ: Mapping[str, str]) -> Worktree:
-    """The worktree of this workspace, with `wanted` as its branch or `auto`. Nothing is written; a WorkspaceProblem
-    says why there can be none."""
+    """The worktree of this workspace. `wanted` is its branch, or `auto`; `BRANCH:BASE` says where a new branch begins.
+    Nothing is written; a WorkspaceProblem says why there can be none."""
     git = _git(root, environ)
-    branch = f"claude-iterate/{workspace}" if wanted == "auto" else wanted
+    branch, _, begins = wanted.partition(":")
+    branch = f"claude-iterate/{workspace}" if branch == "auto" else branch
     top = root / "claude-iterate" / FOLDER / workspace
     try:
         prefix = git.line("rev-parse", "--show-prefix")
@@ -115,6 +116,8 @@ def find(root: Path, workspace: str, wanted: str, environ: Mapping[str, str]) ->
     known = _checkouts(git)
     _refuse_obstacles(top, branch, known)
     tip = _commit(git, f"refs/heads/{branch}")
+    if begins and not tip and not (base := _commit(git, begins)):
+        raise _problem(f"The branch {branch} cannot begin at {begins!r}: git knows no such commit.", "git branch --all")
     place = top / prefix if prefix else top
     return Worktree(root, top, place, branch, tip or base, bool(tip), os.path.realpath(top) in known, environ)
 

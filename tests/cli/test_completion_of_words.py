@@ -18,7 +18,7 @@ from tests.package_path import PACKAGES
 @pytest.fixture
 def filled(tmp_path: Path) -> Path:
     """A project with workspaces, a run, a template and archives."""
-    project = Project(tmp_path, {"HOME": str(tmp_path / "home")})
+    project = Project(tmp_path, {"HOME": f"{tmp_path}-home"})
     for name in ("alpha", "beta"):
         project.create(name, instructions=b"- one\n")
     for run in ("000001-20260131-170500-abcdef", "000002-20260131-180500-abcdef"):

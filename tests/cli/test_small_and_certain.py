@@ -14,13 +14,15 @@ from claude_iterate.workspace.running import run_lock
 from tests.cli.conftest import Type
 
 
+@pytest.mark.parametrize("below", ["", "me", "users/me"])
 @pytest.mark.parametrize("words", [["init", "w"], ["setup", "w", "--from", "task.md"]])
 def test_a_home_folder_is_no_project_by_accident(
-    typed: Type, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, words: list[str]
+    typed: Type, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, words: list[str], below: str
 ) -> None:
-    """Claude could change everything in it: refused, nothing is made, and the way is told. `init --force` means it,
-    and then the folder is a project like others."""
+    """Nor is a folder above it. Claude could change everything in it: refused, nothing is made, and the way is told.
+    `init --force` means it, and then the folder is a project like others."""
     home = Path(environ["HOME"])
+    monkeypatch.setenv("HOME", str(home / below))
     (home / "task.md").write_text("do it\n")
     monkeypatch.chdir(home)
     refused = typed(*words)

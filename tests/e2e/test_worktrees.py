@@ -115,8 +115,12 @@ def test_what_cannot_be_is_said_before_anything_is_written(repository: Loop) -> 
     assert (found.top, found.branch, found.found) == (top(loop), BRANCH, False)
     with pytest.raises(WorkspaceProblem, match="main is checked out in"):
         worktrees.find(root, "my-task", "main", env)
-    with pytest.raises(WorkspaceProblem, match="cannot be the name"):
-        worktrees.find(root, "my-task", "a..b", env)
+    for wrong in ("a..b", ":main", ""):
+        with pytest.raises(WorkspaceProblem, match="cannot be the name"):
+            worktrees.find(root, "my-task", wrong, env)
+    for unknown in ("topic:nowhere", "topic:--all"):
+        with pytest.raises(WorkspaceProblem, match="branch topic cannot begin at"):
+            worktrees.find(root, "my-task", unknown, env)
     top(loop).mkdir(parents=True)
     (top(loop) / "mine").touch()
     with pytest.raises(WorkspaceProblem, match="in the way"):
@@ -128,6 +132,22 @@ def test_what_cannot_be_is_said_before_anything_is_written(repository: Loop) -> 
     done = loop.run("--worktree=main")
     assert (done.code, loop.layout.run_ids()) == (1, [])
     assert git(loop, "branch", "--format=%(refname:short)").split() == ["main"]
+
+
+def test_a_new_branch_begins_where_the_user_says(repository: Loop) -> None:
+    """`BRANCH:BASE`; the same words again go on with the branch, and so does the next step."""
+    loop = repository
+    base = git(loop, "rev-parse", "HEAD").strip()
+    git(loop, "tag", "-m", "old", "old")
+    git(loop, "commit", "-q", "--allow-empty", "-m", "later")
+    loop.script([{"init": {}}, {"write": {"path": str(top(loop) / "left.txt"), "text": "x"}}, {"result": {}}])
+    ran = loop.run("--worktree=topic:old", "-m", "1")
+    assert (ran.code, loop.events("WorktreeMade")[0]["base"]) == (0, base)
+    assert git(loop, "rev-parse", "topic").strip() == base
+    (step,) = [line.removeprefix("  Next: ") for line in ran.out.splitlines() if line.startswith("  Next: ")]
+    loop.script(DONE)
+    assert loop.call(*shlex.split(step)[1:]).code == 0
+    assert loop.events("WorktreeMade")[-1]["again"]
 
 
 def test_a_worktree_needs_a_commit_and_a_repository(loop: Loop) -> None:

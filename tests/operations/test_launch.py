@@ -42,7 +42,7 @@ def test_a_program_can_start_a_run(tmp_path: Path) -> None:
     """Without click or a terminal; the user is asked once, and the answer reaches Claude in this very run."""
     environ = {
         "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path / "home"),
+        "HOME": f"{tmp_path}-home",
         "PYTHONPATH": str(PACKAGES),
         "CLAUDE_ITERATE_CLAUDE__COMMAND": json.dumps([sys.executable, "-m", "claude_iterate.fake_claude"]),
         "CLAUDE_ITERATE_FAKE_STATE": str(tmp_path / "state"),
@@ -61,7 +61,7 @@ def test_a_program_can_start_a_run(tmp_path: Path) -> None:
 
 def test_a_plan_changes_nothing(tmp_path: Path) -> None:
     """No file is written; the leftovers of a killed run are ended by a step of its own."""
-    project = Project(tmp_path, {"HOME": str(tmp_path / "home")})
+    project = Project(tmp_path, {"HOME": f"{tmp_path}-home"})
     layout = project.create("w", instructions=b"- one\n")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     options = Options(dry_run=True)

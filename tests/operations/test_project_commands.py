@@ -17,7 +17,7 @@ DOTNET = {"test": "dotnet test", "build": "dotnet build", "lint": "dotnet format
 
 
 def project_in(folder: Path) -> Project:
-    return Project(folder, {"HOME": str(folder / "home")})
+    return Project(folder, {"HOME": f"{folder}-home"})
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from claude_iterate.workspace.lifecycle.project import Project
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return Project(tmp_path, {"HOME": str(tmp_path / "home")})
+    return Project(tmp_path, {"HOME": f"{tmp_path}-home"})
 
 
 @freeze_time("2026-02-28 23:59:59")
@@ -86,7 +86,7 @@ def test_long_names_stay_names(project: Project) -> None:
 def test_not_into_the_workspace_itself(tmp_path: Path) -> None:
     """An archive within the workspace would be deleted with it."""
     inside = "claude-iterate/workspaces/w/working/archive"
-    project = Project(tmp_path, {"HOME": str(tmp_path / "home"), "CLAUDE_ITERATE_PATHS__ARCHIVE_DIR": inside})
+    project = Project(tmp_path, {"HOME": f"{tmp_path}-home", "CLAUDE_ITERATE_PATHS__ARCHIVE_DIR": inside})
     layout = project.create("w")
     with pytest.raises(ArchiveProblem, match="lies within the workspace"):
         archive_creation.save(layout, project.archive_folder)

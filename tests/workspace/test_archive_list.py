@@ -20,7 +20,7 @@ ORIGINAL = Path(__file__).parents[1] / "fixtures" / "original" / "archive" / "ol
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return Project(tmp_path, {"HOME": str(tmp_path / "home")})
+    return Project(tmp_path, {"HOME": f"{tmp_path}-home"})
 
 
 def test_a_hostile_name_in_the_manifest(project: Project) -> None:

@@ -44,7 +44,7 @@ LEFT_ALONE = {
 
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
-    return Project(tmp_path, {"HOME": str(tmp_path / "home")}).create("w", instructions=b"- one\n")
+    return Project(tmp_path, {"HOME": f"{tmp_path}-home"}).create("w", instructions=b"- one\n")
 
 
 def git(root: Path, *words: str) -> str:
@@ -89,7 +89,7 @@ def test_an_existing_file_stays(layout: Layout) -> None:
     """The user's own rules win, even if there are none, by a repair and by a run."""
     path = layout.folder / git_ignore.NAME
     path.write_text("")
-    Project(layout.root, {"HOME": str(layout.root / "home")}).create("w", force=True)
+    Project(layout.root, {"HOME": f"{layout.root}-home"}).create("w", force=True)
     run_folders.tidy_up(layout, dry_run=False)
     assert path.read_text() == ""
 

@@ -34,7 +34,7 @@ from claude_iterate.workspace.lifecycle.project import Project
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return Project(tmp_path, {"HOME": str(tmp_path / "home")})
+    return Project(tmp_path, {"HOME": f"{tmp_path}-home"})
 
 
 @pytest.fixture

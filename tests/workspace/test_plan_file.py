@@ -18,7 +18,7 @@ from claude_iterate.workspace.plan_file import refuse_bad_plan
 
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
-    return Project(tmp_path, {"HOME": str(tmp_path / "home")}).create("w", instructions=b"Do it.\n")
+    return Project(tmp_path, {"HOME": f"{tmp_path}-home"}).create("w", instructions=b"Do it.\n")
 
 
 def test_no_plan_is_no_problem(layout: Layout) -> None:

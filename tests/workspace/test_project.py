@@ -19,7 +19,7 @@ BAD_NAMES = ["..", ".", "a/b", "-x", "", "a" * 300, "a\\b", "a b", "a\n", ".hidd
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return Project(tmp_path, {"HOME": str(tmp_path / "home")})
+    return Project(tmp_path, {"HOME": f"{tmp_path}-home"})
 
 
 def test_new_workspace_holds_only_what_was_given(project: Project) -> None:

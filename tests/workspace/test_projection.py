@@ -41,7 +41,7 @@ OTHER = "20260101-000001-bbbbbb"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return Project(tmp_path, {"HOME": str(tmp_path / "home")})
+    return Project(tmp_path, {"HOME": f"{tmp_path}-home"})
 
 
 def played(

@@ -20,7 +20,7 @@ RUN = "000001-20260101-000000-aaaaaa"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return Project(tmp_path, {"HOME": str(tmp_path / "home")})
+    return Project(tmp_path, {"HOME": f"{tmp_path}-home"})
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ _OPTIONS = (
     options.switch("--attended", help="Ask on the terminal before each iteration: go, skip, note, stop."),
     options.check_option,
     options.switch("--verify", help="Let Claude review a completion claim before it counts."),
-    options.setting_option("worktree", "--worktree", metavar="[BRANCH]", otherwise="auto"),
+    options.setting_option("worktree", "--worktree", metavar="[BRANCH[:BASE]]", otherwise="auto"),
     options.accept_option,
     options.flag("--reset", help="Go on after the breaker stopped the task; its counters begin again."),
     options.dry_run_option,

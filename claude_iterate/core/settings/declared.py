@@ -282,7 +282,10 @@ class Settings(Group):
     )
     attended: bool = _set(FLAG, False, "Ask before every iteration.")
     worktree: str | None = _set(
-        TEXT, None, "Work in a git worktree, on this branch; `auto`: on `claude-iterate/NAME`. Unset: in the project."
+        TEXT,
+        None,
+        "Work in a git worktree, on this branch, which begins at your last commit or, as `BRANCH:BASE`, at another;"
+        " `auto`: on `claude-iterate/NAME`. Unset: in the project.",
     )
     keep_awake: bool = _set(FLAG, True, "Keep the computer awake during a run, from its 15th second on.")
     keep_raw_runs: int = _set(whole(1), 5, "How many runs keep Claude's raw output; dry runs are counted apart.")

@@ -109,12 +109,12 @@ class Project(Record):
         return layout
 
     def _refuse_whole_disk(self, name: str) -> None:
-        """Claude may change everything in a project. A home folder or `/` is one only if the user says so; `init
-        --force` does, once."""
-        home = self.environ.get("HOME")
-        is_home = bool(home) and os.path.realpath(self.root) == os.path.realpath(str(home))
-        if (is_home or self.root.parent == self.root) and not is_project(self.root):
-            what = "your home folder" if is_home else "the root of the file system"
+        """Claude may change everything in a project. A home folder or one above it is one only if the user says so;
+        `init --force` does, once."""
+        root, home = Path(os.path.realpath(self.root)), Path(os.path.realpath(self.environ.get("HOME") or "/"))
+        if home.is_relative_to(root) and not is_project(self.root):
+            around = "your home folder" if root == home else "around your home folder"
+            what = "the root of the file system" if root.parent == root else around
             raise WorkspaceProblem(
                 f"{self.root} is {what}, and Claude could change everything in it.",
                 f"Go to the folder of your project first, or name it: claude-iterate -C DIR ..."
