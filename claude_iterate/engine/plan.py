@@ -19,6 +19,7 @@ from claude_iterate.core.settings.modes import Mode
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.time_zones import LocalZone
 from claude_iterate.system import processes, programs
+from claude_iterate.workspace import task_file
 from claude_iterate.workspace.layout import Layout
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ class Plan(Record):
             again=repeated(self.command_line, self.purpose, self.layout.name),
             cassette=self.cassette,
             to_prove=self._to_prove(),
+            task=task_file.current(self.layout.instructions),
         )
 
     def _to_prove(self) -> str:

@@ -6,6 +6,7 @@ import os
 import sys
 
 from claude_iterate.core.events import Warned
+from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.engine.plan import Plan
 from claude_iterate.operations.run_options import Options
 from claude_iterate.sinks.console.console import Console
@@ -69,6 +70,6 @@ def _console(plan: Plan, options: Options, blocks: SharedBlocks | None) -> Conso
         keys=plan.keys,
         program=plan.command_line.program if plan.detaches else (),
         is_there=os.path.isfile,
-        stop=plan.settings.stop,
+        stop=stop_settings(plan.settings, plan.mode.name),
         blocks=blocks,
     )

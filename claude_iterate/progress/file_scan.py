@@ -9,21 +9,22 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from claude_iterate.progress.tool_output import ToolOutput
+
 _PATIENCE = 20.0
 _MOST_FILES = 50_000
 _LARGEST = 64 * 1024 * 1024
 _MOST_BYTES = 512 * 1024 * 1024
 """Beyond these bytes of one file or of all, size and times stand for the content."""
-_NOT_LOOKED_INTO = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv"})
-"""Where programs keep what they fetched or made. Without git nothing says what is the user's."""
 
 
 def scan(root: Path, counts: Callable[[str], bool]) -> dict[str, str] | None:
-    """Each file that counts by its path in the project; None when there are too many to look at."""
+    """Each file that counts, but for what tools leave, by its path in the project; None when there are too many to look
+    at."""
     found: dict[str, str] = {}
     ends = time.monotonic() + _PATIENCE
     budget = _MOST_BYTES
-    for entry, name in walk(root, counts):
+    for entry, name in _walk(root, counts):
         try:
             about = entry.stat(follow_symlinks=False)
             readable = stat.S_ISREG(about.st_mode) and about.st_size <= min(_LARGEST, budget)
@@ -52,10 +53,9 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def walk(root: Path, counts: Callable[[str], bool], folders: bool = False) -> Iterator[tuple[os.DirEntry[str], str]]:
-    """All that is not a folder, in any order; with `folders` these, too. A folder that cannot be listed has nothing in
-    it."""
-    waiting = [("", str(root))]
+def _walk(root: Path, counts: Callable[[str], bool]) -> Iterator[tuple[os.DirEntry[str], str]]:
+    """All that is not a folder, in any order. A folder that cannot be listed has nothing in it."""
+    waiting, tools = [("", str(root))], ToolOutput(str(root))
     while waiting:
         prefix, folder = waiting.pop()
         try:
@@ -64,9 +64,10 @@ def walk(root: Path, counts: Callable[[str], bool], folders: bool = False) -> It
             continue
         for entry in entries:
             name = prefix + entry.name
-            if not counts(name) or entry.name in _NOT_LOOKED_INTO:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if not counts(name) or tools.covers(f"{name}/" if is_folder else name):
                 continue
-            if entry.is_dir(follow_symlinks=False):
+            if is_folder:
                 waiting.append((f"{name}/", entry.path))
-            if folders or not entry.is_dir(follow_symlinks=False):
+            else:
                 yield entry, name

@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterable
 
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.tampering.marks_of_tests import may_hold_tests
+from claude_iterate.progress.tool_output import is_named_as_such
 
 _MOST_ENTRIES = 20_000
 _MOST_FILES = 2000
 _MOST_FOLDERS = 200
-_NOT_LOOKED_INTO = frozenset(
+_OF_OTHERS = frozenset(
     """
-    node_modules bower_components jspm_packages venv env virtualenv site-packages vendor third_party external
-    __pycache__ target dist build out coverage htmlcov tmp temp
+    jspm_packages vendor third_party external env venv virtualenv site-packages target dist build out coverage tmp temp
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
-"""Where tools keep what they fetched or made; folders that begin with a dot are left out as well."""
+"""More folders with code of others and with products: no tests of the project are looked for there. Folders that begin
+with a dot are left out as well."""
 
 
 class FoundTests(NamedTuple):
@@ -41,7 +42,7 @@ def find(root: str, counts: Callable[[str], bool]) -> FoundTests:
         for entry in inside:
             name = prefix + entry.name
             if _is_folder(entry):
-                if not entry.name.startswith(".") and entry.name not in _NOT_LOOKED_INTO and counts(name):
+                if not _is_left_out(entry.name) and counts(name):
                     folders.append(f"{name}/")
             elif may_hold_tests(name) and counts(name):
                 found.append(name)
@@ -64,7 +65,11 @@ def around(tests: Iterable[str]) -> list[str]:
 
 def is_made_by_tools(path: str) -> bool:
     """In a folder in which tools keep what they fetched or made."""
-    return any(part in _NOT_LOOKED_INTO or part.startswith(".") for part in path.split("/")[:-1])
+    return any(_is_left_out(part) for part in path.split("/")[:-1])
+
+
+def _is_left_out(folder: str) -> bool:
+    return folder.startswith(".") or folder in _OF_OTHERS or is_named_as_such(folder)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.progress.git_commands import FILTERS, OPTIONS, GitProblem, without_filters
+from claude_iterate.progress.tool_output import ToolOutput
 
 _PATIENCE = 20.0
 _LARGEST = 64 * 1024 * 1024
@@ -63,7 +64,8 @@ class _Failed(Exception):
 
 
 def tree_of(root: Path, counts: Callable[[str], bool], scratch: Path, asked: Asked = USUAL) -> Tree | None:
-    """All files of the project that git does not ignore and that count, by their path in it. None when git cannot tell.
+    """All files of the project that count, by their path in it: those that git tracks, and those that it does not
+    ignore and no tool left. None when git cannot tell.
 
     The index and new objects go into the folder `scratch`, which is removed afterwards.
     """
@@ -102,7 +104,8 @@ class _Look:
     def tree(self, prefix: str) -> Tree:
         self._clear_flags()
         changed = self._list("diff-files", "--name-only", "--no-renames", "--ignore-submodules=dirty", "--relative")
-        new = self._list("ls-files", "--others", "--exclude-standard")
+        tools = ToolOutput(str(self._root))
+        new = [name for name in self._list("ls-files", "--others", "--exclude-standard") if not tools.covers(name)]
         names = dict.fromkeys(name for name in (*changed, *new) if self._counts(name) and not name.endswith("/"))
         unread = {name: seen for name in names if (seen := self._instead_of_reading(name))}
         # First what is gone: git refuses a folder in the place of a file that it still knows.

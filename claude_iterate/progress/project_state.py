@@ -1,30 +1,18 @@
 """What the project is at a moment, so that two moments can be compared: the same work, or which files differ.
 
-Our own files and caches do not count. Where there is git, what it ignores does not count either, and the state has a
-name.
+Our own files do not count, nor what tools leave (`tool_output.py`). Where there is git, what it ignores does not count
+either, and the state has a name.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from claude_iterate.core.checksums import checksum
-from claude_iterate.core.expressions import expression
 from claude_iterate.core.records import Record
 from claude_iterate.progress import file_scan, git_tree
-
-_CACHES = expression(
-    r"(?:^|/)(?:__pycache__|\.(?:pytest|mypy|ruff|pytype|parcel|rpt2|phpunit)[_.-]?cache|\.cache|\.hypothesis|\.tox|\.nox"
-    r"|\.nyc_output|\.turbo|\.gradle|\.vite|\.svelte-kit|\.ipynb_checkpoints|\.import_linter_cache)(?:/|$)"
-    r"|(?:^|/)node_modules/\.|(?:^|/)\.next/cache(?:/|$)"
-    r"|(?:^|/)(?:\.coverage(?:\.[^/]*)?|\.eslintcache|\.stylelintcache|\.phpunit\.result\.cache|\.DS_Store"
-    r"|[^/]*\.py[co]|[^/]*\.tsbuildinfo)$",
-    re.IGNORECASE,
-)
-"""What tests, linters and builds leave behind. A reviewer that runs them has not changed the project."""
 
 
 class ProjectState(Record):
@@ -56,12 +44,12 @@ class ProjectState(Record):
         return tuple(sorted(name for name in names if self.files.get(name) != before.files.get(name)))
 
 
-def counting(root: Path, left_out: Sequence[Path]) -> Callable[[str], bool]:
-    """Says of a path in the project whether it counts: it is neither left out nor a cache."""
+def _counting(root: Path, left_out: Sequence[Path]) -> Callable[[str], bool]:
+    """Says of a path in the project whether it counts: it is not left out."""
     ours = tuple(str(path.relative_to(root)) for path in left_out if path.is_relative_to(root))
 
     def counts(name: str) -> bool:
-        return not (any(name == one or name.startswith(f"{one}/") for one in ours) or _CACHES.search(name))
+        return not any(name == one or name.startswith(f"{one}/") for one in ours)
 
     return counts
 
@@ -71,7 +59,7 @@ def look(
 ) -> ProjectState:
     """The state now, without what is `left_out`: files, or folders with all that is in them. The files `watched` count
     in any case. `scratch` is a folder for temporary files; it is removed."""
-    counts = counting(root, left_out)
+    counts = _counting(root, left_out)
     tree = git_tree.tree_of(root, counts, scratch, asked)
     files = tree.files if tree is not None else file_scan.scan(root, counts)
     if files is None:

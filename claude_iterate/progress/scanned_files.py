@@ -14,26 +14,13 @@ from pathlib import Path
 from claude_iterate.core.checksums import checksum
 from claude_iterate.core.records import Record
 from claude_iterate.progress.ignored import Ignored
+from claude_iterate.progress.tool_output import ToolOutput
 
 MOST_FILES = 200_000
 LARGEST_READ = 10 << 20
 _MOST_READ = 500 << 20
 _RACY = 50_000_000
 """Nanoseconds: a file that changed so shortly before we looked may change again without another time."""
-_NEVER = frozenset(
-    {
-        ".git",
-        ".hg",
-        ".svn",
-        "node_modules",
-        "__pycache__",
-        ".venv",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".tox",
-    }
-)
 
 
 class Seen(Record):
@@ -52,7 +39,8 @@ class Scan(Record):
 
 
 def scan(root: Path, own: tuple[str, ...], ignore: tuple[str, ...], before: Scan | None = None) -> Scan:
-    """Look at every file below `root` but our own and what is ignored. `before` saves reading what did not change."""
+    """Look at every file below `root` but our own, what tools leave and what is ignored. `before` saves reading what
+    did not change."""
     known = before.files if before is not None else {}
     found: dict[str, Seen] = {}
     budget = _MOST_READ
@@ -86,7 +74,7 @@ def differences(before: Scan, after: Scan) -> dict[str, str]:
 
 
 def _walk(root: str, own: tuple[str, ...], ignored: Ignored) -> Iterator[tuple[str, os.stat_result]]:
-    waiting = [""]
+    waiting, tools = [""], ToolOutput(root)
     while waiting:
         folder = waiting.pop()
         try:
@@ -98,10 +86,13 @@ def _walk(root: str, own: tuple[str, ...], ignored: Ignored) -> Iterator[tuple[s
             ignored.add(_lines(os.path.join(root, folder, ".gitignore")), folder)
         for entry in inside:
             path = folder + entry.name
-            if entry.is_dir(follow_symlinks=False):
-                left_out = entry.name in _NEVER or f"{path}/".startswith(own) or ignored.covers(path, folder=True)
-                waiting += [] if left_out else [f"{path}/"]
-            elif not path.startswith(own) and not ignored.covers(path):
+            is_folder = entry.is_dir(follow_symlinks=False)
+            inside_own = f"{path}/".startswith(own)
+            if inside_own or ignored.covers(path, folder=is_folder) or tools.covers(f"{path}/" if is_folder else path):
+                continue
+            if is_folder:
+                waiting.append(f"{path}/")
+            else:
                 try:
                     about = entry.stat(follow_symlinks=False)
                 except OSError:

@@ -21,6 +21,7 @@ from claude_iterate.progress.ignored import Ignored
 from claude_iterate.progress.last_look.kept_index import KeptIndex, mark_of
 from claude_iterate.progress.last_look.quiet_sign import Sign, TooLarge, sign_of
 from claude_iterate.progress.places import Place
+from claude_iterate.progress.tool_output import ToolOutput
 
 REFS = "refs/claude-iterate"
 _MOST_REFUSED = 50
@@ -192,7 +193,8 @@ class Snapshots:
 
     def _judged(self, new: list[str], changed: list[str]) -> Captured:
         start = len(self.prefix)
-        wanted = [path for path in new if not self.is_ours(path[start:])]
+        tools = ToolOutput(str(self.place.root))
+        wanted = [path for path in new if not self.is_ours(path[start:]) and not tools.covers(path[start:])]
         # What is gone from our index and not from the user's is in neither list when it comes back.
         changed = [*changed, *self._gone]
         found = captured(self._top, wanted, [path for path in changed if not path[start:].startswith(self.place.own)])

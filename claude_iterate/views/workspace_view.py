@@ -18,6 +18,7 @@ from claude_iterate.core.secrets.masked_settings import masked_setting
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Resolved
+from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.run_state import Streaks
 from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, history_view, run_view
@@ -179,7 +180,7 @@ def _is_reset(about: metadata.Metadata, last: RunView) -> bool:
 def _breaker(last: RunView, settings: Settings) -> tuple[CounterView, ...]:
     now = last.breaker
     streaks = Streaks(unmoved=now.no_progress, failures=now.failures, errors=now.same_error, red=now.test_failures)
-    counted = [CounterView(*row) for row in counters(streaks, settings.stop)]
+    counted = [CounterView(*row) for row in counters(streaks, stop_settings(settings, last.mode))]
     if settings.limits.calls_per_hour:
         counted.append(CounterView("pace", now.calls_in_last_hour, settings.limits.calls_per_hour))
     return tuple(counted)

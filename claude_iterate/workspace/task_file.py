@@ -68,7 +68,7 @@ def is_readable(instructions: Path) -> bool:
 
 def is_another(instructions: Path, before: object) -> bool:
     """True when the task is certainly another one than `before`, which is a value of a file: it may be anything."""
-    if not isinstance(before, str) or not before:
+    if not isinstance(before, str) or before in {"", task_identity.UNREADABLE}:
         return False
     now = current(instructions)
     return now != task_identity.UNREADABLE and not task_identity.is_same(before, now)

@@ -140,6 +140,22 @@ def test_the_end_of_the_last_error_of_a_tool_is_kept() -> None:
     assert call_after(*errors).tool_error == "x" * 3997 + "end"
 
 
+@pytest.mark.parametrize(
+    ("again", "answer", "left"),
+    [
+        (ToolCalled("b", "Write", {"file_path": "/a", "content": "other"}), ToolAnswered("b", "Write", "ok"), ""),
+        (ToolCalled("b", "Write", {"file_path": "/b"}), ToolAnswered("b", "Write", "ok"), "not read yet"),
+        (ToolCalled("b", "Read", {"file_path": "/a"}), ToolAnswered("b", "Read", "ok"), "not read yet"),
+        (ToolCalled("b", "Write", {"file_path": "/a"}), ToolAnswered("b", "Write", "no", True), "no"),
+    ],
+)
+def test_an_error_is_over_when_the_same_went_well_later(again: ToolCalled, answer: ToolAnswered, left: str) -> None:
+    """A file that was not read yet is written at the second try: no run is to end with that."""
+    first = ToolCalled("a", "Write", {"file_path": "/a", "content": "x"})
+    failed = ToolAnswered("a", "Write", "not read yet", True)
+    assert call_after(first, failed, again, answer).tool_error == left
+
+
 def test_the_first_cut_names_the_cause() -> None:
     """A second one does not change why Claude was ended; the exit code is that of its end."""
     call = call_after(CutStarted(Cause.IDLE), CutStarted(Cause.STOPPED), AgentExited(-15))

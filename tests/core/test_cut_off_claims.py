@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 from claude_iterate.core.events import (
-    Changes,
     ClaimDropped,
     Event,
     IterationFinished,
     IterationStarted,
     Outcome,
     StopRequested,
-    WorkMeasured,
 )
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.outcomes.classes import REFUSALS, WELL
@@ -23,7 +21,6 @@ from claude_iterate.core.rules.verdicts import Begin, Finish, Verify
 from claude_iterate.core.state.handover import resumption
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
-from claude_iterate.core.state.work_steps import moved
 from claude_iterate.text.run_lines import claim_dropped, iteration_finished
 from tests.core.building import entries, facts
 
@@ -114,23 +111,3 @@ def test_no_line_says_more_than_is_known(kind: Kind) -> None:
     assert "will be repeated" not in first
     assert "(2.0s)" in first
     assert claim_dropped(ClaimDropped("x", cut=True)) == ["⚠ The claim does not count: x."]
-
-
-def test_a_claim_that_was_cut_off_is_no_progress() -> None:
-    """Crash after crash with the same claim and nothing done: the breaker counts on. After a good end items count."""
-    items = Status(True, 2, 2)
-    for kind, progress in ((Kind.CRASH, ()), (Kind.OK, ("items",))):
-        state = fold(entries(IterationStarted(1), IterationFinished(1, Outcome(kind, "x"), items)))
-        assert moved(state, Changes(), None) == progress
-
-
-def test_items_that_go_up_and_down_are_no_progress() -> None:
-    """Only a higher number than ever before in the run is; also over a kill."""
-    told: list[Event] = []
-    progress = []
-    for number, items in enumerate((1, 2, 1, 2, 3), 1):
-        told += [IterationStarted(number), IterationFinished(number, Outcome(Kind.OK), Status(False, items, 9))]
-        progress.append(bool(moved(fold(entries(*told)), Changes(), None)))
-        told.append(WorkMeasured(number, Changes()))
-    assert progress == [True, True, False, False, True]
-    assert resumption("r", fold(entries(*told)), 1.0).most_items == 3

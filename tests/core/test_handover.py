@@ -179,7 +179,6 @@ FULL = RunState(
         denied="Bash(npm:*)",
         denials=1,
         retries=4,
-        silent_iterations=8,
         absences=2,
         unmoved=3,
         errors=2,
@@ -220,7 +219,7 @@ FULL = RunState(
     ),
     defined=ProofDefined("abc", {"check": {"check.sh": "1"}}),
     changes=(ProofChange("check", "check.sh", "changed", "1", "2"),),
-    work=Work(WorkMeasured(2, Changes(1, commits=1)), SnapshotTaken(2, "abc", "refs/x", "def", "main"), 2, 5, 1, 7),
+    work=Work(WorkMeasured(2, Changes(1, commits=1)), SnapshotTaken(2, "abc", "refs/x", "def", "main"), 2, 5, 1),
     breaker=Breaker(
         Trip("no_progress", "after 3 iterations without progress", "000001-x", 5.0),
         PatternSeen("STUCK", "I am STUCK"),

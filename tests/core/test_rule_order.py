@@ -112,17 +112,17 @@ BOTH: dict[tuple[Between, Between], tuple[RunState, Facts]] = {
         RunState(last_outcome=CRASH, streaks=DENIED._replace(failures=3)),
         facts(0, failures=3),
     ),
-    (breaker.too_many_failures, trips.nothing_moves): (
-        RunState(last_outcome=CRASH, iterations=3, streaks=Streaks(failures=3, unmoved=3)),
-        facts(0, failures=3, no_progress=3),
+    (breaker.too_many_failures, trips.same_error_again): (
+        RunState(last_outcome=CRASH, iterations=3, streaks=Streaks(failures=3, errors=3)),
+        facts(0, failures=3, same_error=3),
     ),
-    (trips.nothing_moves, trips.same_error_again): (
+    (trips.same_error_again, trips.nothing_moves): (
         RunState(iterations=3, streaks=Streaks(unmoved=3, errors=3)),
         facts(0, no_progress=3, same_error=3),
     ),
-    (trips.same_error_again, trips.tests_stay_red): (
-        RunState(iterations=3, streaks=Streaks(errors=3, red=3)),
-        facts(0, same_error=3, test_failures=3),
+    (trips.nothing_moves, trips.tests_stay_red): (
+        RunState(iterations=3, streaks=Streaks(unmoved=3, red=3)),
+        facts(0, no_progress=3, test_failures=3),
     ),
     (trips.tests_stay_red, trips.pattern_was_seen): (
         RunState(iterations=3, streaks=Streaks(red=3), breaker=Breaker(pattern=SEEN)),

@@ -1,4 +1,4 @@
-"""Iterations without a report: what the next prompt says, what counts as idle, and when that ends a run."""
+"""Iterations without a report: what the next prompt says, and what they mean for a run that stagnates."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import pytest
 from claude_iterate.core.events import Changes, Event, IterationFinished, Outcome, WorkMeasured
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.rules.between import decide
-from claude_iterate.core.rules.verdicts import Begin, Finish
-from claude_iterate.core.state.run_state import RunState, Streaks
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
-from tests.core.building import entries, facts
+from tests.core.building import entries
 
 BOXES = Status(False, 1, 2, source="boxes")
 
@@ -23,55 +21,32 @@ def after(*finished: Ended) -> RunState:
     return fold(entries(*(event for events in finished for event in events)))
 
 
-def ended(kind: Kind = Kind.OK, status: Status | None = None, changed: bool = False, notes: bool = False) -> Ended:
+def ended(kind: Kind = Kind.OK, status: Status | None = None) -> Ended:
     """An iteration and its measure; one that is done again is not measured."""
     finished = IterationFinished(1, Outcome(kind, "words"), status)
-    measured = WorkMeasured(1, Changes(int(changed)), progress=("files",) if changed else (), notes=notes)
-    return (finished,) if kind == Kind.TRANSIENT else (finished, measured)
+    return (finished,) if kind == Kind.TRANSIENT else (finished, WorkMeasured(1, Changes()))
+
+
+IDLE = Status(False, worked=False)
 
 
 @pytest.mark.parametrize(
-    ("last", "silent", "idle"),
+    ("last", "idle"),
     [
-        (ended(), 2, 2),
-        (ended(Kind.MAX_TURNS), 2, 2),
-        (ended(Kind.DENIED), 2, 2),
-        (ended(status=BOXES), 2, 2),
-        (ended(changed=True), 0, 0),
-        (ended(notes=True), 0, 0),
-        ((IterationFinished(1, Outcome(Kind.OK)), WorkMeasured(1)), 0, 0),
-        ((IterationFinished(1, Outcome(Kind.OK)),), 1, 1),
-        (ended(status=Status(False, worked=False)), 0, 2),
-        (ended(status=Status(False)), 0, 0),
-        (ended(Kind.CRASH), 0, 0),
-        (ended(Kind.SKIPPED), 0, 0),
-        (ended(Kind.TRANSIENT), 1, 1),
+        (ended(status=IDLE), 2),
+        (ended(Kind.CRASH, IDLE), 2),
+        (ended(status=Status(False, worked=True)), 0),
+        (ended(status=Status(False)), 0),
+        (ended(status=BOXES), 0),
+        (ended(), 0),
+        (ended(Kind.CRASH), 0),
+        (ended(Kind.SKIPPED), 0),
+        (ended(Kind.TRANSIENT), 1),
     ],
 )
-def test_silence_counts_in_a_row(last: Ended, silent: int, idle: int) -> None:
-    """Without a report and without a change; boxes are no report. A failure or a user's `skip` is not silence, and what
-    is done again has not happened. As long as it is not measured nothing is known; if it cannot be, it was a change."""
-    streaks = after(ended(), last).streaks
-    assert (streaks.silent_iterations, streaks.idle_iterations) == (silent, idle)
-
-
-@pytest.mark.parametrize("stagnates", [True, False])
-@pytest.mark.parametrize(("silent", "threshold", "ends"), [(1, 2, False), (2, 2, True), (3, 2, True), (9, 0, False)])
-def test_silence_ends_a_run_in_every_mode(silent: int, threshold: int, ends: bool, stagnates: bool) -> None:
-    """After as many iterations as are set; 0 never."""
-    state = RunState(streaks=Streaks(silent_iterations=silent))
-    verdict = decide(state, facts(0, stagnates=stagnates, stagnation_threshold=threshold))
-    assert isinstance(verdict, Finish if ends else Begin)
-    if isinstance(verdict, Finish):
-        words = f"{silent} iterations in a row without a report and without a change"
-        assert (verdict.reason, verdict.detail) == ("stagnation", words)
-
-
-def test_one_iteration_is_not_in_a_row() -> None:
-    """The words are true of one as well."""
-    verdict = decide(RunState(streaks=Streaks(silent_iterations=1)), facts(0, stagnation_threshold=1))
-    assert isinstance(verdict, Finish)
-    assert verdict.detail == "1 iteration without a report and without a change"
+def test_only_reports_of_no_work_are_counted_in_a_row(last: Ended, idle: int) -> None:
+    """`worked: false`, and nothing else: silence is a matter of the breaker. What is done again has not happened."""
+    assert after(ended(status=IDLE), last).streaks.idle_iterations == idle
 
 
 def test_the_next_prompt_says_that_the_report_is_missing() -> None:

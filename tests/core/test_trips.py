@@ -96,13 +96,56 @@ def test_progress_in_between_begins_the_count_again() -> None:
     assert ends(after(*rows, iteration(6)), no_progress=3) == "no_progress"
 
 
+@pytest.mark.setting("stop.no_progress", "stagnation_threshold")
 @pytest.mark.parametrize(
-    ("worked", "threshold", "reason"), [(False, 9, ""), (False, 0, "no_progress"), (True, 9, "no_progress")]
+    ("mode", "worked", "settings", "reason"),
+    [
+        ("iterative", False, {}, "stagnation"),
+        ("iterative", False, {"stagnation_threshold": 9}, ""),
+        ("iterative", False, {"stagnation_threshold": 9, "no_progress": 3}, ""),
+        ("iterative", False, {"stagnation_threshold": 0}, ""),
+        ("iterative", False, {"stagnation_threshold": 0, "no_progress": 3}, "no_progress"),
+        ("iterative", False, {"stagnation_threshold": 0, "no_progress": 0}, ""),
+        ("iterative", True, {}, "no_progress"),
+        ("iterative", True, {"stagnation_threshold": 0}, ""),
+        ("iterative", None, {}, "no_progress"),
+        ("iterative", None, {"no_progress": 0}, ""),
+        ("iterative", None, {"stagnation_threshold": 0}, ""),
+        ("loop", False, {}, "no_progress"),
+        ("loop", False, {"stagnation_threshold": 0}, "no_progress"),
+        ("loop", False, {"stagnation_threshold": 1, "no_progress": 0}, ""),
+        ("loop", None, {"stagnation_threshold": 1}, "no_progress"),
+        ("loop", None, {"stagnation_threshold": 1, "no_progress": 0}, ""),
+    ],
 )
-def test_in_iterative_mode_no_work_is_a_matter_of_the_threshold(worked: bool, threshold: int, reason: str) -> None:
-    """Unless there is none, or the report says that there was work: then it should be seen."""
-    state = after(*(iteration(number, status=Status(False, worked=worked)) for number in range(1, 4)))
-    assert ends(state, no_progress=3, stagnates=True, stagnation_threshold=threshold) == reason
+def test_which_of_the_two_thresholds_ends_three_iterations_without_a_change(
+    mode: str, worked: bool | None, settings: dict[str, int], reason: str
+) -> None:
+    """In iterative mode `worked: false` is a matter of `stagnation_threshold`; 0 trusts Claude completely, unless
+    `stop.no_progress` is set. Loop mode knows only the breaker, and 0 switches it off. `worked` None: no report."""
+    rows = [iteration(number, status=Status(False, worked=worked)) for number in range(1, 4)]
+    if worked is None:
+        rows = [
+            [IterationStarted(n), IterationFinished(n, Outcome(Kind.OK)), WorkMeasured(n, NOTHING)] for n in (1, 2, 3)
+        ]
+    assert ends(after(*rows), stagnates=mode == "iterative", **settings) == reason
+
+
+def test_the_end_of_a_run_in_which_nothing_moves_is_a_sentence() -> None:
+    """What was not seen, and the command for a task whose work is elsewhere if Claude reports some."""
+    silent: list[list[Event]] = [
+        [IterationStarted(n), IterationFinished(n, Outcome(Kind.OK)), WorkMeasured(n, NOTHING)] for n in (1, 2, 3)
+    ]
+    found = verdict(after(*silent))
+    assert isinstance(found, Finish)
+    assert found.cause == "Nothing moves: 3 iterations in a row without progress"
+    assert found.next == "claude-iterate run my-task --reset"
+    assert found.detail == "no commit, no changed file; the last iteration wrote no report"
+    assert "outside of this project" not in found.advice
+    counting = verdict(after(*(iteration(number, status=Status(False, number, 50)) for number in (1, 2, 3))))
+    assert isinstance(counting, Finish)
+    assert counting.detail == "no commit, no changed file"
+    assert counting.advice.endswith("claude-iterate config stop.no_progress 0 --workspace my-task")
 
 
 @pytest.mark.parametrize("kind", [Kind.SKIPPED, Kind.DENIED, Kind.INTERRUPTED])
@@ -131,10 +174,12 @@ def test_the_same_error_in_a_row_ends_a_run(errors: str, reason: str) -> None:
     assert ends(after(*rows), no_progress=0, same_error=4) == reason
 
 
-def test_progress_clears_the_error() -> None:
-    """An agent that moves and meets the same error is not stuck."""
-    rows = [iteration(number, error="A", moved=number == 3) for number in range(1, 6)]
-    assert ends(after(*rows), no_progress=0, same_error=3) == ""
+@pytest.mark.parametrize("moved", [False, True])
+def test_the_same_error_is_the_reason_although_files_change_or_nothing_moves(moved: bool) -> None:
+    """At the default of five: the more telling reason wins, and edits that do not get over it do not clear it."""
+    rows = [iteration(number, error="A", moved=moved) for number in range(1, 6)]
+    assert ends(after(*rows[:4]), no_progress=5) == ""
+    assert ends(after(*rows), no_progress=5) == "same_error"
 
 
 @pytest.mark.setting("stop.test_failures")
@@ -219,31 +264,6 @@ def test_scripts_are_asked_once_after_each_iteration() -> None:
     found = decide(after([*answered, said]), known)
     assert isinstance(found, Finish)
     assert (found.reason, found.detail) == ("script", "`./b` ended with 0: enough for today")
-
-
-def test_an_agent_that_says_that_nothing_is_left_stagnates() -> None:
-    """In iterative mode `worked: false` is a good end after `stagnation_threshold`, not a failure of the breaker."""
-    idle = Status(False, worked=False)
-    state = after(*(iteration(number, status=idle) for number in (1, 2, 3)))
-    assert ends(state, no_progress=3, stagnates=True, stagnation_threshold=5) == ""
-    assert ends(state, no_progress=3, stagnates=True, stagnation_threshold=3) == "stagnation"
-    assert ends(state, no_progress=3, stagnation_threshold=3) == "no_progress"
-
-
-@pytest.mark.parametrize("stagnates", [True, False])
-def test_silence_is_counted_by_the_breaker_where_work_is_measured(stagnates: bool) -> None:
-    """Neither a report nor a change: after three iterations, in every mode, not after two as stagnation."""
-    rows: list[list[Event]] = []
-    for number in (1, 2, 3):
-        silent = IterationFinished(number, Outcome(Kind.OK))
-        rows.append([IterationStarted(number), silent, WorkMeasured(number, NOTHING)])
-        expected = "no_progress" if number == 3 else ""
-        assert ends(after(*rows), no_progress=3, stagnation_threshold=2, stagnates=stagnates) == expected
-    found = verdict(after(*rows), no_progress=3)
-    assert isinstance(found, Finish)
-    assert found.cause == "Nothing moves: 3 iterations in a row without progress"
-    assert found.next == "claude-iterate run my-task --reset"
-    assert ends(after(*rows[:2]), no_progress=0, stagnation_threshold=2) == "stagnation"
 
 
 def carried_after(*rows: list[Event], ending: RunFinished) -> Carried:

@@ -19,7 +19,7 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
-from claude_iterate.core.state.work_steps import moved
+from claude_iterate.core.state.work_steps import contradiction, moved
 from tests.core.building import entries
 
 
@@ -62,14 +62,13 @@ def test_iterations_without_progress_are_counted_in_a_row() -> None:
     still = [(Kind.OK, WorkMeasured(number, NOTHING)) for number in (1, 2, 3)]
     assert unmoved(*still) == 3
     assert unmoved(*still, (Kind.OK, WorkMeasured(4, FILES, progress=("files",)))) == 0
-    assert unmoved(*still, (Kind.OK, WorkMeasured(4, NOTHING, progress=("items",)))) == 0
 
 
 @pytest.mark.parametrize(
     ("kind", "last", "streak"),
     [
         (Kind.OK, WorkMeasured(2), 1),
-        (Kind.OK, WorkMeasured(2, None, progress=("items",)), 0),
+        (Kind.OK, WorkMeasured(2, None, progress=("plan",)), 0),
         (Kind.SKIPPED, WorkMeasured(2, NOTHING), 1),
         (Kind.DENIED, WorkMeasured(2, NOTHING), 1),
         (Kind.INTERRUPTED, WorkMeasured(2, NOTHING), 1),
@@ -116,15 +115,31 @@ def test_what_counts_as_progress(
     assert moved(state, changes, tests) == what
 
 
-def test_items_that_are_done_since_the_iteration_began_are_progress() -> None:
-    """Compared with the report as it was at the beginning, whatever was reported in between."""
-    first = iteration(1, status=Status(False, 2, 9))
-    more = Status(False, 3, 9)
-    later: list[Event] = [
-        IterationStarted(2),
-        StatusChanged(more, Change()),
-        IterationFinished(2, Outcome(Kind.OK), more),
-    ]
-    assert moved(state_of(*first, *later), NOTHING, None) == ("items",)
-    assert moved(state_of(*first, *iteration(2, status=Status(False, 2, 9))), NOTHING, None) == ()
-    assert moved(state_of(*first, *iteration(2)), NOTHING, None) == ()
+@pytest.mark.parametrize("complete", [False, True])
+def test_items_that_are_only_claimed_are_no_progress(complete: bool) -> None:
+    """However many more the report counts than ever before, also in the first iteration of a run."""
+    told: list[Event] = []
+    for number in range(1, 7):
+        report = Status(complete, 10 * number, 60)
+        change = StatusChanged(report, Change())
+        told += [IterationStarted(number), change, IterationFinished(number, Outcome(Kind.OK), report)]
+        assert moved(state_of(*told), NOTHING, None) == ()
+        told.append(WorkMeasured(number, NOTHING))
+    assert state_of(*told).streaks.unmoved == 6
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "says"),
+    [
+        (Status(False, 2, 9), Status(False, 3, 9), True),
+        (Status(False, 3, 9), Status(False, 3, 9), False),
+        (Status(False, 3, 9), Status(False, 2, 9), False),
+        (None, Status(False, 3, 9), False),
+        (None, Status(False, worked=True), True),
+    ],
+)
+def test_a_report_of_work_without_a_change_is_a_contradiction(before: Status | None, now: Status, says: bool) -> None:
+    """What the first report of a run counts may have been done before the run: that is the base line."""
+    first = iteration(1, status=before) if before is not None else []
+    state = state_of(*first, *iteration(2, WorkMeasured(2, NOTHING), status=now))
+    assert bool(contradiction(state)) == says

@@ -91,12 +91,6 @@ SCENES = {
         [[INIT, {"status": {"complete": False, "worked": False}}, RESULT]],
         mode="iterative",
     ),
-    "no report": Scene(
-        "stagnation",
-        "Stagnation detected: 2 iterations in a row without a report and without a change",
-        "claude-iterate logs my-task",
-        [[INIT, RESULT]],
-    ),
     "no_progress": Scene(
         "no_progress",
         "Nothing moves: 3 iterations in a row without progress",

@@ -9,6 +9,7 @@ import pytest
 
 from claude_iterate.selftest.harness.script_steps import GO, INIT, READY, RESULT, more, said
 from tests.e2e.conftest import Loop
+from tests.e2e.shell_agent import acts, with_git
 
 IDLE = [INIT, RESULT]
 REFUSED = "my-task was stopped after 3 iterations without progress (run 1)."
@@ -73,6 +74,61 @@ def test_other_instructions_and_reset_begin_again(loop: Loop) -> None:
     assert loop.call("reset", "my-task").code == 0
     assert loop.run("-m", "9").code == 1
     assert [event["by"] for event in loop.events("BreakerReset")] == ["instructions", "reset"]
+
+
+CLAIMS = """report '{"complete": false, "progress": {"completed": 1, "total": 9}}'"""
+COUNTS = """report '{"complete": false, "progress": {"completed": '$n', "total": 50}}'"""
+CACHES = "mkdir -p pkg/__pycache__ .pytest_cache; date +%N | tee .coverage pkg/__pycache__/a.pyc > .pytest_cache/x"
+BOTH = f"{CACHES}; {COUNTS}"
+
+
+@pytest.mark.needs_git
+@pytest.mark.parametrize("place", ["git", "plain"])
+@pytest.mark.parametrize("deed", [CLAIMS, COUNTS, CACHES, BOTH], ids=["same", "counts", "caches", "both"])
+def test_no_number_of_short_runs_gets_around_the_breaker(loop: Loop, deed: str, place: str) -> None:
+    """Items that were ticked before, items that are only counted, and what test runners leave are no progress: of five
+    runs of two iterations the second ends, and the others are refused with the command that goes on."""
+    loop.make()
+    del loop.env["CLAUDE_ITERATE_STOP__NO_PROGRESS"]  # as users have it
+    loop.layout.todo.write_text("- [x] a\n- [ ] b\n- [ ] c\n")
+    if place == "git":
+        with_git(loop)
+    acts(loop, deed)
+    ended = [loop.run("-m", "2") for _ in range(5)]
+    assert [done.code for done in ended] == [0, 1, 1, 1, 1]
+    assert (runs(loop), numbers(loop)) == (2, [1, 2, 1])
+    assert [event["reason"] for event in loop.events("RunFinished")] == ["max_iterations", "no_progress"]
+    assert not any(event.get("progress") for event in loop.events("WorkMeasured"))
+    assert "claude-iterate run my-task --max-iterations 2 --reset" in ended[2].err
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_count_of_one_does_not_reach_other_instructions(loop: Loop, killed: bool) -> None:
+    """Each time a new task: 1/3, 1/3, 1/3; also when the run was killed."""
+    loop.make()
+    settings(loop, no_progress=3)
+    acts(loop, "true", "kill -9 $PPID; sleep 300" if killed else "true")
+    for number in range(3):
+        loop.layout.instructions.write_text(f"- task {number}\n")
+        if killed:
+            (loop.folder / "agent" / "count").unlink(missing_ok=True)
+            loop.run("-m", "9")
+            loop.gone()
+        else:
+            loop.run("-m", "1")
+        assert "no progress 1/3" in loop.call("show", "my-task").out
+    assert [event["by"] for event in loop.events("BreakerReset")] == ["instructions", "instructions"]
+
+
+def test_the_same_error_ends_a_run_that_edits_files(loop: Loop) -> None:
+    """At the defaults: the fifth iteration, also if each of them changed a file."""
+    loop.make()
+    del loop.env["CLAUDE_ITERATE_STOP__NO_PROGRESS"]
+    failing = {"tool": {"name": "Bash", "input": {"command": "make"}, "result": "no such table", "is_error": True}}
+    edit = {"append": {"path": str(loop.root / "work"), "text": "x"}}
+    loop.script([INIT, failing, edit, RESULT])
+    assert loop.run("-m", "9", "--detailed-exit-code").code == 4
+    assert (reason(loop), numbers(loop)) == ("same_error", [1, 2, 3, 4, 5])
 
 
 @pytest.mark.parametrize("end", ["normal", "interrupted", "killed"])

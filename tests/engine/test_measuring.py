@@ -276,7 +276,6 @@ def test_any_file_name_can_be_recorded(tmp_path: Path) -> None:
     ("status", "file", "words"),
     [
         (Status(False, worked=True), "", "the report says that work was done, but nothing in the project changed."),
-        (Status(False, 3, 9), "", "the report says that work was done, but nothing in the project changed."),
         (Status(False, worked=False), "a", "the report says that there was no work to do, but the project changed."),
         (Status(False, worked=True), "a", ""),
         (Status(False, worked=False), "", ""),

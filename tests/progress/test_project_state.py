@@ -66,44 +66,6 @@ def test_our_own_files_do_not_count_but_the_instructions_do(root: Path) -> None:
     assert changed(root, before) == ("own/task/INSTRUCTIONS.md",)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "__pycache__/a.cpython-311.pyc",
-        "src/pkg/__pycache__/b.pyc",
-        ".pytest_cache/v/cache/lastfailed",
-        ".mypy_cache/3.11/x.json",
-        ".ruff_cache/1",
-        ".hypothesis/examples/1",
-        ".coverage",
-        ".coverage.host.1",
-        "node_modules/.cache/babel/x.json",
-        "web/node_modules/.vite/deps/x.js",
-        ".next/cache/x",
-        ".eslintcache",
-        "app.tsbuildinfo",
-        ".DS_Store",
-    ],
-)
-def test_caches_of_tests_and_linters_do_not_count(root: Path, path: str) -> None:
-    """A reviewer that ran the tests has changed nothing."""
-    before = look(root)
-    (root / path).parent.mkdir(parents=True, exist_ok=True)
-    (root / path).write_text("left behind\n")
-    assert changed(root, before) == ()
-
-
-@pytest.mark.parametrize(
-    "path", ["cache/x", "pycache.py", "src/coverage.py", "node_modules.md", "next/cache/x", "a.pyx"]
-)
-def test_what_only_sounds_like_a_cache_counts(root: Path, path: str) -> None:
-    """Work is never taken for a cache."""
-    before = look(root)
-    (root / path).parent.mkdir(parents=True, exist_ok=True)
-    (root / path).write_text("work\n")
-    assert changed(root, before) == (path,)
-
-
 def test_a_project_with_too_many_files_and_no_git_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says so, and never that nothing changed."""
     monkeypatch.setattr(file_scan, "_MOST_FILES", 3)

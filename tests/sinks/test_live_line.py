@@ -27,7 +27,8 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.vocabulary import Kind, Verb, Why
 from claude_iterate.core.formats import clip, width
 from claude_iterate.core.reports.status import Change, Status
-from claude_iterate.core.settings.declared import StopSettings
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.run_state import RunState, Streaks
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.console.live_line import compose
@@ -251,7 +252,7 @@ def test_clip(text: str, columns: int, expected: str) -> None:
 def test_the_breaker_is_shown_from_half_way(unmoved: int, failures: int, shown: str) -> None:
     """What is far from its limit, or has none, would only take room."""
     state = RunState(streaks=Streaks(unmoved=unmoved, failures=failures, red=9))
-    assert compose(state, 5.0, StopSettings()) == " · ".join(filter(None, ("[0]", "5s", shown)))
+    assert compose(state, 5.0, stop_settings(Settings(), "loop")) == " · ".join(filter(None, ("[0]", "5s", shown)))
     assert compose(state, 5.0) == "[0] · 5s"
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from claude_iterate.core.events import (
     Carried,
-    Changes,
     Entry,
     Event,
     IterationFinished,
@@ -17,7 +16,6 @@ from claude_iterate.core.events import (
     Outcome,
     RunFinished,
     RunStarted,
-    WorkMeasured,
 )
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind
@@ -58,18 +56,6 @@ def played(
     if reason:
         events.append(RunFinished(reason, "because"))
     return [Entry(seq, 1_767_225_600.0 + seq, float(seq), event) for seq, event in enumerate(events, 1)]
-
-
-def test_standing_still_without_a_word_is_not_completed(project: Project) -> None:
-    """Only an agent that says that nothing is left has come to an end."""
-    layout = project.create("w")
-    silent = played(None)
-    for number in (3, 4):
-        for event in (IterationFinished(number, Outcome(Kind.OK)), WorkMeasured(number, Changes())):
-            silent.append(Entry(len(silent) + 1, 1_767_225_600.0, 9.0, event))
-    silent.append(Entry(len(silent) + 1, 1_767_225_600.0, 9.0, RunFinished("stagnation", "because")))
-    summary.record_run(layout, fold(silent), RUN, running=False)
-    assert json.loads(layout.metadata.read_text())["status"] == "in_progress"
 
 
 def write_journal(layout: Layout, entries: list[Entry], run: str = RUN) -> RunState:

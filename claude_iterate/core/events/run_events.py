@@ -51,7 +51,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     points that have a hook; `settings` are those that differ from their defaults, secrets masked. `measures`: each
     iteration is followed by a measure of its work. `cassette` is the recorded run that a dry run plays; `again` is the
     command that goes on with the run if it is killed. `to_prove`: nothing but Claude's word will say that the task is
-    done, and this command adds a check."""
+    done, and this command adds a check. `task` is the identity of the instructions."""
 
     run: str
     workspace: str
@@ -76,6 +76,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
     cassette: str = ""
     again: str = ""
     to_prove: str = ""
+    task: str = ""
 
     @property
     def made_up(self) -> bool:
@@ -89,7 +90,6 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     run: str
     iterations: int = 0
     idle_iterations: int = 0
-    silent_iterations: int = 0
     failures: int = 0
     retries: int = 0
     claims: int = 0
@@ -132,7 +132,6 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     measured: int = 0
     files_changed: int = 0
     commits: int = 0
-    most_items: int = 0
     hook_point: str = ""
     hook_number: int = 0
     hooks_ran: tuple[str, ...] = ()
@@ -196,9 +195,9 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit
     review, checks_and_review, or report for Claude's word alone. `about_claim` is what has to be known of the last
     claim of completion: that it was not checked or did not hold, or what the report says beside it. `changes` is what
     changed, since the run began, of that which defines the proof. `tripped`: the breaker ended it, and why;
-    `task` is the identity of the instructions if the breaker has counted something, or if it made a plan. `duration`
-    counts the killed run that it went on with. `replaced` are the identities of the instructions before and after, if
-    they were replaced and no proof looks at them."""
+    `task` is the identity of the instructions as they were left. `duration` counts the killed run that it went on with.
+    `replaced` are the identities of the instructions before and after, if they were replaced and no proof looks at
+    them."""
 
     reason: Reason
     detail: str = ""

@@ -57,8 +57,8 @@ class TestCounts(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class WorkMeasured(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
     """What iteration `number` did. `changes` and `tests` are None where they are not known. `progress` is what moved:
-    commits, files, items (of the report or of TODO.md), tests, in plan mode plan. `notes`: TODO.md or what Claude keeps
-    in its folder changed, which is no work, but no silence either."""
+    commits, files, tests, in plan mode plan. `notes`: TODO.md or what Claude keeps in its folder changed, which is no
+    work, but does not contradict a report of work either."""
 
     number: int
     changes: Changes | None = None

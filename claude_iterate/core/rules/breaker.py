@@ -76,23 +76,12 @@ def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def stagnated(state: RunState, facts: Facts) -> Verdict | None:
-    """`stagnation_threshold` iterations in a row with `worked: false` in iterative mode; where work is not measured,
-    in any mode without a report and without a change: **stagnation**."""
-    most, streaks = facts.settings.stagnation_threshold, state.streaks
-    # Where work is measured, `trips.nothing_moves` counts silence, too.
-    measured = streaks.unmoved > 0 and facts.settings.stop.no_progress > 0
-    if measured and streaks.silent_iterations:
+    """In iterative mode `stagnation_threshold` iterations in a row with `worked: false`: **stagnation**."""
+    idle = state.streaks.idle_iterations
+    if not facts.stagnates or not 0 < facts.settings.stagnation_threshold <= idle:
         return None
-    if 0 < most <= streaks.silent_iterations:
-        times = "1 iteration" if streaks.silent_iterations == 1 else f"{streaks.silent_iterations} iterations in a row"
-        advice = "See what Claude said, and whether it may do what it needs to."
-        look = next_steps.about(state, facts.command_line, "logs")
-        return Finish("stagnation", f"{times} without a report and without a change", advice, next=look)
-    if facts.stagnates and 0 < most <= streaks.idle_iterations:
-        advice = "Claude found nothing left to do. See whether that is so, or say in INSTRUCTIONS.md what is missing."
-        look = next_steps.about(state, facts.command_line, "verify")
-        return Finish("stagnation", str(streaks.idle_iterations), advice, next=look)
-    return None
+    advice = "Claude found nothing left to do. See whether that is so, or say in INSTRUCTIONS.md what is missing."
+    return Finish("stagnation", str(idle), advice, next=next_steps.about(state, facts.command_line, "verify"))
 
 
 def money_is_spent(state: RunState, facts: Facts) -> Verdict | None:

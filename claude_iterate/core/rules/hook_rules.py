@@ -9,6 +9,7 @@ from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, RunHook, Verdict
 from claude_iterate.core.settings.declared import HookSettings
+from claude_iterate.core.settings.modes import most_unmoved
 from claude_iterate.core.state.run_state import RunState
 
 MOST_SKIPS = 10
@@ -54,7 +55,7 @@ def hook_aborts(state: RunState, facts: Facts) -> Verdict | None:
         said = hook.output.strip().rpartition("\n")[2]
         detail = f"{hook.path} {how(hook)}"
         return Finish("hook_abort", f"{detail}: {said}" if said else detail, advice)
-    if state.hooks.hook_skips >= (facts.settings.stop.no_progress or MOST_SKIPS):
+    if state.hooks.hook_skips >= (most_unmoved(facts.settings, facts.stagnates) or MOST_SKIPS):
         skipped = f"next_iteration skipped {counted(state.hooks.hook_skips, 'iteration')} in a row"
         return Finish("hook_abort", skipped, "Exit code 1 of this hook skips an iteration; see whether it has to.")
     return None

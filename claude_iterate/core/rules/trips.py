@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from claude_iterate.core.events import ScriptResult, Trip, WaitStarted
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Purpose, Why
@@ -14,6 +16,7 @@ from claude_iterate.core.rules import next_steps, waits
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.verdicts import Finish, RunStopScripts, Verdict
 from claude_iterate.core.settings.declared import StopSettings
+from claude_iterate.core.settings.modes import most_unmoved
 from claude_iterate.core.state.run_state import RunState, Streaks
 
 _QUOTED = 160
@@ -24,20 +27,26 @@ _LOOK = "See what Claude did, change the instructions or what stands in its way,
 def nothing_moves(state: RunState, facts: Facts) -> Verdict | None:
     """`stop.no_progress` iterations in a row without measured progress: **no_progress**. In iterative mode
     `worked: false` is a matter of `stagnation_threshold`."""
-    if not _reached(state, facts.settings.stop.no_progress, state.streaks.unmoved):
+    most, status = most_unmoved(facts.settings, facts.stagnates), state.last_status
+    if not _reached(state, most, state.streaks.unmoved):
         return None
-    idle = state.last_status is not None and state.last_status.worked is False
-    if idle and facts.stagnates and facts.settings.stagnation_threshold:
+    if facts.stagnates and facts.settings.stagnation_threshold and status is not None and status.worked is False:
         return None
     why, times = "without progress", state.streaks.unmoved
-    silent = f", {counted(state.streaks.silent_iterations, 'of them')} without a report"
-    detail = "no commit, no changed file, no item done" + (silent if state.streaks.silent_iterations else "")
+    reported = status if status is not None and status.source != "boxes" else None
+    detail = "no commit, no changed file" + ("" if reported else "; the last iteration wrote no report")
     cause = f"Nothing moves: {_in_a_row(times)} {why}"
-    return _trip("no_progress", f"after {counted(times, 'iteration')} {why}", detail, cause, state, facts)
+    ending = _trip("no_progress", f"after {counted(times, 'iteration')} {why}", detail, cause, state, facts)
+    if reported is None or not (reported.completed or reported.worked):
+        return ending
+    line, scope = facts.command_line, ("--workspace", next_steps.name(state))
+    elsewhere = next_steps.command(line, "config", "stop.no_progress", "0", *scope)
+    return replace(ending, advice=f"{_LOOK}\nIf the work that Claude reports is outside of this project: {elsewhere}")
 
 
 def same_error_again(state: RunState, facts: Facts) -> Verdict | None:
-    """`stop.same_error` iterations in a row ended with the same error and without progress: **same_error**."""
+    """`stop.same_error` iterations in a row met the same error and did not get over it, whatever else they changed:
+    **same_error**."""
     if not _reached(state, facts.settings.stop.same_error, state.streaks.errors):
         return None
     why, times = "with the same error", state.streaks.errors
@@ -151,7 +160,7 @@ def cooldown_hint(left: float | None) -> str:
 def counters(streaks: Streaks, stop: StopSettings) -> list[tuple[str, int, int]]:
     """What the breaker counts, each with its threshold; what can never trip is left out."""
     rows = (
-        ("no progress", streaks.unmoved, stop.no_progress),
+        ("no progress", streaks.unmoved, stop.no_progress or 0),
         ("failures", streaks.failures, stop.failures),
         ("same error", streaks.errors, stop.same_error),
         ("red tests", streaks.red, stop.test_failures),

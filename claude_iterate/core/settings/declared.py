@@ -128,11 +128,16 @@ class LimitSettings(Group):
 
 
 class StopSettings(Group):
-    no_progress: int = _set(
-        whole(0), 3, "End the run after this many iterations in a row without measured progress; 0 = never."
+    no_progress: int | None = _set(
+        whole(0),
+        None,
+        "End the run after this many iterations in a row without measured progress; 0 = never. Unset: 3; in iterative "
+        "mode with `stagnation_threshold = 0` never.",
     )
     same_error: int = _set(
-        whole(0), 5, "End the run after this many iterations in a row with the same error; 0 = never."
+        whole(0),
+        5,
+        "End the run after this many iterations in a row with the same error, even if files change; 0 = never.",
     )
     failures: int = _set(
         whole(0), 3, "End the run after this many failed iterations without progress in between; 0 = never."
@@ -262,8 +267,7 @@ class Settings(Group):
     stagnation_threshold: int = _set(
         whole(0),
         2,
-        "End after this many iterations in a row without a report and without a change, in iterative mode also without "
-        "work; 0 = never.",
+        "In iterative mode: end after this many iterations in a row that report `worked: false`; 0 = never.",
         "defaultStagnationThreshold",
     )
     output: str = _set(choice("quiet", "progress", "verbose"), "progress", "How much `run` shows.", "outputLevel")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from claude_iterate.core.records import Record
+from claude_iterate.core.settings.declared import Settings, StopSettings
+
+_NO_PROGRESS = 3
 
 
 class Mode(Record):
@@ -29,3 +32,16 @@ MODES: dict[str, Mode] = {
     "plan": Mode("plan", 5, False, "makes or updates IMPLEMENTATION_PLAN.md", makes_plan=True),
     "build": Mode("build", 50, False, "one task of IMPLEMENTATION_PLAN.md per iteration", judged_by="plan"),
 }
+
+
+def most_unmoved(settings: Settings, stagnates: bool) -> int:
+    """`stop.no_progress`. Unset it is 3; where a mode that stagnates is told never to, 0: that trusts Claude."""
+    if settings.stop.no_progress is not None:
+        return settings.stop.no_progress
+    return 0 if stagnates and not settings.stagnation_threshold else _NO_PROGRESS
+
+
+def stop_settings(settings: Settings, mode: str) -> StopSettings:
+    """`stop`, where `no_progress` is what it is in this mode."""
+    known = MODES.get(mode)
+    return settings.stop.changed(no_progress=most_unmoved(settings, known is not None and known.stagnates))

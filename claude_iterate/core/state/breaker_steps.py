@@ -32,7 +32,8 @@ def handed_on(state: RunState) -> events.Standing:
     if state.task_is_done:
         return events.Standing()
     trip, ended = state.breaker.trip, state.finished
-    task = (ended.task if ended is not None and state.iterations else "") or state.carried.breaker.task
+    known = ended.task if ended is not None else state.started.task if state.started is not None else ""
+    task = (known if state.iterations else "") or state.carried.breaker.task
     if ended is not None and ended.tripped:
         run = state.started.run if state.started is not None else ""
         trip = events.Trip(ended.reason, ended.tripped, run, state.last_at)
@@ -89,13 +90,13 @@ def after_iteration(state: RunState, event: events.IterationFinished, now: Strea
 
 
 def after_measure(state: RunState, event: events.WorkMeasured) -> RunState:
-    """Progress clears what was counted, also after a time-out or a crash. Where nothing is known, an iteration that
+    """Progress clears failures and denials, also after a time-out or a crash. Where nothing is known, an iteration that
     went well is no failure."""
     now, kind = state.streaks, state.last_outcome.kind if state.last_outcome is not None else Kind.OK
     if event.tests is not None:
         now = now._replace(red=now.red + 1 if event.tests.is_red else 0)
     if event.progress:
-        now = now._replace(failures=0, errors=0, error="", error_said="")
+        now = now._replace(failures=0, denials=0)
         return state._replace(streaks=now, breaker=state.breaker._replace(trip=None))
     if event.changes is None and kind in WELL:
         now = now._replace(failures=0)

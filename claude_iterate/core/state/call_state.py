@@ -64,7 +64,9 @@ class Call(msgspec.Struct, frozen=True):
     denials: tuple[events.Denial, ...] = ()
     """Tool calls that were not allowed, as far as Claude Code told it before its result."""
     tool_error: str = ""
-    """What the last tool said that reported an error."""
+    """What the last tool said that reported an error, unless the same was tried again and went well."""
+    failed: tuple[str, ...] = ()
+    """What that tool was called for: its name and what its input says best."""
     last_tool: events.ToolCalled | None = None
 
     @property
@@ -98,8 +100,12 @@ def _tool_called(now: Call, event: events.ToolCalled, elapsed: float) -> Call:
 def _tool_answered(now: Call, event: events.ToolAnswered, _elapsed: float) -> Call:
     identity = event.id
     opened = tuple([tool for tool in now.open_tools if tool[0].id != identity])
-    error = event.text[-_ERROR_KEPT:] if event.is_error else now.tool_error
-    return replace(now, open_tools=opened, tool_error=error)
+    if not event.is_error and not now.tool_error:
+        return replace(now, open_tools=opened)
+    failed = next(((tool.name, *telling(tool.input)) for tool, _ in now.open_tools if tool.id == identity), ())
+    if event.is_error:
+        return replace(now, open_tools=opened, tool_error=event.text[-_ERROR_KEPT:], failed=failed)
+    return replace(now, open_tools=opened, tool_error="" if failed and failed == now.failed else now.tool_error)
 
 
 def _said(now: Call, event: events.Said, _elapsed: float) -> Call:

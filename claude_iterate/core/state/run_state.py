@@ -22,17 +22,16 @@ _NO_WINDOWS: Mapping[str, events.LimitReported] = MappingProxyType({})
 
 class Streaks(NamedTuple):
     """What happened several times in a row. `denied` are the permission rules that the last iteration lacked,
-    `denials` how many iterations lacked the same; `retries` counts tries of the same iteration; `silent_iterations` are
-    those that wrote no report and changed nothing; `absences` counts how often Claude could not be called since it
-    worked; `unmoved` are iterations without measured progress; `errors` are those with the same error, of which
-    `error` is the signature and `error_said` the words; `red` are test runs that were not green."""
+    `denials` how many iterations lacked the same; `retries` counts tries of the same iteration; `idle_iterations` are
+    those whose report says `worked: false`; `absences` counts how often Claude could not be called since it worked;
+    `unmoved` are iterations without measured progress; `errors` are those with the same error, of which `error` is the
+    signature and `error_said` the words; `red` are test runs that were not green."""
 
     idle_iterations: int = 0
     failures: int = 0
     denied: str = ""
     denials: int = 0
     retries: int = 0
-    silent_iterations: int = 0
     absences: int = 0
     unmoved: int = 0
     errors: int = 0
@@ -101,15 +100,13 @@ class Requests(NamedTuple):
 
 class Work(NamedTuple):
     """What the iterations of the run did, as we measured it. `measured` is the number of the last iteration that was;
-    `snapshot` is the last one, with which the next is compared; `files_changed` sums the files of all iterations;
-    `most_items` is the highest number of items that a report called done."""
+    `snapshot` is the last one, with which the next is compared; `files_changed` sums the files of all iterations."""
 
     last_measure: events.WorkMeasured | None = None
     snapshot: events.SnapshotTaken | None = None
     measured: int = 0
     files_changed: int = 0
     commits: int = 0
-    most_items: int = 0
 
 
 class Hooked(NamedTuple):

@@ -10,7 +10,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Cause, Kind, Reboot
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, FINE, REFUSALS, WELL, is_done_again
 from claude_iterate.core.reports.status import Status
-from claude_iterate.core.state import breaker_steps, hint_counts, hook_steps, requests, wait_steps
+from claude_iterate.core.state import breaker_steps, hint_counts, hook_steps, requests, wait_steps, work_steps
 from claude_iterate.core.state import call_state as calls
 from claude_iterate.core.state import claim_steps as claims
 from claude_iterate.core.state.call_state import Call
@@ -139,7 +139,6 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
             before.denied,
             before.denials,
             before.retries,
-            before.silent_iterations,
             before.absences,
             *(before.unmoved, before.errors, before.error, before.error_said, before.red),
         ),
@@ -249,16 +248,13 @@ def _streaks_after(state: RunState, event: events.IterationFinished, again: bool
     now = state.streaks
     if again:
         return _tried_again(now, event.outcome)
-    # Without a report it depends on what changed, which is measured next.
-    open_question = event.outcome.kind in WELL | {Kind.DENIED} and not event.reported
     idle = event.status is not None and event.status.worked is False
     denied = _missing(event) if event.denials else ""
     return Streaks(
-        idle_iterations=now.idle_iterations + idle if idle or open_question else 0,
+        idle_iterations=now.idle_iterations + 1 if idle else 0,
         failures=now.failures + 1 if event.outcome.kind in COUNTED_FAILURES else 0,
         denied=denied,
         denials=_denials(state, event, denied),
-        silent_iterations=now.silent_iterations if open_question else 0,
         unmoved=now.unmoved,
     )
 
@@ -289,7 +285,7 @@ def _programs(denied: str) -> set[str]:
 def _got_further(before: Status | None, now: Status) -> bool:
     if now.complete or now.worked:
         return True
-    return (now.completed or 0) > ((before.completed or 0) if before else 0)
+    return work_steps.counted_more(before, now)
 
 
 def _session_after(state: RunState, event: events.IterationFinished, again: bool, at: float) -> Session:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Event, RunFinished
 from claude_iterate.core.rules import hints
-from claude_iterate.core.state import breaker_steps
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.supervision import Supervisor
@@ -62,12 +61,5 @@ class StopConditions:
         self._scripts.run(shell, self._plan.settings.stop.scripts, number)
 
     def with_task(self, ending: RunFinished) -> RunFinished:
-        """The end of the run with the identity of the instructions, if it made a plan for them, or if the next run goes
-        on with a streak. One iteration is none yet, and a short run is not to pay for the checksum."""
-        known = breaker_steps.handed_on(self._recorder.state)
-        streak = max(known.unmoved, known.failures, known.errors, known.red) > 1
-        if ending.reason == "completed" and not self._plan.mode.makes_plan:
-            return ending
-        if ending.reason != "completed" and not (streak or ending.tripped or known.trip):
-            return ending
+        """The end of the run with the identity of the instructions: what it counted is about them, and so is a plan."""
         return replace(ending, task=task_file.current(self._plan.layout.instructions))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from claude_iterate.core.events import RunStarted
+from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.sinks.console.console import Console
 
@@ -34,7 +35,7 @@ def recorded_console(
         "attended": settings.attended,
         "clock": not err.isatty(),
         "is_there": os.path.isfile,
-        "stop": settings.stop,
+        "stop": stop_settings(settings, started.mode),
     }
     return Console(
         out,

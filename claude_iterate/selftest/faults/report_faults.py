@@ -34,9 +34,13 @@ def _unclaimed(
     what: str, danger: str, *between: Step, prepare: Callable[[FaultProject], None] = lambda _project: None
 ) -> Fault:
     """Good calls in which Claude reports nothing and changes nothing: the second one ends the run."""
-    idle = Expected("stagnation", 0, ("ok", "ok"))
-    words = ("Iteration 1: Claude wrote no report", "2 iterations in a row without a report and without a change")
-    return Fault(what, danger, (silent(*between),), idle, prepare=prepare, checks=(expectations.says(*words),))
+    idle, after_two = Expected("no_progress", 1, ("ok", "ok")), {"stop.no_progress": 2}
+    checks = (
+        expectations.says(
+            "Iteration 1: Claude wrote no report", "Nothing moves: 2 iterations in a row without progress"
+        ),
+    )
+    return Fault(what, danger, (silent(*between),), idle, settings=after_two, prepare=prepare, checks=checks)
 
 
 FAULTS = {

@@ -129,6 +129,6 @@ FAULTS = {
         "The run would end, or continue, by guessing.",
         (silent(),),
         Expected("max_iterations", 0, ("ok", "ok", "ok")),
-        flags=("-m", "3", "--stagnation-threshold", "0"),
+        flags=("-m", "3"),
     ),
 }

@@ -10,6 +10,7 @@ from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules import trips
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on, renamed
+from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import RunState
@@ -130,7 +131,8 @@ def _figures(story: Story, at: float) -> list[str]:
 
 def _counters(seen: Seen, story: Story) -> list[str]:
     """As `show` has them: `Breaker: no progress 1/3 · failures 0/3`, and the notes that the next iteration finds."""
-    stop = recorded_settings(story.started).stop if story.started is not None else None
+    started = story.started
+    stop = stop_settings(recorded_settings(started), started.mode) if started is not None else None
     counts = trips.counters(story.state.streaks, stop) if stop is not None else []
     told = [f"Breaker: {' · '.join(f'{name} {now}/{most}' for name, now, most in counts)}"] if counts else []
     return [*told, *([f"Notes: {counted(seen.notes, 'note')} waiting"] if seen.notes else [])]

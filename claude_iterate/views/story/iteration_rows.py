@@ -83,7 +83,7 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     tests: TestsView | None = None
     """null: the tests did not run, or their output was not understood."""
     moved: tuple[str, ...] | None = None
-    """What we saw move: commits, files, items, tests; empty: nothing; null: not measured."""
+    """What we saw move: commits, files, tests, in plan mode the plan; empty: nothing; null: not measured."""
     context: float | None = None
     """How full the context was at the end, from 0 to 1."""
     compactions: int = 0

@@ -62,7 +62,7 @@ class Total(msgspec.Struct, frozen=True, rename="camel"):
     measured: int = 0
     """Iterations of which we know what they changed."""
     moved: int = 0
-    """Iterations that made progress: commits, files, items or tests."""
+    """Iterations that made progress: commits, files, tests or the plan."""
     files: FileCounts | None = None
     """The sums over all iterations; a file that is changed in two counts twice. null: not measured."""
     commits: int | None = None

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.rules.trips import counters
-from claude_iterate.core.settings.declared import StopSettings
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.errors import ExpectedError
 from claude_iterate.views.screen.watched_workspace import Seen, WatchedWorkspace
 from claude_iterate.views.web.drawn_page import Drawn
@@ -56,7 +57,7 @@ class WatchedRun:
         self._log: tuple[object, str, str] = (None, "", "")
         self._known = ""
         """The run that `_stop` and `_format` are about."""
-        self._stop: StopSettings | None = None
+        self._settings: Settings | None = None
         self._format = 1
 
     def draw(self) -> Drawn | None:
@@ -102,17 +103,17 @@ class WatchedRun:
         run = seen.story.run if seen.story is not None else self._run
         if run == self._known or not run:
             return
-        self._known, self._stop, self._format = run, None, 1
+        self._known, self._settings, self._format = run, None, 1
         try:
             self._format = reader.format_of(self._layout.journal(run))
-            self._stop = self._project.settings_for(self._layout).settings.stop
+            self._settings = self._project.settings_for(self._layout).settings
         except (OSError, ExpectedError):
             return
 
     def _counters(self, seen: Seen) -> tuple[tuple[str, int, int], ...]:
-        if self._stop is None or seen.story is None:
+        if self._settings is None or seen.story is None or (started := seen.story.started) is None:
             return ()
-        return tuple(counters(seen.story.state.streaks, self._stop))
+        return tuple(counters(seen.story.state.streaks, stop_settings(self._settings, started.mode)))
 
     def _problem(self, seen: Seen) -> str:
         name = self._layout.name

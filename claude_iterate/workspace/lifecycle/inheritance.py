@@ -141,7 +141,7 @@ def _resumed(layout: Layout, newest: str, state: RunState, unfinished: _Unfinish
         )
     resumed = resumption(run, before, reader.age(layout.journal(run)))
     if run == newest:
-        return Inheritance(before.carried, resumed, killed)
+        return Inheritance(before.carried, resumed, killed, reset_by=_reset_by(layout, handed_on(before), False))
     handed = _handed_on(state)
     # What the killed run spent comes with its state; carried is all the rest, including what was spent since.
     since = max(0.0, handed.cost_usd - handed_on(before).cost_usd)
@@ -150,4 +150,5 @@ def _resumed(layout: Layout, newest: str, state: RunState, unfinished: _Unfinish
     # A proof made since then decides; a claim is judged again, or dropped if the instructions changed.
     findings = state.findings if state.proof is not None else handed.findings or resumed.findings
     resumed = replace(resumed, findings=findings)
-    return Inheritance(carried, replace(resumed, last_status=None, proof=None) if redefined else resumed, killed)
+    resumed = replace(resumed, last_status=None, proof=None) if redefined else resumed
+    return Inheritance(carried, resumed, killed, reset_by=_reset_by(layout, handed_on(before), False))

@@ -193,7 +193,7 @@ def _tell(about: Metadata, short: RunSummary, state: RunState) -> None:
     document = about.document
     running, before = short.state == "running", earlier_completion.of(about)
     document["run"] = _kept(short)
-    document["status"] = "in_progress" if running else _status(short, state)
+    document["status"] = "in_progress" if running else _status(short)
     if before and short.reason != "completed" and not earlier_completion.did_work(state):
         document["run"][earlier_completion.KEY] = before
         document["status"] = "in_progress" if running else "completed"
@@ -224,13 +224,10 @@ def note_new_task(layout: Layout) -> None:
         metadata.write(layout.metadata, about)
 
 
-def _status(short: RunSummary, state: RunState) -> str:
-    """The original's word. Iterations without work mean that all is done only if Claude said so."""
+def _status(short: RunSummary) -> str:
+    """The original's word."""
     if short.reason == "completed" and short.mode in MODES and MODES[short.mode].makes_plan:
         return "in_progress"  # the plan is made, the task is not done
-    said = state.last_status is not None and state.last_status.worked is False
-    if short.reason == "stagnation" and not said:
-        return "in_progress"
     return _STATUS.get(short.reason or "", "in_progress")
 
 
