@@ -43,7 +43,10 @@ def run_many(project: Project, names: Sequence[str], options: Options, parallel:
 
         output.document(
             ended_runs(
-                [(one.name, one.run, one.state, _code(one), _refusal(one, options.command_line)) for one in many.runs],
+                [
+                    (one.layout, one.run, one.state, _code(one), _refusal(one, options.command_line))
+                    for one in many.runs
+                ],
                 code,
             )
         )

@@ -6,10 +6,11 @@ docs/reference is made from it. A key is never renamed or taken away without a n
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from claude_iterate.core.events.vocabulary import Why
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import HistoryView
@@ -18,7 +19,10 @@ from claude_iterate.views.plan_view import PlanView
 from claude_iterate.views.report.night_report import NightReport
 from claude_iterate.views.run_view import JournalView, RunsView, RunView
 from claude_iterate.views.settings_view import KeysView, SettingReadView, SettingsView
+from claude_iterate.views.story.iteration_rows import Row
 from claude_iterate.views.story.proofs import EvidenceView
+from claude_iterate.views.story.run_totals import history_of
+from claude_iterate.views.story.story import Story
 from claude_iterate.views.workspace_view import WorkspaceView
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.run_summary import summarise
@@ -31,6 +35,11 @@ class EndedRun(RunView, frozen=True, kw_only=True, rename="camel"):
 
     workspace: str
     exit_code: int
+    last: Row | None
+    """The last iteration, as in `history`: what Claude reported, what changed, the tests, Claude's session. null: there
+    was none."""
+    usage_limit: bool
+    """A usage limit of the provider held the run up, or ended it."""
 
 
 class EndedVerification(EvidenceView, frozen=True, kw_only=True, rename="camel"):
@@ -70,6 +79,8 @@ class EndedRuns(msgspec.Struct, frozen=True, rename="camel"):
     """0 only if all are good."""
 
 
+Run = TypeVar("Run", bound=EndedRun)
+
 FORMS: dict[str, type[msgspec.Struct]] = {
     "list": ListingView,
     "show": WorkspaceView,
@@ -95,21 +106,37 @@ def document(form: msgspec.Struct) -> dict[str, Any]:
 
 def ended_run(layout: Layout, run: str, exit_code: int, state: RunState | None = None) -> dict[str, Any]:
     """What `run --json` prints; `state` is the run's, if it is at hand."""
+    return document(_ended(EndedRun, layout, run, exit_code, state))
+
+
+def _ended(kind: type[Run], layout: Layout, run: str, exit_code: int, state: RunState | None) -> Run:
     found = run_view.recorded(layout, run)
-    totals = history_view.totals(layout, found) if found is not None else None
-    state = state or (found.story.state if found is not None else RunState())
-    about = {"workspace": layout.name, "exit_code": exit_code, "totals": totals}
-    return document(summarise(EndedRun, run, state, running=False, **about))
+    story = found.story if found is not None else Story(run)
+    rows = history_of(story).iterations
+    return summarise(
+        kind,
+        run,
+        state or story.state,
+        running=False,
+        workspace=layout.name,
+        exit_code=exit_code,
+        totals=history_view.totals(layout, found) if found is not None else None,
+        warnings=run_view.warnings(story),
+        last=rows[-1] if rows else None,
+        usage_limit=any(wait.why == Why.USAGE_LIMIT for wait in story.waits) or story.state.reason == "usage_limit",
+    )
 
 
-def ended_runs(ended: list[tuple[str, str, RunState, int, tuple[str, str] | None]], exit_code: int) -> dict[str, Any]:
+def ended_runs(
+    ended: list[tuple[Layout, str, RunState, int, tuple[str, str] | None]], exit_code: int
+) -> dict[str, Any]:
     """What `run A B --json` prints; each with its workspace, run, state, exit code and why it was refused."""
     runs = tuple(
-        summarise(OneOfManyRuns, run, state, running=False, workspace=name, exit_code=code)
-        for name, run, state, code, _ in ended
+        _ended(OneOfManyRuns, layout, run, code, state)
+        for layout, run, state, code, _ in ended
         if state.started is not None
     )
-    refused = tuple(RefusedRun(name, *why, code) for name, _, _, code, why in ended if why is not None)
+    refused = tuple(RefusedRun(layout.name, *why, code) for layout, _, _, code, why in ended if why is not None)
     return document(EndedRuns(runs, refused, exit_code))
 
 

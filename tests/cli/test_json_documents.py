@@ -8,10 +8,18 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished, Tokens, WaitStarted
+from claude_iterate.core.events import (
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    RunFinished,
+    Tokens,
+    WaitEnded,
+    WaitStarted,
+)
 from claude_iterate.core.events.vocabulary import Kind, Why
 from claude_iterate.core.reports.status import Status
-from claude_iterate.views.documents import FORMS
+from claude_iterate.views.documents import FORMS, ended_run
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
 from tests.cli.conftest import Type
@@ -97,10 +105,26 @@ def test_what_runs_fits_the_schema(called: Type, project: Project) -> None:
     ran = called("run", "w", "--dry-run", "--json").document
     assert fits(ran, "run")
     assert (ran["workspace"], ran["exitCode"], ran["reason"], ran["state"]) == ("w", 0, "completed", "finished")
+    assert (ran["last"]["complete"], ran["last"]["number"], ran["usageLimit"]) == (True, 1, False)
+    assert ran["last"]["session"]
     assert fits(called("verify", "w", "--dry-run", "--json").document, "verify")
     shown = called("show", "w", "--json").document
     assert fits(shown, "show")
     assert (shown["proof"], shown["lastRun"], shown["lastDryRun"]["purpose"]) == (None, None, "verify")
+
+
+def test_the_document_of_a_run_says_how_it_stands(project: Project) -> None:
+    """What a program wants to know without asking further: the last report, and whether a limit held the run up."""
+    layout = project.create("w", instructions=b"do it")
+    status = Status(complete=False, completed=1, total=2, summary="half")
+    done = IterationFinished(1, Outcome(Kind.OK), status, session="s-1")
+    waited = (WaitStarted(Why.USAGE_LIMIT, 1e12), WaitEnded(Why.USAGE_LIMIT, "user"))
+    for waits in ((), waited):
+        journal(layout, IterationStarted(1), done, *waits, RunFinished("max_iterations"), running=False)
+        said = ended_run(layout, RUN, 0)
+        assert (said["last"]["summary"], said["last"]["session"], said["progress"]["completed"]) == ("half", "s-1", 1)
+        assert said["usageLimit"] == bool(waits)
+        layout.journal(RUN).unlink()
 
 
 def test_a_wrong_document_does_not_fit() -> None:

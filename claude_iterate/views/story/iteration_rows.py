@@ -74,6 +74,8 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     done_again: bool = False
     """The iteration is done again, so this row does not count as one."""
     resumed_session: str | None = None
+    session: str = ""
+    """Claude's session."""
     claim_held: bool | None = None
     """Whether the proof of the claim held; null without a claim, and as long as it was not judged."""
     files: FileCounts | None = None
@@ -243,4 +245,5 @@ def _ended(row: Row, event: events.IterationFinished, before: RunState) -> Row:
         compactions=before.call.compactions if before.call is not None else 0,
         exit_code=event.exit_code,
         said=event.said,
+        session=event.session,
     )
