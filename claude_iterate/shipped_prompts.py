@@ -213,24 +213,27 @@ def _validation_criteria(text: str, values: Values) -> Pieces:
 def _verify_answer(text: str, values: Values) -> Pieces:
     yield f"{text[0:170]}{values['requirements']}{text[188:190]}"
     if values["by_schema"]:
-        yield f"{text[209:1058]}"
+        yield f"{text[209:1055]}"
     else:
-        yield f"{text[1069:1097]}"
-    yield f"{text[1109:1128]}{values['workspace_name']}{text[1148:1581]}{values['nonce']}"
-    yield f"{text[1592:1856]}"
+        yield f"{text[1066:1094]}"
+    yield f"{text[1106:1125]}{values['workspace_name']}{text[1145:1579]}{values['nonce']}"
+    yield f"{text[1590:1854]}"
 
 
 def _verify_completion(text: str, values: Values) -> Pieces:
     yield f"{text[0:38]}{values['workspace_name']}{text[58:81]}{values['workspace_path']}"
     yield f"{text[101:131]}{values['report_path']}{text[148:156]}{values['depth']}{text[167:372]}"
     yield f"{values['project_root']}{text[390:476]}{values['workspace_path']}{text[496:516]}"
-    yield f"{values['workspace_path']}{text[536:688]}"
+    yield f"{values['workspace_path']}{text[536:658]}"
     if values["mode"] == "iterative":
-        yield f"{text[717:848]}"
+        yield f"{text[687:818]}"
     else:
-        yield f"{text[859:941]}"
-    yield f"{text[953:1233]}{values['depth_note']}{text[1249:1251]}{values['answer_form']}"
-    yield f"{text[1268:1269]}"
+        yield f"{text[829:911]}"
+    yield f"{text[923:1142]}"
+    if values["checks"]:
+        yield f"{text[1158:1238]}{values['checks']}{text[1250:1251]}"
+    yield f"{text[1262:1263]}{values['depth_note']}{text[1280:1282]}{values['answer_form']}"
+    yield f"{text[1299:1300]}"
 
 
 def _workspace_system(text: str, values: Values) -> Pieces:
@@ -255,8 +258,8 @@ SHIPPED: dict[str, tuple[int, Callable[[str, Values], Pieces]]] = {
     "validate-answer.md": (0x06C5E5FD, _validate_answer),
     "validate.md": (0x2E8662EB, _validate),
     "validation-criteria.md": (0x153DD1DC, _validation_criteria),
-    "verify-answer.md": (0x45E98EC5, _verify_answer),
-    "verify-completion.md": (0x383536DA, _verify_completion),
+    "verify-answer.md": (0x58E466FC, _verify_answer),
+    "verify-completion.md": (0xDA1EB661, _verify_completion),
     "workspace-system.md": (0xF9B83D35, _workspace_system),
 }
 """By file name, with its folder if it is for one mode: the checksum of the template that the function was made from,

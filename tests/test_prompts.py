@@ -250,7 +250,16 @@ OTHERS = {
     "validate-answer": ["workspace_name", "by_schema"],
     "validation-criteria": [],
     "verify-completion": [
-        *["project_root", "workspace_name", "workspace_path", "report_path", "depth", "depth_note", "answer_form"],
+        *[
+            "project_root",
+            "workspace_name",
+            "workspace_path",
+            "report_path",
+            "depth",
+            "depth_note",
+            "answer_form",
+            "checks",
+        ],
     ],
     "verify-answer": ["workspace_name", "requirements", "nonce", "by_schema"],
 }

@@ -21,7 +21,7 @@ from claude_iterate.shipped_prompts import SHIPPED
 ROOT = Path(__file__).parents[1]
 TEXTS = ["workspace_name", "workspace_path", "project_root", "todo_file", "status_file", "report_path", "now"]
 TEXTS += ["instructions", "previous_status", "failures", "agents_text", "status_instructions", "goal"]
-TEXTS += ["validation_criteria", "depth", "depth_note", "nonce", "report_id", "answer_form", "requirements"]
+TEXTS += ["validation_criteria", "depth", "depth_note", "checks", "nonce", "report_id", "answer_form", "requirements"]
 TEXTS += ["plan_file", "impl_folder", "spec_dir", "src_dir"]
 VALUES = st.fixed_dictionaries(
     {name: st.text(max_size=20) for name in TEXTS}

@@ -1,6 +1,7 @@
-"""Asks Claude for an answer in a schema of ours: it may look at everything and is given no tool that edits.
+"""Asks Claude for an answer in a schema of ours: it may look at the project and is given no tool that acts.
 
-An older Claude, which does not know the option for a schema, is asked once more for a report in prose.
+An older Claude, which does not know the option for a schema, is asked once more for a report in prose. One whose login
+is in the project's own settings of Claude Code, which do not count in such a call, is asked once more with them.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ class Asked(NamedTuple):
 def ask(plan: Plan, recorder: Recorder, supervisor: Supervisor, question: Question) -> Asked:
     """Ask by schema; in prose if Claude does not know that. The answer is in the state."""
     asked = _ask_once(plan, recorder, supervisor, question, by_schema=True)
+    if asked.outcome.kind in {Kind.AUTH, Kind.AWAY} and plan.known.has("--restricted") and _has_settings(plan):
+        text = "Without the settings of Claude Code in the project there is no login, so the review reads them."
+        recorder.record(events.Warned(text, "Put the login into your own settings: ~/.claude/settings.json"))
+        asked = _ask_once(plan, recorder, supervisor, question, by_schema=True, restricted=False)
     call = recorder.state.call
     if asked.outcome.kind != Kind.CONFIG or call is None or _OPTION not in call.stderr:
         return asked
@@ -54,14 +59,27 @@ def ask(plan: Plan, recorder: Recorder, supervisor: Supervisor, question: Questi
     return _ask_once(plan, recorder, supervisor, question, by_schema=False)
 
 
-def _ask_once(plan: Plan, recorder: Recorder, supervisor: Supervisor, question: Question, *, by_schema: bool) -> Asked:
+def _has_settings(plan: Plan) -> bool:
+    folder = plan.layout.root / ".claude"
+    return (folder / "settings.json").exists() or (folder / "settings.local.json").exists()
+
+
+def _ask_once(
+    plan: Plan,
+    recorder: Recorder,
+    supervisor: Supervisor,
+    question: Question,
+    *,
+    by_schema: bool,
+    restricted: bool = True,
+) -> Asked:
     texts: Texts | None = None
     try:
         texts = question.texts(by_schema)
         prompt = texts.user.encode("utf-8", "replace")
         recorder.record(question.started(len(prompt)))
-        name = question.raw_name if by_schema else f"{question.raw_name}-prose"
-        looking = Looking(question.schema if by_schema else "")
+        name = question.raw_name + ("" if by_schema else "-prose") + ("" if restricted else "-unrestricted")
+        looking = Looking(question.schema if by_schema else "", plan.judges_settings, restricted)
         AgentCall(plan, recorder, supervisor).make(texts.system, prompt, name, looking=looking)
     except ExpectedError as problem:
         return Asked(outcome_of_problem(recorder, problem), texts)

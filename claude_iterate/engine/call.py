@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from claude_iterate.agent.command import command_line, discovery
 from claude_iterate.agent.command.command_line import Looking, file_if_long
-from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.agent.command.environment import call_environment
 from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.agent.processes.recording import Recording
 from claude_iterate.agent.protocol.call_cost import Used
@@ -94,8 +94,19 @@ class AgentCall:
         claude = plan.settings.claude
         facts = plan.facts(self._recorder.elapsed(), self._recorder.wall())
         spendable = budget(self._recorder.state, facts)
-        argv = command_line.arguments(claude, system, file, plan.skip_permissions, spendable, session, looking)
-        environment = run_environment(plan.environ, claude, plan.run, plan.layout.agent_folder)
+        argv = command_line.arguments(
+            claude,
+            system,
+            file,
+            skip_permissions=plan.skip_permissions,
+            budget_usd=spendable,
+            session=session,
+            looking=looking,
+            known=plan.known,
+            folders=plan.layout.beside,
+            mode=plan.permission_mode,
+        )
+        environment = call_environment(plan.environ, claude, plan.run, plan.layout.agent_folder)
         return discovery.prepare(argv, environment, plan.layout.root, plan.sandbox, given=claude.env)
 
     def _hear(self, stream: str, lines: list[bytes]) -> None:

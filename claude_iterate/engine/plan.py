@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claude_iterate import __version__
+from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.core.events import Carried, Event, PlanRead, ProofDefined, Requested, Resumed, RunStarted, Warned
 from claude_iterate.core.events.vocabulary import Point, Purpose, Verb
 from claude_iterate.core.records import Record
@@ -62,6 +63,12 @@ class Plan(Record):
     log: Path
     grading_texts: Callable[[bool], Texts] = lambda _by_schema: Texts("", "", "", "")
     agent_version: str = ""
+    known: Known = NOT_ASKED
+    """What the Claude of this run knows."""
+    permission_mode: str = ""
+    """The one that Claude gets where the settings name none."""
+    judges_settings: str = ""
+    """The user's own settings file of Claude Code: a call that only looks reads no other."""
     dry_run: bool = False
     cassette: str = ""
     """The recorded run that a dry run plays."""

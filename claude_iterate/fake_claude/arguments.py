@@ -13,7 +13,7 @@ _OPTIONS = """
 
 --output-format --input-format --append-system-prompt --append-system-prompt-file --system-prompt --system-prompt-file
 --model --fallback-model --max-turns --max-budget-usd --permission-mode --session-id --resume --settings --json-schema
---agents --effort
+--agents --effort --autocompact
 
 --allowedTools --allowed-tools --disallowedTools --disallowed-tools --tools --add-dir --mcp-config
 """

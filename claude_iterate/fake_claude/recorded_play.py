@@ -35,7 +35,7 @@ def play(path: str, stream: Stream, workspace: str | None, prompt: str) -> int:
         cassette: Document = loads(contents(path))
     except (OSError, ValueError) as problem:
         raise ScriptProblem(f"cannot read the cassette {path}: {problem!r}") from problem
-    kind = "reviews" if "--disallowedTools" in stream.arguments.lists else "iterations"
+    kind = "reviews" if "Write" in stream.arguments.lists.get("--disallowedTools", ()) else "iterations"
     calls = cassette[kind]
     number = claim(os.path.join(os.path.dirname(path), kind))
     if number > len(calls):

@@ -133,7 +133,8 @@ def _converse_in(
         with _copied(layout, run) if options.dry_run else contextlib.nullcontext(layout) as used:
             texts = text_source(project, used, settings).one_off(options.purpose, {})
             environment = run_environment(project.environ, settings.claude, run, used.agent_folder)
-            with conversation.arguments(settings.claude, texts.system, texts.user, used.working, run) as argv:
+            words = texts.system, texts.user, used.working, run, used.beside
+            with conversation.arguments(settings.claude, *words) as argv:
                 grace = settings.timeouts.terminate_grace
                 closed = sandbox.changed(run=run) if sandbox is not None else None
                 command = discovery.prepare(

@@ -24,7 +24,7 @@ from claude_iterate.errors import AgentProblem
 from claude_iterate.operations import first_questions, permissions, run_checks, run_folders
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_options import Options
-from claude_iterate.operations.run_plan import plan_run
+from claude_iterate.operations.run_plan import Agent, plan_run
 from claude_iterate.operations.run_processes import worktree_of_run
 from claude_iterate.operations.sinks_for_run import sinks_for_run
 from claude_iterate.operations.user import User
@@ -62,7 +62,7 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
     settings = run_checks.settings_checked(project, layout, options, user)
     cassette = _cassette(project, layout, options)
     with contextlib.ExitStack() as stack:
-        sandbox, version = _claude(stack, project, layout, settings, options)
+        sandbox, agent = _claude(stack, project, layout, settings, options)
         asks = options.purpose == Purpose.RUN and not first_questions.were_asked(layout)
         chosen = (
             None if options.checks_only else run_checks.missing_permissions(project, layout, settings, options, user)
@@ -71,11 +71,11 @@ def launch(project: Project, layout: Layout, options: Options, user: User) -> Pe
         if options.checks_only:
             pass  # Claude is not called
         elif chosen is None:
-            run_checks.refuse_doomed(project, layout, settings, options, version)
+            run_checks.refuse_doomed(project, layout, settings, options, agent.version)
         elif chosen.sandbox:
             settings = permissions.with_permissions(settings, chosen)
-            sandbox, version = _claude(stack, project, layout, settings, options)
-        return _launch(project, layout, options, user, settings, sandbox, version, chosen, answers, cassette)
+            sandbox, agent = _claude(stack, project, layout, settings, options)
+        return _launch(project, layout, options, user, settings, sandbox, agent, chosen, answers, cassette)
 
 
 def _cassette(project: Project, layout: Layout, options: Options) -> Cassette | None:
@@ -89,8 +89,8 @@ def _cassette(project: Project, layout: Layout, options: Options) -> Cassette | 
 
 def _claude(
     stack: contextlib.ExitStack, project: Project, layout: Layout, settings: Settings, options: Options
-) -> tuple[Sandbox | None, str]:
-    """The sandbox, if one is asked for, and the version of the Claude that answers in it."""
+) -> tuple[Sandbox | None, Agent]:
+    """The sandbox, if one is asked for, and the Claude that answers in it."""
     sandbox = None
     if settings.sandbox.kind != "none":
         from claude_iterate.operations import sandboxing
@@ -98,17 +98,23 @@ def _claude(
         elsewhere = worktree_of_run.is_asked(settings, options)
         sandbox = stack.enter_context(sandboxing.opened(project, layout, settings, options.dry_run, elsewhere))
     if options.checks_only:
-        return sandbox, ""
+        return sandbox, Agent("")
     if sandbox is None or not sandbox.is_container:
-        return sandbox, discovery.version(settings.claude, project.environ, project.root, sandbox=sandbox)
+        return sandbox, _asked(project, settings, sandbox)
     from claude_iterate.agent.processes.containers import end_containers
 
     asking = sandbox.changed(run=f"version-{os.getpid()}")
     try:
-        return sandbox, discovery.version(settings.claude, project.environ, project.root, sandbox=asking)
+        return sandbox, _asked(project, settings, asking)
     except AgentProblem:
         end_containers(sandbox.program, asking.run)  # it may have given no answer, and go on
         raise
+
+
+def _asked(project: Project, settings: Settings, sandbox: Sandbox | None) -> Agent:
+    about = settings.claude, project.environ, project.root
+    version = discovery.version(*about, sandbox=sandbox)
+    return Agent(version, discovery.known(version, *about, sandbox))
 
 
 def _launch(
@@ -118,7 +124,7 @@ def _launch(
     user: User,
     settings: Settings,
     sandbox: Sandbox | None,
-    version: str,
+    agent: Agent,
     chosen: Permissions | None,
     answers: dict[str, Any],
     cassette: Cassette | None,
@@ -134,12 +140,13 @@ def _launch(
         if before.killed:
             _end_leftovers(before.killed, sandbox)
         used = dry_run_files.layout_for(layout, run) if options.dry_run else worktree_of_run.layout_in(layout, tree)
-        plan = plan_run(project, used, settings, options, run, version, before)
+        plan = plan_run(project, used, settings, options, run, agent, before)
         plan = worktree_of_run.plan_in(plan, tree, options.held)
         plan = cassette.planned(plan) if cassette is not None else plan
         if sandbox is not None:
             plan = _boxed(plan, sandbox, layout, None if tree is None else tree.place)
         warnings = run_checks.warnings(project, layout, settings, options)
+        warnings += run_checks.agent_warnings(settings, agent.version, agent.known)
         warnings += run_checks.trial_warning(layout, options, before)
         warnings += cassette.warnings(settings) if cassette is not None else []
         warnings += worktree_of_run.warnings(project, layout, tree, options)

@@ -25,11 +25,6 @@ _MANAGED = (
 )
 _DECIDING_HOOKS = frozenset({"PreToolUse", "PermissionRequest"})
 
-UNDECIDED_REVIEW = (
-    "Nothing says what Claude may do, so the review can read files but run no command.",
-    "Allow some: claude-iterate config -w {name} claude.allowed_tools --add 'Bash(npm test:*)'",
-)
-
 
 class Permissions(Record):
     """A permission mode, and the tools that are allowed beyond it."""
@@ -43,6 +38,17 @@ class Permissions(Record):
 def are_decided(settings: Settings, project: Project) -> bool:
     """True when flags, settings or Claude's own settings files say what is allowed."""
     return decides_permissions(settings.claude) or any(_file_decides(path) for path in _settings_files(project))
+
+
+def mode_is_decided(project: Project) -> bool:
+    """True when a settings file of Claude Code names a mode. Claude Code reads it, and knows which file may decide."""
+    return any(_permissions(path).get("defaultMode") for path in _settings_files(project))
+
+
+def own_settings_file(project: Project) -> str:
+    """The user's own settings file of Claude Code; empty when there is none."""
+    path = _own_settings(project)
+    return str(path) if path is not None and path.is_file() else ""
 
 
 def unrestricted(settings: Settings, project: Project) -> str:
@@ -80,13 +86,16 @@ def save(layout: Layout, chosen: Permissions) -> str:
 
 def _settings_files(project: Project) -> list[Path]:
     """Claude's own settings files that apply in this project."""
-    environ = project.environ
     files = [project.root / ".claude" / "settings.json", project.root / ".claude" / "settings.local.json"]
+    own = _own_settings(project)
+    return [*files, *([] if own is None else [own]), *map(Path, _MANAGED)]
+
+
+def _own_settings(project: Project) -> Path | None:
+    environ = project.environ
     if environ.get("CLAUDE_CONFIG_DIR"):
-        files.append(Path(environ["CLAUDE_CONFIG_DIR"], "settings.json"))
-    elif environ.get("HOME"):
-        files.append(Path(environ["HOME"], ".claude", "settings.json"))
-    return [*files, *map(Path, _MANAGED)]
+        return Path(environ["CLAUDE_CONFIG_DIR"], "settings.json")
+    return Path(environ["HOME"], ".claude", "settings.json") if environ.get("HOME") else None
 
 
 def _file_decides(path: Path) -> bool:

@@ -59,6 +59,7 @@ class TextSource:
         agents = settings.claude.agents_file
         self._agents_file = layout.root / agents if agents else None
         self._paths = settings.paths
+        self._checks = "\n".join(f"- `{check}`" for check in settings.verification.checks)
         self._commands = {name: getattr(settings.commands, name) or "" for name in ("test", "build", "lint")}
         self._proof_wanted = bool(settings.verification.checks) or settings.verification.auto_verify
         self.folders = folders
@@ -121,6 +122,7 @@ class TextSource:
         self._refuse_links_out()
         instructions = read_instructions(self._layout)
         more = {"report_path": str(report), "depth": depth, "depth_note": depth_note, "nonce": identity}
+        more["checks"] = self._checks
         form = {"by_schema": by_schema, "requirements": listing(requirements_in(instructions))}
         texts = self._with_form("verify-completion", "verify-answer", {**more, **form})
         return texts.changed(instructions=instructions)

@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 
 from claude_iterate.agent.command import discovery
+from claude_iterate.agent.command.command_line import Known, tuning
+from claude_iterate.core import claude_versions
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import ONE_OFF
@@ -59,8 +61,8 @@ def missing_permissions(
     A one-off call that has to write a text may edit files. Otherwise the user is asked. The lock is not held meanwhile:
     an open question must not block other commands.
     """
-    if permissions.are_decided(settings, project):
-        return None
+    if permissions.are_decided(settings, project) or options.purpose == "verify":
+        return None  # a review only looks
     if options.purpose in ONE_OFF:
         # A call that grades only looks; the others have to write a text.
         return Permissions("default" if options.purpose == "validate" else "acceptEdits")
@@ -100,7 +102,7 @@ def refuse_doomed(project: Project, layout: Layout, settings: Settings, options:
 
 def is_claude_code(settings: Settings, project: Project, version: str) -> bool:
     """True for Claude Code itself: its name, its word, and a size that no wrapper has."""
-    if settings.claude.command != ("claude",) or "(Claude Code)" not in version:
+    if settings.claude.command != ("claude",) or not claude_versions.is_claude_code(version):
         return False
     try:
         program = discovery.find(settings.claude, project.environ, project.root)
@@ -118,9 +120,8 @@ def warnings(project: Project, layout: Layout, settings: Settings, options: Opti
         pass  # Claude is not called, or the sandbox is what the warning asks for
     elif options.skip_permissions or (why and not options.dry_run):
         found.append(Warned(permissions.UNRESTRICTED.format(f" ({why})" if why else "")))
-    elif not options.dry_run and not permissions.are_decided(settings, project):
-        undecided = permissions.UNDECIDED if options.purpose == "run" else permissions.UNDECIDED_REVIEW
-        found.append(Warned(undecided[0], undecided[1].format(name=layout.name)))
+    elif options.purpose != "verify" and not options.dry_run and not permissions.are_decided(settings, project):
+        found.append(Warned(*permissions.UNDECIDED))
     unlimited = settings.max_iterations == 0 and not (settings.limits.max_cost_usd or settings.limits.max_duration)
     if unlimited and options.purpose == "run":
         hint = "Set a limit: --max-iterations, --max-cost or --max-duration."
@@ -136,6 +137,21 @@ def warnings(project: Project, layout: Layout, settings: Settings, options: Opti
         found.append(Warned("This is a dry run: checks are not run.", hint))
     if problem := notes.trouble(layout):
         found.append(Warned(f"Notes do not reach Claude: {problem}.", f"Fix that in {layout.folder}"))
+    return found
+
+
+def agent_warnings(settings: Settings, version: str, known: Known) -> list[Warned]:
+    """That Claude Code is too old, or does not know what a setting needs. The run goes on without it."""
+    found = []
+    if claude_versions.is_older(version):
+        text = f"{version} is older than {claude_versions.OLDEST}, the oldest that claude-iterate was tested with."
+        found.append(Warned(text, "Update it: claude update"))
+    for option in tuning(settings.claude):
+        if known.lacks(option):
+            key = "claude." + option.removeprefix("--").replace("-", "_")
+            found.append(
+                Warned(f"This Claude does not know {option}, so {key} has no effect.", "Update it: claude update")
+            )
     return found
 
 

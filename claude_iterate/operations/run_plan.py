@@ -9,12 +9,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.core.events import PlanRead
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
+from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode
 from claude_iterate.engine.plan import Plan, Texts
-from claude_iterate.operations import late_imports, run_folders
+from claude_iterate.operations import late_imports, permissions, run_folders
 from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_options import Options
 from claude_iterate.workspace import metadata
@@ -24,13 +26,20 @@ from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.settings_files import settings_reader
 
 
+class Agent(NamedTuple):
+    """The Claude that a run calls: its version, and the options that it knows."""
+
+    version: str
+    known: Known = NOT_ASKED
+
+
 def plan_run(
     project: Project,
     layout: Layout,
     settings: Settings,
     options: Options,
     run: str,
-    agent_version: str,
+    agent: Agent,
     before: Inheritance,
 ) -> Plan:
     """The plan of the run with the id `run`, which goes on where `before` ended."""
@@ -50,7 +59,10 @@ def plan_run(
         grading_texts=functools.partial(texts.grading, one_off_values),
         report=report,
         log=run_folders.log_path(layout),
-        agent_version=agent_version,
+        agent_version=agent.version,
+        known=agent.known,
+        permission_mode="" if permissions.mode_is_decided(project) else "default",
+        judges_settings=permissions.own_settings_file(project),
         dry_run=options.dry_run,
         purpose=Purpose(options.purpose),
         skip_permissions=options.skip_permissions,

@@ -89,6 +89,13 @@ class Layout(Record):
         return self.dry_run_folder or self.folder
 
     @property
+    def beside(self) -> tuple[str, ...]:
+        """Where Claude works beside `root`: the workspace, if it is not below it, wherever links lead. Claude Code
+        allows only what is below the folders that it is given."""
+        folder, root = os.path.realpath(self.agent_folder), os.path.realpath(self.root)
+        return () if os.path.commonpath((folder, root)) == root else (str(self.agent_folder),)
+
+    @property
     def project(self) -> Path:
         """The project itself, wherever Claude works: its settings and prompts are there."""
         return self.main or self.root

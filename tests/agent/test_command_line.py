@@ -3,38 +3,124 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from claude_iterate.agent.command import discovery
-from claude_iterate.agent.command.command_line import LARGEST_ARGUMENT, arguments, decides_permissions, file_if_long
-from claude_iterate.agent.command.environment import claude_environment, run_environment
+from claude_iterate.agent.command.command_line import (
+    LARGEST_ARGUMENT,
+    NOT_ASKED,
+    Known,
+    Looking,
+    arguments,
+    decides_permissions,
+    file_if_long,
+)
+from claude_iterate.agent.command.environment import call_environment, claude_environment, run_environment
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
 
+LASTING = ["--disallowedTools", "Monitor", "ScheduleWakeup", "CronCreate"]
+NEWER = ("--restricted", "--permission-prompts", "--system-prompt-snapshot")
+TODAY = Known(frozenset([*NEWER, "--effort", "--autocompact"]))
+OLD = Known(frozenset(["--effort"]))
+LOOKING = Looking("{}", "/home/me/.claude/settings.json")
+
 
 def test_the_plain_command() -> None:
-    """Headless, streaming, verbose, no session kept, the system prompt last."""
+    """Headless, streaming, verbose, nothing that outlasts the result, no session kept, the system prompt last."""
     assert arguments(ClaudeSettings(), "SYSTEM") == [
-        *["claude", "-p", "--output-format", "stream-json", "--verbose"],
+        *["claude", "-p", "--output-format", "stream-json", "--verbose", *LASTING],
         *["--no-session-persistence", "--append-system-prompt", "SYSTEM"],
     ]
 
 
-def test_an_option_follows_the_allowed_tools() -> None:
-    """`--allowedTools` eats all words that follow it; another option must end it."""
-    argv = arguments(ClaudeSettings(allowed_tools=("Bash(a:*)", "Write")), "S")
-    at = argv.index("--allowedTools")
-    assert argv[at + 1 : at + 4] == ["Bash(a:*)", "Write", "--no-session-persistence"]
+def test_an_option_follows_those_that_take_several_words() -> None:
+    """`--allowedTools` eats all words that follow it; another option must end it, whatever else is set."""
+    for background in (False, True):
+        claude = ClaudeSettings(allowed_tools=("Bash(a:*)", "Write"), background=background)
+        argv = arguments(claude, "S", folders=["/w"], session="")
+        for option, words in (("--allowedTools", 2), ("--add-dir", 1), *([] if background else [(LASTING[0], 3)])):
+            at = argv.index(option)
+            assert [word.startswith("-") for word in argv[at + 1 : at + 2 + words]] == [False] * words + [True]
+
+
+@pytest.mark.setting("claude.background")
+def test_nothing_outlasts_the_result_unless_it_may() -> None:
+    """Neither a tool that wakes Claude up again nor a background task, unless the user wants that."""
+    asked = (ClaudeSettings(), ClaudeSettings(background=True))
+    assert [LASTING[0] in arguments(claude, "S") for claude in asked] == [True, False]
+    found = [call_environment({}, claude, "r1", Path("/w")) for claude in asked]
+    assert ["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS" in environment for environment in found] == [True, False]
 
 
 def test_a_session_is_kept_or_goes_on_only_when_asked() -> None:
-    """Never `--continue`, which would take up whatever session the folder saw last; an option ends the tools."""
-    claude = ClaudeSettings(allowed_tools=("Write",))
+    """Never `--continue`, which would take up whatever session the folder saw last."""
+    claude = ClaudeSettings(background=True)
     kept, resumed = arguments(claude, "S", session=""), arguments(claude, "S", session="an-id")
-    assert kept[-4:] == ["--allowedTools", "Write", "--append-system-prompt", "S"]
-    assert resumed[-5:] == ["Write", "--resume", "an-id", "--append-system-prompt", "S"]
+    assert kept[-3:] == ["--verbose", "--append-system-prompt", "S"]
+    assert resumed[-4:] == ["--resume", "an-id", "--append-system-prompt", "S"]
     assert not {"--continue", "--no-session-persistence"} & {*kept, *resumed}
+
+
+@pytest.mark.parametrize(
+    ("given", "known", "words"),
+    [
+        ({"session": "an-id"}, TODAY, "--system-prompt-snapshot off --resume an-id"),
+        ({"session": "an-id"}, OLD, "--verbose --resume an-id"),
+        ({}, TODAY, "--permission-prompts none"),
+        ({"mode": "default"}, TODAY, "--permission-prompts none --permission-mode default"),
+        ({"looking": LOOKING}, TODAY, f"--restricted --settings {LOOKING.settings_file} --disallowedTools"),
+        ({"looking": LOOKING.changed(settings_file="")}, TODAY, "--restricted --disallowedTools"),
+        ({"looking": LOOKING.changed(restricted=False)}, TODAY, "--permission-mode default --disallowedTools"),
+        ({"looking": LOOKING}, OLD, "--verbose --permission-mode default --disallowedTools"),
+        ({"looking": LOOKING, "skip_permissions": True}, NOT_ASKED, "--verbose --permission-mode default"),
+    ],
+)
+def test_newer_options_are_only_for_a_claude_that_has_them(given: dict[str, Any], known: Known, words: str) -> None:
+    """What `--help` names decides, and a Claude that was not asked gets none."""
+    claude = ClaudeSettings(background=True)
+    assert f" {words} " in f" {' '.join(arguments(claude, 'S', known=known, **given))} "
+    if known is not TODAY:
+        options = set(arguments(claude, "S", known=known, **given))
+        assert not options & {*NEWER}
+
+
+def test_a_call_that_looks_gets_no_tool_that_acts() -> None:
+    """Whatever the settings allow, and no flag in `claude.args` gives it all of them."""
+    skip = "--dangerously-skip-permissions"
+    claude = ClaudeSettings(args=(skip,), permission_mode="bypassPermissions")
+    argv = arguments(claude, "S", looking=LOOKING, known=TODAY, skip_permissions=True)
+    assert {"Bash", "Edit", "Write", "NotebookEdit"} <= set(argv[argv.index("--disallowedTools") :])
+    assert skip not in argv
+    assert argv[argv.index("--permission-mode") + 1] == "default"
+
+
+@pytest.mark.setting("claude.effort", "claude.fallback_model", "claude.autocompact")
+def test_a_tuning_that_the_claude_does_not_know_is_left_out() -> None:
+    """A run does not fail for want of it. One that was not asked gets what the user set."""
+    claude = ClaudeSettings(effort="high", fallback_model="sonnet", autocompact="150k")
+    tuned = ["--effort", "high", "--fallback-model", "sonnet", "--autocompact", "150k"]
+    assert arguments(claude, "S")[5:11] == tuned
+    assert arguments(claude, "S", known=OLD)[5:8] == ["--effort", "high", LASTING[0]]
+
+
+@pytest.mark.parametrize(
+    ("claude", "mode"),
+    [
+        (ClaudeSettings(), "default"),
+        (ClaudeSettings(permission_mode="acceptEdits"), "acceptEdits"),
+        (ClaudeSettings(permission_mode="manual"), "default"),
+        (ClaudeSettings(args=("--permission-mode=plan",)), None),
+        (ClaudeSettings(args=("--settings", "x.json")), None),
+        (ClaudeSettings(args=("--dangerously-skip-permissions",)), None),
+    ],
+)
+def test_the_mode_is_said_unless_something_else_says_it(claude: ClaudeSettings, mode: str | None) -> None:
+    """`manual` is the newer name of `default`, which all versions know."""
+    argv = arguments(claude, "S", mode="default")
+    assert (argv[argv.index("--permission-mode") + 1] if "--permission-mode" in argv else None) == mode
 
 
 def test_skipping_permissions_replaces_the_mode_and_is_not_said_twice() -> None:
@@ -56,6 +142,14 @@ def test_the_environment_carries_the_mark_and_not_claudes_own_variables() -> Non
     base = {"PATH": "/bin", "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "x", "CLAUDE_ITERATE_RUN": "outer"}
     found = run_environment(base, ClaudeSettings(env={"A": "b"}), "r1", Path("/w"))
     assert found == {"PATH": "/bin", "A": "b", "CLAUDE_ITERATE_RUN": "r1", "CLAUDE_ITERATE_WORKSPACE": "/w"}
+
+
+def test_a_stalled_answer_is_cut_by_claude_itself_unless_the_user_says_otherwise() -> None:
+    """A minute, by its own variable; one that is set wins."""
+    name = "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS"
+    assert call_environment({}, ClaudeSettings(), "r1", Path("/w"))[name] == "60000"
+    assert call_environment({name: "1"}, ClaudeSettings(), "r1", Path("/w"))[name] == "1"
+    assert call_environment({}, ClaudeSettings(env={name: "2"}), "r1", Path("/w"))[name] == "2"
 
 
 def test_what_decides_permissions() -> None:

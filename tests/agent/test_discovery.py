@@ -13,6 +13,15 @@ from claude_iterate.errors import AgentProblem
 from claude_iterate.selftest.harness.scripted_project import until
 from claude_iterate.system import processes
 
+HELP = """cat <<'END'
+Usage: claude [options]
+Options:
+  -h, --help                     Display help
+  --allowedTools, --allowed-tools <tools...>  Comma or space-separated
+  --restricted                   Restricted mode
+                                 --resume <session-id> goes on
+END"""
+
 
 def claude(*command: str) -> ClaudeSettings:
     return ClaudeSettings(command=command)
@@ -39,6 +48,25 @@ def test_arguments_of_the_command_come_first(tmp_path: Path) -> None:
         discovery.version(claude(program(tmp_path, 'echo "$1 $2"'), "wrapped"), os.environ, tmp_path)
         == "wrapped --version"
     )
+
+
+@pytest.mark.parametrize(
+    ("version", "answer", "options"),
+    [
+        ("2.1.197 (Claude Code)", HELP, {"--help", "--allowedTools", "--allowed-tools", "--restricted"}),
+        ("2.1.197 (Claude Code)", "exit 1", None),
+        ("9.9.9", HELP, None),
+    ],
+)
+def test_what_it_knows_is_read_from_its_help(
+    tmp_path: Path, version: str, answer: str, options: set[str] | None
+) -> None:
+    """Options, not words of their explanations. A script that is no Claude Code is not asked: it may do anything
+    then. One that does not answer is called without the newer options."""
+    asked = claude(program(tmp_path, f"echo asked > {tmp_path}/asked; {answer}"))
+    known = discovery.known(version, asked, os.environ, tmp_path)
+    assert known.options == options
+    assert (tmp_path / "asked").exists() == ("Claude Code" in version)
 
 
 def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:

@@ -150,12 +150,20 @@ def test_the_last_line_counts_problems_and_warnings(
 
 
 @pytest.mark.parametrize(
-    ("version", "state"),
-    [("1.0.3 (Claude Code)", "warning"), ("2.0.99", "warning"), ("2.1.0", "ok"), ("10.0.0", "ok"), ("dev", "ok")],
+    ("version", "state", "words"),
+    [
+        ("2.1.196 (Claude Code)", "warning", "is older than"),
+        ("2.1.197 (Claude Code)", "ok", ""),
+        ("10.0.0 (Claude Code)", "ok", "is newer than"),
+        ("dev", "ok", ""),
+        ("0.1 of a script", "ok", ""),
+    ],
 )
-def test_an_old_claude_is_told(claude: Path, typed: Type, version: str, state: str) -> None:
-    """With the way to update it; what is not a number is left alone."""
+def test_a_claude_that_was_not_tested_is_told(claude: Path, typed: Type, version: str, state: str, words: str) -> None:
+    """An old one with the way to update it; what does not call itself Claude Code is left alone."""
     claude.write_text(f"#!/bin/sh\necho '{version}'\n")
     found = findings(typed("doctor", "--json"))["claude"]
     assert (found["state"], version in found["message"]) == (state, True)
+    assert words in found["message"]
+    assert (" than " in found["message"]) == bool(words)
     assert found["fix"] == ("Update it: claude update" if state == "warning" else "")

@@ -258,7 +258,7 @@ def test_answers_the_shipped_validate_and_verify_prompts_with_a_report(fake: Fak
     prompts = Prompts([], mode)
     known = {"workspace_name": "w", "workspace_path": fake.workspace, "project_root": fake.folder}
     report = fake.folder / "report.md"
-    known.update(report_path=report, depth="quick", depth_note="", nonce="n-1", validation_criteria="ten")
+    known.update(report_path=report, depth="quick", depth_note="", checks="", nonce="n-1", validation_criteria="ten")
     known.update(by_schema=False, requirements="1. a\n2. b")
     form = {"answer_form": prompts.render("verify-answer", known)}
     fake.stream(stdin=prompts.render("validate", known | form))
@@ -277,7 +277,7 @@ def test_with_a_schema_it_answers_by_schema(fake: FakeClaude) -> None:
     fake.stream()
     prompts = Prompts([], "loop")
     known = {"workspace_name": "w", "workspace_path": fake.workspace, "project_root": fake.folder, "by_schema": True}
-    known.update(report_path="r.md", depth="quick", depth_note="", nonce="n-1", requirements="1. a\n2. b")
+    known.update(report_path="r.md", depth="quick", depth_note="", checks="", nonce="n-1", requirements="1. a\n2. b")
     asked = prompts.render("verify-completion", {**known, "answer_form": prompts.render("verify-answer", known)})
     options = ("--disallowedTools", "Edit", "Write", "--json-schema", "{}")
     events = fake.stream(*options, stdin=asked)

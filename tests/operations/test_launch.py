@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from claude_iterate.operations.run_options import Options
-from claude_iterate.operations.run_plan import plan_run
+from claude_iterate.operations.run_plan import Agent, plan_run
 from claude_iterate.workspace.lifecycle.inheritance import Inheritance
 from claude_iterate.workspace.lifecycle.project import Project
 from tests.package_path import PACKAGES
@@ -66,6 +66,6 @@ def test_a_plan_changes_nothing(tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     options = Options(dry_run=True)
     settings = options.settings_for(project, layout)
-    plan = plan_run(project, layout, settings, options, "000001-x", "9.9", Inheritance(killed="000000-x"))
+    plan = plan_run(project, layout, settings, options, "000001-x", Agent("9.9"), Inheritance(killed="000000-x"))
     assert (plan.run, plan.agent_version, plan.dry_run) == ("000001-x", "9.9", True)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before

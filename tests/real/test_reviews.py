@@ -33,7 +33,7 @@ def reviews(real: RealLoop) -> list[tuple[str, str]]:
 
 
 def test_a_review_by_schema_is_verified(real: RealLoop) -> None:
-    """It gets the numbered requirements and no tool that edits; a field more than asked for does not matter."""
+    """It gets the numbered requirements and no tool that acts; a field more than asked for does not matter."""
     real.make("- one\n- two\n")
     (real.root / "a.txt").write_text("one\n")
     real.api.script(
@@ -49,8 +49,8 @@ def test_a_review_by_schema_is_verified(real: RealLoop) -> None:
     worked, reviewed = real.api.requests[0], real.api.requests[2]
     assert {"Write", "Edit"} <= tools(worked)
     assert "StructuredOutput" not in tools(worked)
-    assert {"StructuredOutput", "Read", "Bash"} <= tools(reviewed)
-    assert not {"Write", "Edit", "NotebookEdit"} & tools(reviewed)
+    assert {"StructuredOutput", "Read", "Grep"} <= tools(reviewed)
+    assert not {"Bash", "Write", "Edit", "NotebookEdit"} & tools(reviewed)
     assert "\n1. one\n2. two\n" in reviewed.prompt
     assert not (real.root / "b.txt").exists()
     assert "VERDICT: VERIFIED" in (real.workspace / "verification-report.md").read_text()
@@ -95,7 +95,7 @@ def test_a_review_cut_by_its_turns_is_none(real: RealLoop) -> None:
     """It says so."""
     real.make()
     real.set(claude__max_turns=1)
-    real.api.script(forever=tool("Bash", command="true"))
+    real.api.script(forever=tool("Glob", pattern="*"))
     assert real.call("verify", "my-task").code == 1
     assert reviews(real) == [("invalid", "Claude ran into its turn limit (`claude.max_turns`) before it answered")]
 

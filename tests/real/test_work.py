@@ -119,9 +119,30 @@ def test_a_long_system_prompt_arrives_whole(real: RealLoop) -> None:
     assert "the end of the task" in real.api.requests[0].prompt
 
 
-def test_a_background_command_ends_and_the_later_result_counts(real: RealLoop) -> None:
-    """Claude gives a result, hears of its background command, works on and gives another: the last one is the sum."""
+def test_the_end_is_an_end(real: RealLoop) -> None:
+    """One call of Claude that tries all that would go on after its result: it has one result, and no turn is bought."""
     real.make()
+    idle = f"{real.idler()} 1301"
+    real.api.script(
+        tool("Bash", command=idle, run_in_background=True, timeout=1000, description="wait"),
+        tool("Monitor", command="while true; do echo x; sleep 1; done", description="watch"),
+        tool("ScheduleWakeup", delaySeconds=60, prompt="go on", reason="wait"),
+        tool("CronCreate", cron="* * * * *", prompt="go on"),
+        real.report(True),
+        text("It is over."),
+    )
+    assert real.run().code == 0
+    assert (real.iterations(), real.api.left, len(real.results())) == ([(1, "ok")], 0, 1)
+    assert real.events("CutStarted") == []
+    assert real.processes() == []
+
+
+@pytest.mark.setting("claude.background")
+def test_a_background_command_ends_and_the_later_result_counts(real: RealLoop) -> None:
+    """Where background work is wanted: Claude gives a result, hears of its background command, works on and gives
+    another: the last one is the sum."""
+    real.make()
+    real.set(claude__background="true")
     real.api.script(
         tool("Bash", command="sleep 1; echo finished", run_in_background=True, description="wait"),
         text("I wait for it."),

@@ -6,7 +6,7 @@ The command line is the same at every output level: a level changes what is show
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from claude_iterate.core.records import Record
@@ -17,63 +17,138 @@ LARGEST_ARGUMENT = 100 * 1024
 """Linux refuses an argument of 128 KiB; a longer text goes through a file."""
 
 
-EDITING_TOOLS = ("Edit", "Write", "NotebookEdit")
-"""What a call that only looks does not get. Claude Code prints a complaint about names that it does not know."""
+ACTING_TOOLS = ("Bash", "Edit", "Write", "NotebookEdit")
+"""What a call that only looks does not get."""
+LASTING_TOOLS = ("Monitor", "ScheduleWakeup", "CronCreate")
+"""What makes a call go on after its result, and buys further turns."""
+_SKIP = "--dangerously-skip-permissions"
 
 
 class Looking(Record):
-    """A call that changes nothing; its answer has this schema (JSON Schema), if there is one."""
+    """A call that changes nothing; its answer has this schema (JSON Schema), if there is one. `settings_file`: the
+    user's own settings of Claude Code, which have the login of some; `restricted`: no other settings files count."""
 
     schema: str = ""
+    settings_file: str = ""
+    restricted: bool = True
+
+
+class Known(Record):
+    """What is known of the Claude that is called: the options that its `--help` names; None: it was not asked."""
+
+    options: frozenset[str] | None = None
+
+    def has(self, option: str) -> bool:
+        """True when it certainly knows the option."""
+        return self.options is not None and option in self.options
+
+    def lacks(self, option: str) -> bool:
+        """True when it certainly does not."""
+        return self.options is not None and option not in self.options
+
+
+NOT_ASKED = Known()
 
 
 def arguments(
     claude: ClaudeSettings,
     system_prompt: str,
     system_prompt_file: Path | None = None,
+    *,
     skip_permissions: bool = False,
     budget_usd: float | None = None,
     session: str | None = None,
     looking: Looking | None = None,
+    known: Known = NOT_ASKED,
+    folders: Sequence[str] = (),
+    mode: str = "",
 ) -> list[str]:
     """The command line of one call. The prompt itself goes in on standard input.
 
     `session` is the id of a session to resume; empty: a new one that can be resumed later; None: keep no session.
-    `looking` is for a call that is to look and answer, and to change nothing.
+    `looking` is for a call that is to look and answer, and to change nothing. `folders` are those beside the one that
+    Claude works in; `mode` is the permission mode where the settings name none.
     """
-    argv = [*claude.command, *claude.args, "-p", "--output-format", "stream-json", "--verbose"]
+    args = claude.args if looking is None else [word for word in claude.args if word != _SKIP]
+    argv = [*claude.command, *args, "-p", "--output-format", "stream-json", "--verbose"]
     if claude.model:
         argv += ["--model", claude.model]
     if claude.max_turns:
         argv += ["--max-turns", str(claude.max_turns)]
+    for option, value in tuning(claude).items():
+        argv += [] if known.lacks(option) else [option, value]
     if budget_usd is not None:
         argv += ["--max-budget-usd", f"{max(budget_usd, 0.0001):.4f}"]
-    if skip_permissions and "--dangerously-skip-permissions" not in claude.args:
-        argv.append("--dangerously-skip-permissions")
-    if claude.permission_mode and not skip_permissions:
-        argv += ["--permission-mode", claude.permission_mode]
+    argv += _permissions(claude, skip_permissions, looking, known, mode)
+    # Flags that take several words take all that follow, so another option comes after them: see the last lines.
+    if folders:
+        argv += ["--add-dir", *folders]
     if claude.allowed_tools:
-        # The flag takes all words that follow, so another option must come after it: see the next lines.
         argv += ["--allowedTools", *claude.allowed_tools]
-    if looking is not None:
-        argv += ["--disallowedTools", *EDITING_TOOLS]
-        argv += ["--json-schema", looking.schema] if looking.schema else []
+    # Claude Code adds this list to one in `claude.args`.
+    denied = (*(() if looking is None else ACTING_TOOLS), *(() if claude.background else LASTING_TOOLS))
+    argv += ["--disallowedTools", *denied] if denied else []
+    if looking is not None and looking.schema:
+        argv += ["--json-schema", looking.schema]
     if session is None:
         argv.append("--no-session-persistence")
-    elif session:
-        argv += ["--resume", session]
+    else:
+        # Else a resumed session has the system prompt of its first call.
+        argv += ["--system-prompt-snapshot", "off"] if known.has("--system-prompt-snapshot") else []
+        argv += ["--resume", session] if session else []
     if system_prompt_file is not None:
         return [*argv, "--append-system-prompt-file", str(system_prompt_file)]
     return [*argv, "--append-system-prompt", system_prompt]
 
 
+def tuning(claude: ClaudeSettings) -> dict[str, str]:
+    """Options that not every Claude Code knows, as the user set them."""
+    options = {
+        "--effort": claude.effort,
+        "--fallback-model": claude.fallback_model,
+        "--autocompact": claude.autocompact,
+    }
+    return {option: value for option, value in options.items() if value}
+
+
+def _permissions(
+    claude: ClaudeSettings, skip_permissions: bool, looking: Looking | None, known: Known, mode: str
+) -> list[str]:
+    """What Claude may do, and that nobody is there to ask."""
+    words = {argument.split("=")[0] for argument in claude.args}
+    alone = known.has("--permission-prompts") and "--permission-prompt-tool" not in words
+    prompts = ["--permission-prompts", "none"] if alone else []
+    if looking is not None:
+        prompts += ["--permission-mode", "default"]
+        if looking.restricted and known.has("--restricted"):
+            prompts += ["--restricted"]
+            if looking.settings_file and "--settings" not in words:
+                prompts += ["--settings", looking.settings_file]
+        return prompts
+    if skip_permissions:
+        return prompts if _SKIP in words else [*prompts, _SKIP]
+    # Older versions do not know `manual`, newer ones know both names.
+    mode = {"manual": "default"}.get(claude.permission_mode or "", claude.permission_mode) or (
+        "" if words & {_SKIP, "--permission-mode", "--settings"} else mode
+    )
+    return [*prompts, "--permission-mode", mode] if mode else prompts
+
+
 def conversation(
-    claude: ClaudeSettings, system_prompt: str, prompt: str, system_prompt_file: Path | None = None
+    claude: ClaudeSettings,
+    system_prompt: str,
+    prompt: str,
+    system_prompt_file: Path | None = None,
+    folders: Sequence[str] = (),
 ) -> list[str]:
     """The command line of a conversation with the user. Claude asks the user for permissions, so none are given."""
     argv = [*claude.command, *claude.args]
     if claude.model:
         argv += ["--model", claude.model]
+    if claude.effort:
+        argv += ["--effort", claude.effort]
+    if folders:
+        argv += ["--add-dir", *folders]
     if system_prompt_file is not None:
         argv += ["--append-system-prompt-file", str(system_prompt_file)]
     else:
@@ -84,7 +159,7 @@ def conversation(
 def decides_permissions(claude: ClaudeSettings) -> bool:
     """True when the settings say what Claude may do."""
     flags = (
-        *("--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools", "--settings"),
+        *(_SKIP, "--permission-mode", "--allowedTools", "--allowed-tools", "--settings"),
         "--permission-prompt-tool",
     )
     return bool(

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.agent.command.environment import claude_environment
+from claude_iterate.core import claude_versions
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from claude_iterate.agent.command.sandbox import Sandbox
 
 PATIENCE = 30.0
+_LONGEST_HELP = 100_000
 _REINSTALL = "Reinstall Claude Code, or set `claude.command`."
 
 
@@ -104,22 +107,46 @@ def version(
     sandbox: Sandbox | None = None,
 ) -> str:
     """What `--version` prints, or an AgentProblem when it fails or does not answer."""
+    return " ".join(_answer("--version", claude, environ, root, patience, sandbox).split())[:100]
+
+
+def known(
+    version: str, claude: ClaudeSettings, environ: Mapping[str, str], root: Path, sandbox: Sandbox | None = None
+) -> Known:
+    """The options that `--help` names. What does not call itself Claude Code is not asked: a script may do anything
+    with an argument that it does not know. One that cannot answer is called without the newer options."""
+    if not claude_versions.is_claude_code(version):
+        return NOT_ASKED
+    try:
+        said = _answer("--help", claude, environ, root, PATIENCE, sandbox)
+    except AgentProblem:
+        return NOT_ASKED
+    # Names stand at the beginning of a line, before two spaces; what is said about them is further right.
+    named = (line.strip().split("  ")[0] for line in said.splitlines() if line.startswith("  -"))
+    return Known(frozenset(word.strip(",") for words in named for word in words.split() if word.startswith("--")))
+
+
+def _answer(
+    flag: str,
+    claude: ClaudeSettings,
+    environ: Mapping[str, str],
+    root: Path,
+    patience: float,
+    sandbox: Sandbox | None,
+) -> str:
     temporary_files.refuse_if_impossible()
-    asked = [*claude.command, "--version"]
-    command = prepare(asked, claude_environment(environ, claude), root, sandbox, given=claude.env)
+    command = prepare([*claude.command, flag], claude_environment(environ, claude), root, sandbox, given=claude.env)
     program = command.argv[0] if sandbox is None else f"Inside the sandbox ({sandbox.kind}) {claude.command[0]}"
     # Files, not pipes: a child that it leaves behind may hold a pipe open without end.
     with temporary_files.unnamed() as out, temporary_files.unnamed() as err:
         code = _call(command, root, (out, err), patience)
-        printed, complained = _words(out), _words(err)
+        printed, complained = _text(out), _text(err)
     if code is None:
-        raise AgentProblem(f"{program} --version did not answer within {patience:.0f} seconds.", _REINSTALL)
+        raise AgentProblem(f"{program} {flag} did not answer within {patience:.0f} seconds.", _REINSTALL)
     if code != 0:
-        said = complained or printed
-        raise AgentProblem(
-            f"{program} --version failed with exit code {code}{': ' + said if said else ''}.", _REINSTALL
-        )
-    return printed[:100]
+        said = " ".join((complained or printed).split())[:200]
+        raise AgentProblem(f"{program} {flag} failed with exit code {code}{': ' + said if said else ''}.", _REINSTALL)
+    return printed
 
 
 def _call(command: Command, root: Path, files: tuple[IO[bytes], IO[bytes]], patience: float) -> int | None:
@@ -156,6 +183,6 @@ def _is_readable(handle: int, patience: float) -> bool:
     return bool(poll.poll(1000 * patience))
 
 
-def _words(file: IO[bytes]) -> str:
+def _text(file: IO[bytes]) -> str:
     file.seek(0)
-    return " ".join(file.read(2000).decode("utf-8", "replace").split())[:200]
+    return file.read(_LONGEST_HELP).decode("utf-8", "replace").strip()

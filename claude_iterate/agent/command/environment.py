@@ -30,6 +30,16 @@ def claude_environment(environ: Mapping[str, str], claude: ClaudeSettings) -> di
     return {**environ, **claude.env}
 
 
+def call_environment(environ: Mapping[str, str], claude: ClaudeSettings, run: str, workspace: Path) -> dict[str, str]:
+    """The environment of a call that nobody attends. Unless the user gives these variables other values, an answer
+    that stands still for a minute is cut and asked for again by Claude Code itself, and nothing works on in the
+    background."""
+    usual = {"CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS": "60000"}
+    if not claude.background:
+        usual["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1"
+    return usual | run_environment(environ, claude, run, workspace)
+
+
 def run_environment(environ: Mapping[str, str], claude: ClaudeSettings, run: str, workspace: Path) -> dict[str, str]:
     """The environment of what a run starts: with the run's id, without the variables of a Claude around us."""
     kept = {name: value for name, value in environ.items() if name not in _NOT_INHERITED}

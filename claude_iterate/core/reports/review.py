@@ -18,9 +18,10 @@ from claude_iterate.core.reports.requirements import Requirement, told
 VERIFIED, INCOMPLETE, INVALID = "verified", "incomplete", "invalid"
 MET, NOT_MET, NOT_CHECKED = "met", "not_met", "not_checked"
 DEPTHS = {
-    "quick": "Quick: check that every deliverable exists and that the counts are right. Read, do not run.",
-    "standard": "Standard: read the content of the deliverables, and run the commands that the instructions name.",
-    "deep": "Deep: run all tests, try edge cases, read for stubs, skipped tests and leftover TODO or FIXME marks.",
+    "quick": "Quick: check that every deliverable exists and that the counts are right.",
+    "standard": "Standard: read the content of the deliverables, and the tests that are to show that they work.",
+    "deep": "Deep: read all code that the task touches and its tests, think through edge cases, read for stubs, "
+    "skipped tests and leftover TODO or FIXME marks.",
 }
 
 _LONGEST = 2000

@@ -27,6 +27,7 @@ from claude_iterate.core.settings.kinds import (
     TIME_LIMIT,
     WEB_ADDRESS,
     WEEKDAYS,
+    WINDOW,
     Kind,
     choice,
     each,
@@ -34,7 +35,7 @@ from claude_iterate.core.settings.kinds import (
 )
 from claude_iterate.core.settings.sandbox_kinds import IMAGE, MEMORY, PLACES, PROCESSORS, VARIABLES
 
-PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
+PERMISSION_MODES = ("default", "manual", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
 NOTIFY_EVENTS = (
     "all",
     "setup_complete",
@@ -88,6 +89,20 @@ class ClaudeSettings(Group):
     )
     allowed_tools: tuple[str, ...] = _set(
         TEXTS, (), "Tools allowed without asking, passed as `--allowedTools`, for example `Bash(npm test:*)`."
+    )
+    effort: str | None = _set(
+        choice("low", "medium", "high", "xhigh", "max"), None, "How hard Claude thinks, passed as `--effort`."
+    )
+    fallback_model: str | None = _set(
+        TEXT, None, "Models to take while the model is overloaded, with commas, passed as `--fallback-model`."
+    )
+    autocompact: str | None = _set(
+        WINDOW, None, "How large the context may grow before Claude Code sums it up, passed as `--autocompact`."
+    )
+    background: bool = _set(
+        FLAG,
+        False,
+        "Let Claude start background work, monitors and wake-ups; a call then lasts until they are over.",
     )
     env: Mapping[str, str] = _set(TABLE, {}, "Environment variables added for Claude.")
     agents_file: str | None = _set(

@@ -232,7 +232,18 @@ def _report_name(value: Any) -> str:
     return name
 
 
+def _window(value: Any) -> str:
+    """As Claude Code reads it, but no shorthand that a reader would take for something else."""
+    if value == "auto":
+        return "auto"
+    text = str(_number(value)) if not isinstance(value, str) else value.strip().lower()
+    _require(re.fullmatch(r"[1-9]\d*k?", text) is not None)
+    _require(int(text.removesuffix("k")) * (1000 if text.endswith("k") else 1) >= 100_000)
+    return text
+
+
 TEXT = Kind("a text", _text)
+WINDOW = Kind("auto, or a number of tokens from 100k on, such as 150k", _window)
 DURATION, TIME_LIMIT = duration(), duration(above_zero=True)
 FLAG = Kind("true or false", _flag, lambda text: _FLAG_WORDS.get(text.strip().lower()), words=("true", "false"))
 AMOUNT = Kind("an amount in US dollars above 0", _amount, lambda text: float(text.strip().lstrip("$")))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import claude_environment
+from claude_iterate.core import claude_versions
 from claude_iterate.core.settings.layers import unknown_variables
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.doctor.workspace_checks import Finding, workspace_findings
@@ -21,9 +21,6 @@ from claude_iterate.workspace.settings_files import settings_reader
 
 _CREDENTIALS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
 _PROVIDERS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
-
-_OLDEST = (2, 1)
-"""The oldest version of Claude Code that the tests know."""
 
 
 def examine(project: Project) -> list[Finding]:
@@ -66,21 +63,15 @@ def _claude(project: Project) -> Iterator[Finding]:
     try:
         version = discovery.version(claude, project.environ, project.root)
         where = f"{version} ({discovery.find(claude, project.environ, project.root)})"
-        if _is_old(version):
-            tested = ".".join(map(str, _OLDEST))
-            yield Finding(
-                "claude", "warning", f"{where} is older than {tested}: runs may fail", "Update it: claude update"
-            )
+        if claude_versions.is_older(version):
+            text = f"{where} is older than {claude_versions.OLDEST}, the oldest that was tested: runs may fail"
+            yield Finding("claude", "warning", text, "Update it: claude update")
+        elif claude_versions.is_newer(version):
+            yield Finding("claude", "ok", f"{where} is newer than {claude_versions.NEWEST}, the newest that was tested")
         else:
             yield Finding("claude", "ok", where)
     except ExpectedError as problem:
         yield Finding("claude", "problem", problem.message, problem.hint)
-
-
-def _is_old(version: str) -> bool:
-    """True for a version that lacks options which a run uses; what does not look like a version is left alone."""
-    numbers = re.match(r"(\d+)\.(\d+)", version)
-    return numbers is not None and tuple(map(int, numbers.groups())) < _OLDEST
 
 
 def _login(project: Project) -> Iterator[Finding]:
