@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from claude_iterate.workspace.files.confinement import Confinement
 
 
+ANY_ID = "<the id of the iteration>"
+"""Stands in the log for the id that a report is asked to have."""
+
+
 def read_instructions(layout: Layout) -> str:
     """INSTRUCTIONS.md, or a WorkspaceProblem that says what is wrong with it."""
     path, again = layout.instructions, f"Write it: claude-iterate setup {layout.name}"
@@ -97,14 +101,10 @@ class TextSource:
         }
         rendered = self._prompts.iteration_prompts(values)
         names = tuple(note.name for note in waiting)
-        return Texts(
-            rendered.system,
-            rendered.user,
-            instructions,
-            rendered.status_instructions,
-            names,
-            self._warning(rendered.appended),
-        )
+        # The id is this iteration's own. The log shows the instructions around it, which all iterations share.
+        shared = rendered.status_instructions.replace(identity, ANY_ID)
+        warning = self._warning(rendered.appended)
+        return Texts(rendered.system, rendered.user, instructions, shared, names, warning)
 
     def _warning(self, appended: tuple[str, ...]) -> tuple[Warned, ...]:
         """Said once in a run."""

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from claude_iterate.core.task_identity import digest
 from claude_iterate.selftest.harness.script_steps import more
 from tests.e2e.conftest import Loop
@@ -92,6 +94,26 @@ def test_instructions_edited_during_a_run_reach_the_next_iteration(loop: Loop) -
     assert b"the first version" in stdin_of(loop, 1)
     assert b"the second version" in stdin_of(loop, 2)
     assert "INSTRUCTIONS (changed)" in loop.log()
+
+
+@pytest.mark.parametrize(("own", "iterations"), [("", 12), ("Report as {{ report_id }}.\n", 3)])
+def test_the_log_has_texts_that_iterations_share_once(loop: Loop, own: str, iterations: int) -> None:
+    """With the shipped prompts, and with status instructions of the user that ask for the id of the iteration, too. The
+    prompts have each its own id; the log has all iterations."""
+    loop.make("- the task\n")
+    if own:
+        (loop.workspace / "prompts").mkdir()
+        (loop.workspace / "prompts" / "status-instructions.md").write_text(own)
+    loop.env["CLAUDE_ITERATE_STOP__NO_PROGRESS"] = "0"
+    loop.script([{"init": {}}, {"status": {"complete": False}}, {"result": {}}])
+    loop.run("-m", str(iterations), "--no-delay")
+    lines = loop.log().splitlines()
+    titles = [line for line in lines if re.match("(STATUS |SYSTEM |)(INSTRUCTIONS|PROMPT)", line)]
+    assert titles == ["INSTRUCTIONS", "SYSTEM PROMPT", "STATUS INSTRUCTIONS"]
+    assert [line for line in lines if line.startswith("ITERATION ")] == [f"ITERATION {n + 1}" for n in range(iterations)]
+    ids = [event["report_id"] for event in loop.events("IterationStarted")]
+    assert len(set(ids)) == iterations
+    assert all(name.encode() in stdin_of(loop, number) for number, name in enumerate(ids, 1))
 
 
 def test_what_was_sent_can_be_read_afterwards(loop: Loop) -> None:
