@@ -22,13 +22,14 @@ from claude_iterate.workspace.running import notes
 
 
 class IterationRun(Record, frozen=False):
-    """Runs one iteration. `look` gets what Claude prints."""
+    """Runs one iteration. `keep_place` puts back what Claude deleted of the workspace; `look` gets what it prints."""
 
     _plan: Plan
     _recorder: Recorder
     _supervisor: Supervisor
     _reports: StatusReports
     _number: int
+    _keep_place: Callable[[], object]
     _look: Callable[[list[Event]], None] = lambda _printed: None
     _instructions: str = ""
 
@@ -53,6 +54,7 @@ class IterationRun(Record, frozen=False):
             call.make(texts.system, prompt, f"{self._number:04d}" + (f".retry-{again}" if again else ""), session)
         except ExpectedError as problem:
             failure = outcome_of_problem(self._recorder, problem)
+        self._keep_place()
         self._finish(began, failure)
         self._put_away(shown)
 

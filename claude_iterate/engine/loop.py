@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, assert_never, cast
+from typing import TYPE_CHECKING, assert_never
 
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.guardian import Guardian
@@ -83,17 +84,17 @@ class Engine:
     def run(self, summarise: Callable[[RunState, bool], None]) -> RunState:
         """From the first event to the last. Whatever happens in between, no process of the run is left.
 
-        `summarise` gets the state, and whether the run goes on, at the beginning and at the end.
+        `summarise` gets the state, and whether the run goes on: at the beginning, after each iteration and at the end.
         """
+        self._summarise = summarise
         # Left in reverse order, each step whatever became of the one before.
         with contextlib.ExitStack() as afterwards:
             afterwards.callback(signals.on_stop_signals(lambda name: self._inbox.post(Signalled(name))))
-            afterwards.callback(self._summarise_end, summarise)
+            afterwards.callback(self._summarise_end)
             dispatcher, supervisor = self._prepare(afterwards)
             self._measuring = begun(self._plan, self._recorder, supervisor)
             self._record_start()
-            self._summarise = summarise
-            self._summarise_beginning()
+            self._summarise_progress()
             self._prepare_proof()
             self._watch_reports(afterwards)
             while self._step(dispatcher, supervisor):
@@ -145,12 +146,11 @@ class Engine:
         afterwards.callback(awake.end)
         orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=not strangers, sandbox=sandbox)
         afterwards.callback(self._end_leftovers, orphans)
-        # A folder that came back as another one is locked as soon as it is seen.
-        look = cast("Callable[[], None]", self._place.look)
         chores = (
             lambda: self._settle_in(awake, orphans),
             orphans.remember,
-            look,
+            # A folder that came back as another one is locked as soon as it is seen.
+            self._place.remember,
             self._count_tests,
         )
         dispatcher = Dispatcher(
@@ -177,18 +177,22 @@ class Engine:
         if ended and not self._state.finished:
             self._recorder.record(events.LeftoversEnded(ended))
 
-    def _summarise_beginning(self) -> None:
+    def _summarise_progress(self) -> None:
         self._summarise(self._state, True)
         self._place.summary_is_written()
 
-    def _summarise_end(self, summarise: Callable[[RunState, bool], None]) -> None:
+    def _try_to_summarise(self) -> None:
+        with contextlib.suppress(OSError, ExpectedError):  # at the end it is written again, or its failure told
+            self._summarise_progress()
+
+    def _summarise_end(self) -> None:
         """The journal is the truth: a summary that cannot be written does not make a good run a bad one."""
         if self._state.started is None:
             return  # nothing has begun, so there is nothing to sum up
         if self._place.look():
             return  # what stands in its place now has nothing to do with this run
         try:
-            summarise(self._state, False)
+            self._summarise(self._state, False)
         except (OSError, ExpectedError) as error:
             said = error.message if isinstance(error, ExpectedError) else error.strerror or str(error)
             self._recorder.record(events.Warned(f"The summary in .metadata.json cannot be written: {said}"))
@@ -212,16 +216,17 @@ class Engine:
             withdrawn=self._reports.claims_nothing,
         )
 
-    def _keep_record(self) -> None:
-        """Something begins or ends, and Claude does not work: what names this run must be in its place. What was put
-        back is told."""
-        if not self._place.look():
-            self._place.keep_lock()
-            if self._place.summary_was_replaced():
-                with contextlib.suppress(OSError, ExpectedError):  # at the end it is written again, or its failure told
-                    self._summarise_beginning()
-        if (told := self._place.told()) is not None:
-            self._recorder.record(events.Warned(*told))
+    def _keep_place(self, after_call: bool = False) -> bool:
+        """Something begins or ends, and Claude does not work: what names this run must be in its place, and what the
+        user wrote for it. What was put back is told. True when that was something of the user's."""
+        restored = self._place.restore(deleted_by_us=after_call)
+        if not self._place.look() and self._place.summary_was_replaced():
+            self._try_to_summarise()
+        number, done = self._state.iteration, self._state.iterations
+        when = f" during iteration {number}" if number else f" after iteration {done}" if done else ""
+        for text, hint in self._place.news(when):
+            self._recorder.record(events.Warned(text, hint))
+        return restored
 
     def _step(self, dispatcher: Dispatcher, supervisor: Supervisor) -> bool:
         """One verdict; False when the run is over."""
@@ -233,8 +238,8 @@ class Engine:
             if dispatcher.catch_up():
                 return True  # the user said something meanwhile; it may be `stop`
             verdict = decide_start(self._state, facts) or verdict
-        if not isinstance(verdict, verdicts.Wait | verdicts.Ask):
-            self._keep_record()
+        if not isinstance(verdict, verdicts.Wait | verdicts.Ask) and self._keep_place():
+            return True  # the verdict may have been about what was deleted
         if isinstance(verdict, verdicts.Recorded):
             return self._note(verdict)
         match verdict:
@@ -261,6 +266,8 @@ class Engine:
                 return False
             case _:
                 assert_never(verdict)
+        if not isinstance(verdict, verdicts.Wait | verdicts.Ask):
+            self._keep_place(after_call=True)
         return True
 
     def _note(self, verdict: verdicts.Recorded) -> bool:
@@ -269,8 +276,11 @@ class Engine:
         return True
 
     def _begin(self, number: int, supervisor: Supervisor) -> None:
+        keep_place = partial(self._keep_place, after_call=True)
         with self._conditions.iteration() as look:
-            IterationRun(self._plan, self._recorder, supervisor, self._reports, number, look).run()
+            IterationRun(self._plan, self._recorder, supervisor, self._reports, number, keep_place, look).run()
+        if not self._place.look():
+            self._try_to_summarise()
         self._audience.flush()
 
     def _prove(self, verdict: verdicts.Verify, supervisor: Supervisor) -> None:
@@ -305,6 +315,6 @@ class Engine:
         changes = self._definition.changes() if self._definition is not None and there else known
         for event in self._plan.closing():
             self._recorder.record(event)
-        facts = self._task.compared(facts._replace(unread_notes=waiting))
+        facts = self._task.compared(facts._replace(unread_notes=waiting, last_prompt=self._place.last_prompt()))
         ending = endings.told(verdict, self._state, facts, changes)
         self._recorder.record(self._conditions.with_task(ending))

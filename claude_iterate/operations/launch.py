@@ -150,8 +150,9 @@ def _launch(
         warnings += run_checks.trial_warning(layout, options, before)
         warnings += cassette.warnings(settings) if cassette is not None else []
         warnings += worktree_of_run.warnings(project, layout, tree, options)
+        place = RunPlace(layout, run, held, plan.prompt_folders, plan.mode.judged_by == "plan")
         with user.steers(plan) as steered:
-            state = _run(steered, options, warnings, user, RunPlace(layout, run, held), cassette)
+            state = _run(steered, options, warnings, user, place, cassette)
         worktree_of_run.put_away(tree, user)
     assert state.finished is not None
     detailed = options.detailed or settings.exit_codes == "detailed"
@@ -223,7 +224,6 @@ def _run(
     finally:
         audience.close()
         writer.close()
-        if (told := place.told()) is not None:
-            troubles.append(Warned(*told))
+        troubles += [Warned(*news) for news in place.news()]
         for trouble in troubles:  # what went wrong after the last entry
             user.warn(trouble.text + (f"\n  {trouble.hint}" if trouble.hint else ""))

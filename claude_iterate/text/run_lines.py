@@ -10,6 +10,7 @@ from claude_iterate.core.formats import cost, counted, duration, one_line, short
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe as describe_status
 from claude_iterate.core.rules.endings import STOPPED_BY
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text.line_blocks import first_and_rest, indented
 
 CAUSES = {
@@ -54,6 +55,15 @@ def how_to_look(workspace: str, program: Sequence[str]) -> list[str]:
     commands = [shlex.join((*program, verb, workspace)) for verb in ("attach", "watch", "show", "stop")]
     looks = [f"{'  Look:' if number == 0 else ''}".ljust(8) + each for number, each in enumerate(commands[:-1])]
     return [*looks, f"  Stop: {commands[-1]}"]
+
+
+def iteration_started(event: events.IterationStarted, before: RunState) -> list[str]:
+    """The beginning of an iteration, and whether its instructions are others than those of the iteration before."""
+    notes = f" (with {counted(event.notes, 'note')})" if event.notes else ""
+    first = f"Running iteration {event.number}...{notes}"
+    if before.instructions in ("", event.instructions_hash):
+        return [first]
+    return [first, f"  Instructions changed; iteration {event.number} uses the new text"]
 
 
 def iteration_finished(

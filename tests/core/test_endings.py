@@ -325,10 +325,13 @@ def test_an_end_from_an_older_version_has_words(reason: Reason) -> None:
     ids=["blocked", "not found"],
 )
 def test_lost_instructions_come_first(event: IterationFinished) -> None:
-    """The next step must be one that can work: `run` would be refused. Git may have the file."""
-    found = ended(facts(0)._replace(instructions_lost="/my projects/w/INSTRUCTIONS.md"), event)
+    """The next step must be one that can work: `run` would be refused, also with other options. The advice names the
+    prompt that has the text."""
+    known = facts(0)._replace(instructions_lost="/my projects/w/INSTRUCTIONS.md", last_prompt="/w/0001.prompt.md")
+    found = ended(known, event)
     assert found.next == "claude-iterate setup t"
-    assert "git -C '/my projects/w' checkout HEAD -- INSTRUCTIONS.md" in found.advice
+    assert "The last iteration had the text that is in /w/0001.prompt.md" in found.advice
+    assert "--accept-changes" not in found.advice
 
 
 def test_a_claim_that_was_refused_for_changes_names_the_way_out() -> None:

@@ -74,7 +74,7 @@ def test_nothing_is_lost(loop: Loop, command: str) -> None:
     done = loop.run()
     assert (done.code, "completed successfully after 3 iterations" in done.out) == (0, True), done.err
     assert "Cost: $0.01" in done.out
-    again = "written again" in done.err or "the run goes on in it" in done.err
+    again = "Restored " in done.err or "the run goes on in it" in done.err
     assert again, done.err
     (journal,) = loop.journals()
     assert [entry["seq"] for entry in journal] == list(range(1, len(journal) + 1))

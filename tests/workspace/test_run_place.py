@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from freezegun import freeze_time
 
+from claude_iterate.workspace.files import kept_file
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock, run_place
@@ -38,21 +39,20 @@ def place(layout: Layout) -> Iterator[RunPlace]:
 def test_a_folder_that_stays_is_ours(layout: Layout, place: RunPlace) -> None:
     """Whatever happens in it, and there is nothing to tell."""
     layout.metadata.unlink()
-    assert (place.look(), place.is_ours(), place.told()) == ("", True, None)
+    assert (place.look(), place.is_ours(), list(place.news())) == ("", True, [])
 
 
 def test_what_happens_again_and_again_is_told_once(place: RunPlace) -> None:
     """An agent that cleans up in every iteration; something else is told."""
-    for what, told in ((run_place.JOURNAL, True), (run_place.JOURNAL, False), (run_place.METADATA, True)):
+    for what, is_news in ((run_place.JOURNAL, True), (run_place.JOURNAL, False), (run_place.LOG, True)):
         place.note(what)
-        assert (place.told() is not None) is told
+        assert bool(list(place.news())) is is_news
 
 
 def test_a_folder_that_is_gone(layout: Layout, place: RunPlace) -> None:
-    """Nothing may be written there."""
+    """Nothing may be written there, unless a program of the run deleted it."""
     shutil.rmtree(layout.folder)
-    assert (place.look(), place.is_ours()) == (GONE, False)
-    place.keep_lock()
+    assert (place.look(), place.is_ours(), place.restore()) == (GONE, False, False)
     assert not layout.folder.exists()
 
 
@@ -64,12 +64,11 @@ def test_a_folder_that_came_back_is_locked(layout: Layout, place: RunPlace) -> N
     assert run_lock.holder(layout.lock) is None
     assert place.look() == ""
     assert run_lock.holder(layout.lock) is not None
-    place.keep_lock()
+    place.restore()
     assert run_lock.named(layout.lock)["run"] == RUN
-    told = place.told()
-    assert told is not None
-    assert "the run goes on in it" in told[0]
-    assert place.told() is None
+    ((text, _),) = place.news()
+    assert "the run goes on in it" in text
+    assert list(place.news()) == []
 
 
 @pytest.mark.parametrize("journal", [True, False])
@@ -99,10 +98,10 @@ def test_a_folder_that_came_back_and_is_in_use_is_not_ours(layout: Layout, place
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ([run_place.LOG], "The log of this run was deleted, replaced or emptied, and it is written again."),
+        ([run_place.LOG], "Restored log, which was deleted, replaced or emptied after iteration 3."),
         (
             [run_place.JOURNAL, run_place.LOG, run_place.LOG, run_place.LOCK],
-            "The journal, the log and the lock of this run were",
+            "Restored journal, log and lock, which were deleted, replaced or emptied after iteration 3.",
         ),
     ],
 )
@@ -115,7 +114,144 @@ def test_what_was_put_back_is_named(
         (layout.root / ".git").mkdir()
     for part in parts:
         place.note(part)
-    told = place.told()
-    assert told is not None
-    assert words in told[0]
-    assert not in_git or f"git -C {shlex.quote(str(layout.folder))} rm -r -q --cached" in told[1]
+    ((text, hint),) = place.news(" after iteration 3")
+    assert text == words
+    assert (f"git -C {shlex.quote(str(layout.folder))} rm -r -q --cached" in hint) is in_git
+
+
+def delete(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.fixture
+def written(layout: Layout) -> dict[Path, bytes]:
+    """What a user wrote for a run, and the agent's list of steps."""
+    texts = {
+        layout.instructions: b"the task \xff",
+        layout.project / ".claude-iterate.toml": b"delay = 3\n",
+        layout.status_instructions: b"report\n",
+        layout.prompts / "loop" / "iteration.md": b"{{ instructions }}",
+        layout.folder / "hooks" / "started": b"#!/bin/sh\n",
+        layout.notes / "1.md": b"use tabs",
+        layout.todo: b"- [ ] one\n",
+    }
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+    (layout.folder / "hooks" / "started").chmod(0o755)
+    (layout.project / ".claude-iterate.toml").chmod(0o600)
+    return {path: path.read_bytes() for path in (*texts, layout.metadata, layout.folder / ".gitignore")}
+
+
+@pytest.fixture
+def full(layout: Layout, written: dict[Path, bytes]) -> Iterator[RunPlace]:
+    """The place of a run for which all of that was written."""
+    with run_lock.hold(layout.lock, "w", RUN) as held:
+        yield RunPlace(layout, RUN, held, [layout.prompts])
+
+
+def test_what_the_user_wrote_is_put_back(layout: Layout, full: RunPlace, written: dict[Path, bytes]) -> None:
+    """Byte for byte, with its mode, and what the agent deleted with it; one sentence says so, once."""
+    for path in layout.folder.iterdir():
+        delete(path)
+    (layout.project / ".claude-iterate.toml").unlink()
+    assert full.restore()
+    assert {path: path.read_bytes() for path in written} == written
+    assert (layout.folder / "hooks" / "started").stat().st_mode & 0o777 == 0o755
+    assert (layout.project / ".claude-iterate.toml").stat().st_mode & 0o777 == 0o600
+    names = "lock, INSTRUCTIONS.md, settings, .gitignore, prompts, hooks, notes and TODO.md"
+    ((text, _),) = full.news(" during iteration 3")
+    assert text == f"Restored {names}, which were deleted, replaced or emptied during iteration 3."
+    layout.instructions.unlink()
+    assert (full.restore(), list(full.news()), layout.instructions.exists()) == (True, [], True)
+
+
+def test_the_agents_own_list_is_its_own_to_delete(layout: Layout, full: RunPlace) -> None:
+    """It is not put back when nothing else is gone."""
+    layout.todo.unlink()
+    assert (full.restore(), layout.todo.exists(), list(full.news())) == (False, False, [])
+
+
+def test_an_edit_is_left_as_it_is(layout: Layout, full: RunPlace) -> None:
+    """Whatever it is; and deleted later, the file comes back as it was edited."""
+    layout.instructions.write_text("the new task")
+    assert (full.restore(), layout.instructions.read_text()) == (False, "the new task")
+    layout.instructions.unlink()
+    assert (full.restore(), layout.instructions.read_text()) == (True, "the new task")
+    ((text, _),) = full.news(" during iteration 3")
+    assert text == "Restored INSTRUCTIONS.md, which was deleted during iteration 3."
+
+
+def test_a_delivered_note_is_not_delivered_again(layout: Layout, full: RunPlace) -> None:
+    """It has moved on."""
+    (layout.notes / "delivered").mkdir()
+    (layout.notes / "1.md").rename(layout.notes / "delivered" / "1.md")
+    assert (full.restore(), (layout.notes / "1.md").exists()) == (False, False)
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "large"])
+def test_only_regular_files_are_kept(layout: Layout, kind: str) -> None:
+    """What a link leads to is not the run's to read or to write."""
+    outside = layout.root / "outside"
+    outside.write_text("not yours")
+    if kind == "folder":
+        layout.instructions.mkdir()
+    elif kind == "link":
+        layout.instructions.symlink_to(outside)
+    else:
+        layout.instructions.write_bytes(b"x" * (kept_file.MOST + 1))
+    with run_lock.hold(layout.lock, "w", RUN) as held:
+        place = RunPlace(layout, RUN, held)
+        layout.instructions.rmdir() if kind == "folder" else layout.instructions.unlink()
+        assert (place.restore(), layout.instructions.exists()) == (False, False)
+
+
+def test_nothing_is_written_through_links(layout: Layout, full: RunPlace) -> None:
+    """A link in a file's place is left alone; in its folder's place it is named, with the copy of the text."""
+    outside = layout.root / "outside"
+    outside.mkdir()
+    shutil.rmtree(layout.prompts)
+    layout.prompts.symlink_to(outside)
+    layout.instructions.unlink()
+    layout.instructions.symlink_to(outside / "INSTRUCTIONS.md")
+    assert (full.restore(), list(outside.iterdir()), layout.instructions.is_symlink()) == (False, [], True)
+    ((text, _),) = full.news(" during iteration 3")
+    assert text == "Deleted during iteration 3, and cannot be put back: prompts (a link leads its folder elsewhere)."
+
+
+@pytest.mark.parametrize("what", ["folder", "everything"])
+def test_a_workspace_that_a_program_of_the_run_deleted_is_made_again(
+    layout: Layout, full: RunPlace, written: dict[Path, bytes], what: str
+) -> None:
+    """With all that the user wrote, and its lock."""
+    delete(layout.folder if what == "folder" else layout.project / "claude-iterate")
+    assert full.look() == GONE
+    assert full.restore(deleted_by_us=True)
+    assert {path: path.read_bytes() for path in written} == written
+    assert full.look() == ""
+    assert (run_lock.holder(layout.lock) or {})["run"] == RUN
+    assert [text for text, _ in full.news(" during iteration 3")] == [
+        "Restored the workspace, which was deleted during iteration 3."
+    ]
+    full.note(run_place.JOURNAL)
+    assert list(full.news()) == []
+
+
+@pytest.mark.parametrize("how", ["moved", "linked", "project gone", "in the way"])
+def test_a_workspace_that_is_elsewhere_is_not_made_again(
+    layout: Layout, full: RunPlace, tmp_path_factory: pytest.TempPathFactory, how: str
+) -> None:
+    """Moved by its user, led elsewhere, or without a project around it: nothing is written."""
+    outside = tmp_path_factory.mktemp("outside")
+    if how == "moved":
+        layout.folder.rename(outside / "w")
+    elif how == "project gone":
+        shutil.rmtree(layout.project)
+    else:
+        delete(layout.project / "claude-iterate")
+        if how == "linked":
+            (layout.project / "claude-iterate").symlink_to(outside)
+        else:
+            (layout.project / "claude-iterate").write_text("mine")
+    before = sorted(outside.rglob("*"))
+    assert (full.restore(deleted_by_us=True), full.look(), sorted(outside.rglob("*"))) == (False, GONE, before)

@@ -5,7 +5,6 @@ They are recorded in `RunFinished`. Every reader prints them, and none makes its
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 
 from msgspec.structs import replace
@@ -171,8 +170,9 @@ def _next(ending: RunFinished, state: RunState, line: CommandLine) -> str:
 
 
 def _changes(changes: tuple[ProofChange, ...], verdict: Finish, state: RunState, facts: Facts) -> str:
-    """What to do about changes of the proof; a run that completed has told them, and they are done with."""
-    if not changes or verdict.reason == "completed":
+    """What to do about changes of the proof; a run that completed has told them, and they are done with. Without
+    instructions there is no run that could accept them."""
+    if not changes or verdict.reason == "completed" or _lost(facts):
         return ""
     undo = "Undo what was changed of the proof, or accept it as it is"
     if next_steps.ACCEPT in verdict.next:
@@ -184,9 +184,8 @@ def _advice(verdict: Finish, facts: Facts) -> str:
     """Without instructions nothing else helps."""
     if not _lost(facts):
         return verdict.advice
-    folder = shlex.quote(facts.instructions_lost.rpartition("/")[0])
-    git = f"git -C {folder} checkout HEAD -- INSTRUCTIONS.md"
-    return f"INSTRUCTIONS.md cannot be read any more. If git has it: {git}; else write it again with the next step."
+    copy = f" The last iteration had the text that is in {facts.last_prompt}" if facts.last_prompt else ""
+    return f"INSTRUCTIONS.md can no longer be read.{copy}"
 
 
 def _setup(state: RunState, facts: Facts) -> str:

@@ -25,7 +25,7 @@ class Facts(NamedTuple):
     it cannot be read at the end; `checks_only`: `verify` without a review. `zone` is that of the computer;
     `plan` is the plan as it is now, in the modes that read it; `withdrawn`: when this process began, the report claimed
     no completion, and no iteration has begun since; `instructions_spoilt`: a file that cannot be read is in their
-    place."""
+    place; `last_prompt` is the newest prompt of an iteration that is still there."""
 
     now: float
     wall: float
@@ -54,6 +54,7 @@ class Facts(NamedTuple):
     plan: PlanRead | None = None
     withdrawn: bool = False
     instructions_spoilt: bool = False
+    last_prompt: str = ""
 
     @property
     def limits(self) -> LimitSettings:

@@ -192,6 +192,8 @@ class RunState(NamedTuple):
     hints: events.Hints = events.Hints()
     worktree: WorktreeState = WorktreeState()
     plans: Plans = Plans()
+    instructions: str = ""
+    """The hash of the instructions that the last iteration of this process had."""
 
     def with_call(self, call: Call) -> RunState:
         """As `_replace(call=call)`, in less time: this is done for every tool that Claude uses."""

@@ -175,6 +175,7 @@ def _iteration_started(state: RunState, event: events.IterationStarted, entry: e
         status_before=state.status,
         breaker=state.breaker._replace(pattern=None),
         plans=state.plans._replace(before=state.plans.now.fingerprint if state.plans.now is not None else ""),
+        instructions=event.instructions_hash,
     )
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TextIO, TypeGuard, get_args
 from claude_iterate.core import events
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.events.vocabulary import Verb
-from claude_iterate.core.formats import counted
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import Batch, RunState
@@ -201,8 +200,9 @@ class Console:
         event = entry.event
         gap = [""] if self._level == "verbose" else []  # verbose output is long: iterations stand apart
         if isinstance(event, events.IterationStarted):
-            notes = f" (with {counted(event.notes, 'note')})" if event.notes else ""
-            self._say([*gap, f"Running iteration {event.number}...{notes}"], BOLD)
+            first, *rest = run_lines.iteration_started(event, before)
+            self._say([*gap, first], BOLD)
+            self._say(rest)
         elif isinstance(event, events.IterationFinished):
             self._iteration(event)
         elif isinstance(event, events.RunStarted):

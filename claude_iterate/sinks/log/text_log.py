@@ -24,15 +24,16 @@ OURS = "[claude-iterate] "
 LONGEST_WAIT = 1.0
 LARGEST = 1024 * 1024 * 1024
 """Bytes of Claude's words in one log. A program that prints without end can fill a disk in minutes."""
-_ENDS = frozenset({IterationFinished, RunFinished})
+_BETWEEN = frozenset({IterationStarted, IterationFinished, RunFinished})
+"""Claude does not work yet, or any more."""
 CUT = f"{OURS}This log is very long. From here on it leaves out what Claude says and does."
 
 
 class TextLog:
     """Writes entries to a new file; FileExistsError if there is one. `on_failure` is called once at most.
 
-    `attended`: the user is asked before each iteration. A log that was deleted or replaced is put back at the end of an
-    iteration if the folder `is_ours`. It keeps `blocks` for a verbose console that gets the same batches after it."""
+    `attended`: the user is asked before each iteration. A log that was deleted or replaced is put back before and after
+    an iteration if the folder `is_ours`. It keeps `blocks` for a verbose console that gets each batch after it."""
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class TextLog:
             if not block:
                 self._state = before
                 block = self._of_the_run(entry, state)
-                ended = ended or type(entry.event) in _ENDS
+                ended = ended or type(entry.event) in _BETWEEN
             elif full:
                 block, self._cut = [] if self._cut else [CUT], True
             said += block

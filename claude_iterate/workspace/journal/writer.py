@@ -134,7 +134,8 @@ class JournalWriter:
 
         The reserve is freed only here and at the end: during a call, Claude's words would fill it.
         """
-        if self._astray:
+        if self._astray or self._look_due:
+            self._look_due = False
             self._keep_place()
         if self._astray:
             return f"the journal was deleted or replaced, and cannot be written again: {self._astray}"
@@ -166,8 +167,11 @@ class JournalWriter:
 
     def _keep_place(self) -> None:
         """Put the journal back if its name leads elsewhere. In a folder that is not ours nothing is written."""
-        if self._file.in_place or not self._is_ours():
+        if self._file.in_place:
             self._astray = ""
+            return
+        if not self._is_ours():
+            self._astray, self._look_due = "", True  # the folder may come back
             return
         try:
             for folder in (self._path.parent.parent, self._path.parent):  # never the folder of the workspace

@@ -61,6 +61,15 @@ class Held:
         self._folders.append(handle)
         return True
 
+    def folder_is_deleted(self) -> bool:
+        """True when the folder that was locked last is deleted; False when it is there, moved, or nothing is known."""
+        try:
+            return bool(self._folders) and not os.listdir(self._folders[-1])  # noqa: PTH208 - ours holds a file
+        except FileNotFoundError:
+            return True  # so says Linux of a deleted folder
+        except OSError:
+            return False
+
     def record(self, purpose: str) -> None:
         """Write into the file what the locks are held for: the id of a run, or a word such as `reset`."""
         self._purpose = purpose

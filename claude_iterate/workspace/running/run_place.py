@@ -1,34 +1,42 @@
-"""The folder in which a run keeps its record: whether it is still there, and what of the record had to be put back."""
+"""The folder in which a run keeps its record: whether it is still there, and what of it had to be put back."""
 
 from __future__ import annotations
 
-import contextlib
+import os
 import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
-from claude_iterate.workspace.files import atomic, foreign
+from claude_iterate.workspace.files.kept_file import version
 from claude_iterate.workspace.files.lasting_file import identity_of
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import user_files
 from claude_iterate.workspace.running.run_lock import Held
+from claude_iterate.workspace.running.user_files import UserFiles
 
 GONE, REPLACED = "gone", "replaced"
-FOLDER, LOCK, JOURNAL, LOG, METADATA = "folder", "lock", "journal", "log", "metadata"
-"""What can be put back."""
+FOLDER, WORKSPACE, LOCK, JOURNAL, LOG = "folder", "workspace", "lock", "journal", "log"
+"""What can be put back, besides the files of the user."""
+_RECORD = frozenset({LOCK, JOURNAL, LOG})
 
 
 class RunPlace:
-    """The folder of a run that is on. Looking costs little, so it can be done often."""
+    """The folder of a run that is on. Looking costs little, so it can be done often. `prompts` and `works_off_plan` are
+    those of UserFiles."""
 
-    def __init__(self, layout: Layout, run: str, held: Held) -> None:
+    def __init__(
+        self, layout: Layout, run: str, held: Held, prompts: Sequence[Path] = (), works_off_plan: bool = False
+    ) -> None:
         self._layout = layout
         self._run = run
         self._held = held
         self._identity = identity_of(layout.folder)
+        self._real = Path(os.path.realpath(layout.folder))
         self._created = _created(layout)
-        self._metadata = foreign.read(layout.metadata)
-        self._summary = _version(layout.metadata)
+        self._summary = version(layout.metadata)
+        self._files = UserFiles(layout, prompts, works_off_plan)
         self._put_back: list[str] = []
         self._told: set[str] = set()
 
@@ -53,45 +61,76 @@ class RunPlace:
         """True when the record of the run may be written there."""
         return not self.look()
 
-    def keep_lock(self) -> None:
-        """Lock and name the lock file again if it was deleted or replaced. Only while Claude does not work."""
+    def remember(self) -> None:
+        """Take the files of the user as they are now."""
+        if not self.look():
+            self._files.remember()
+
+    def restore(self, deleted_by_us: bool = False) -> bool:
+        """Put back the lock and what was deleted of the user's files. True when one of these was put back. Only while
+        Claude does not work.
+
+        `deleted_by_us`: a program of the run has just ended. A folder that was deleted meanwhile is made again; at any
+        other time its user has deleted it. One that was moved or replaced is never made again.
+        """
+        if deleted_by_us and self.look() == GONE:
+            self._make_again()
+        if self.look():
+            return False
         if self._held.keep():
             self.note(LOCK)
+        self._files.remember()
+        found = self._files.put_back(swept=WORKSPACE in self._put_back)
+        self._put_back += [what for what in found if what not in self._put_back]
+        return bool(found)
 
     def summary_is_written(self) -> None:
         """The file with the summary is the one that is there now."""
-        self._summary = _version(self._layout.metadata)
+        self._summary = version(self._layout.metadata)
 
     def summary_was_replaced(self) -> bool:
-        """True when `.metadata.json` is not the file that this run wrote: it may say how things were last week. One
-        that was deleted is put back as it was when the run began. Only while Claude does not work."""
-        found = _version(self._layout.metadata)
-        if found is None and self._metadata:
-            with contextlib.suppress(OSError):
-                atomic.write_bytes(self._layout.metadata, self._metadata)
-                self.note(METADATA)
-        return found != self._summary
+        """True when `.metadata.json` is not the file that this run wrote: it may say how things were last week."""
+        return version(self._layout.metadata) != self._summary
+
+    def last_prompt(self) -> str:
+        """The newest prompt of an iteration that is still there: it has the text of the instructions."""
+        return max((str(path) for path in (self._layout.runs / self._run / "raw").glob("[0-9]*.prompt.md")), default="")
 
     def note(self, what: str) -> None:
         """This was deleted or replaced, and is there again."""
         if what not in self._put_back:
             self._put_back.append(what)
 
-    def told(self) -> tuple[str, str] | None:
-        """What was put back since the last time, in words, and what to do against it; None when nothing was."""
-        parts, self._put_back = [part for part in self._put_back if part not in self._told], []
-        if not parts:
-            return None
-        self._told.update(parts)  # what happens in each iteration is told once
+    def news(self, when: str = "") -> Iterator[tuple[str, str]]:
+        """What was lost or put back since the last time, in words, and what to do about it. `when` it was deleted. What
+        happens in each iteration is told once."""
+        for what, why in self._files.lost:
+            copy = self.last_prompt() if what == user_files.INSTRUCTIONS else ""
+            yield f"Deleted{when}, and cannot be put back: {what} ({why}).", f"Its text is in {copy}" if copy else ""
+        parts = [part for part in self._put_back if part not in self._told]
+        self._files.lost, self._put_back = [], []
+        self._told.update(parts)
+        if WORKSPACE in parts:
+            self._told |= _RECORD  # they follow
+            has = "Instructions, settings, notes, and the journal and log of this run are there again"
+            yield f"Restored the workspace, which was deleted{when}.", f"{has}; what earlier runs recorded is lost."
+            return
         if FOLDER in parts:
-            what = "The workspace's folder was replaced by another one with the same content; the run goes on in it."
-        else:
-            *most, last = (f"the {part}" for part in parts)
+            yield "The workspace's folder was replaced by another one with the same content; the run goes on in it.", ""
+            parts = [part for part in parts if part not in _RECORD | {FOLDER}]
+        if parts:
+            *most, last = parts
             named = f"{', '.join(most)} and {last}" if most else last
-            were, they = ("were", "they are") if most else ("was", "it is")
-            lost = f"{were} deleted, replaced or emptied"
-            what = f"{named[0].upper()}{named[1:]} of this run {lost}, and {they} written again."
-        return what, self._against_git()
+            were = "were" if most or last in user_files.SEVERAL else "was"
+            how = "deleted, replaced or emptied" if _RECORD & set(parts) else "deleted"
+            hint = "" if set(parts) - _RECORD else self._against_git()
+            yield f"Restored {named}, which {were} {how}{when}.", hint
+
+    def _make_again(self) -> None:
+        """The folder, if it was deleted and not moved, with what says that it is ours."""
+        there = Path(os.path.realpath(self._layout.folder)) == self._real and self._layout.project.is_dir()
+        if there and self._held.folder_is_deleted() and self._files.put_back_metadata() and not self.look():
+            self._put_back = [WORKSPACE]
 
     def _against_git(self) -> str:
         if not any((folder / ".git").exists() for folder in (self._layout.root, *self._layout.root.parents)):
@@ -105,15 +144,6 @@ class RunPlace:
         if self._layout.journal(self._run).is_file():
             return True
         return bool(self._created) and _created(self._layout) == self._created
-
-
-def _version(path: Path) -> tuple[int, int, int] | None:
-    """Which file this is. Its number alone does not say: that of a file that was deleted is given to the next one."""
-    try:
-        about = path.stat()
-    except OSError:
-        return None
-    return about.st_ino, about.st_mtime_ns, about.st_size
 
 
 def _created(layout: Layout) -> str:

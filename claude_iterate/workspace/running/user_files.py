@@ -1,0 +1,94 @@
+"""What the user wrote for a run, as the run last saw it: instructions, settings, prompts, hooks, notes.
+
+What `git clean`, `git checkout` or `rm` deletes of it is put back; an edit is left as it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from claude_iterate.workspace import plan_file
+from claude_iterate.workspace.files.kept_file import KeptFile
+from claude_iterate.workspace.layout import PROJECT_FILES, Layout
+from claude_iterate.workspace.running import hook_files, notes
+
+INSTRUCTIONS, SETTINGS, PROMPTS, HOOKS, NOTES = "INSTRUCTIONS.md", "settings", "prompts", "hooks", "notes"
+SEVERAL = frozenset({SETTINGS, PROMPTS, HOOKS, NOTES})
+_MOST_FILES = 200
+
+
+class UserFiles:
+    """`prompts` are folders of prompts. What is outside of project and workspace is left out.
+
+    TODO.md is the agent's: it may delete it, and so may it the plan, unless the run works that off (`works_off_plan`).
+    They are put back only together with a file of the user: then they were not deleted, but swept away.
+    """
+
+    def __init__(self, layout: Layout, prompts: Sequence[Path], works_off_plan: bool) -> None:
+        self._layout = layout
+        self._prompts = prompts
+        self._inside = [Path(os.path.realpath(place)) for place in (layout.project, layout.folder)]
+        self._works_off_plan = works_off_plan
+        self._known: dict[Path, tuple[str, KeptFile]] = {}
+        self.lost: list[tuple[str, str]] = []
+        """What could not be put back, and why."""
+        self.remember()
+
+    def remember(self) -> None:
+        """Take all files as they are now."""
+        for label, path in self._named():
+            if path in self._known:
+                self._known[path][1].remember()
+            elif len(self._known) < _MOST_FILES and os.path.lexists(path):
+                file = KeptFile(path)
+                if any(file.folder.is_relative_to(place) for place in self._inside):
+                    self._known[path] = label, file
+
+    def put_back(self, swept: bool = False) -> list[str]:
+        """Put back what was deleted, and say what. `swept`: more was deleted with it."""
+        delivered = self._layout.notes / notes.DELIVERED
+        for path, (label, _) in list(self._known.items()):
+            if label == NOTES and (delivered / path.name).exists():
+                del self._known[path]
+        deleted = {path: label for path, (label, file) in self._known.items() if file.is_deleted}
+        agents = {self._layout.todo} | (set() if self._works_off_plan else set(plan_file.paths(self._layout)))
+        swept = swept or bool(deleted.keys() - agents)
+        done = (label for path, label in deleted.items() if (swept or path not in agents) and self._put_back_one(path))
+        return list(dict.fromkeys(done))
+
+    def put_back_metadata(self) -> bool:
+        """The one file that says which workspace a folder is."""
+        path = self._layout.metadata
+        return path in self._known and self._put_back_one(path)
+
+    def _put_back_one(self, path: Path) -> bool:
+        label, file = self._known[path]
+        try:
+            file.put_back()
+        except OSError as error:
+            del self._known[path]
+            self.lost.append((label, error.strerror or str(error)))
+            return False
+        return True
+
+    def _named(self) -> Iterator[tuple[str, Path]]:
+        """Each file, and under which name it is told."""
+        layout = self._layout
+        yield INSTRUCTIONS, layout.instructions
+        yield SETTINGS, layout.metadata
+        for name in PROJECT_FILES:
+            yield SETTINGS, layout.project / name
+        yield ".gitignore", layout.folder / ".gitignore"
+        yield PROMPTS, layout.status_instructions
+        for folder in self._prompts:
+            for path in (*folder.glob("*.md"), *folder.glob("*/*.md")):
+                yield PROMPTS, path
+        for _, folder in hook_files.folders(layout.project, layout.folder):
+            for point in hook_files.POINTS:
+                yield HOOKS, folder / point
+        for name in notes.names(layout):
+            yield NOTES, layout.notes / name
+        for path in (layout.todo, *plan_file.paths(layout)):
+            yield path.name, path
