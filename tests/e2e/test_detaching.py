@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 
 import pytest
@@ -149,6 +150,38 @@ def test_a_killed_run_is_told_with_the_next_command(loop: Loop) -> None:
         assert "Go on: claude-iterate run my-task" in seen.err
     for look in ("show", "watch"):
         assert "claude-iterate run my-task" in loop.call(look, "my-task").out
+    until(lambda: not loop.processes())
+
+
+@pytest.mark.parametrize(
+    ("taken", "code", "said"),
+    [
+        ("deleted", 0, ["Restored the workspace, which was deleted during iteration 1.", "completed successfully"]),
+        (
+            "moved",
+            1,
+            ["The run of my-task ended, because its folder is gone, and its record with it", "claude-iterate list"],
+        ),
+    ],
+)
+def test_who_is_attached_sees_the_true_end(loop: Loop, taken: str, code: int, said: list[str]) -> None:
+    """Of a run whose workspace Claude deleted, which comes back, and of one whose workspace was moved."""
+    loop.make()
+    ready, go = loop.folder / "ready", loop.folder / "go"
+    loop.script([{"init": {}}, {"touch": str(ready)}, {"wait_for": str(go)}, {"result": {}}], DONE)
+    assert loop.call("run", "my-task", "--detach", "--no-delay").code == 0
+    until(ready.exists)
+    attached = loop.start("attach", "my-task")
+    assert attached.stderr is not None
+    assert b"Starting" in attached.stderr.readline()
+    shutil.rmtree(loop.workspace) if taken == "deleted" else loop.workspace.rename(loop.folder / "moved")
+    go.touch()
+    seen = loop.finish(attached)
+    assert (seen.code, [words for words in said if words not in seen.out + seen.err]) == (code, []), seen
+    assert "NAME" not in seen.err
+    if taken == "deleted":
+        assert await_end(loop) == "completed"
+        assert loop.call("attach", "my-task").code == 0
     until(lambda: not loop.processes())
 
 

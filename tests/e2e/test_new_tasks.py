@@ -51,13 +51,16 @@ def test_boxes_that_claude_ticks_in_the_instructions_are_no_change(loop: Loop) -
 
 
 def test_instructions_that_are_lost_complete_nothing(loop: Loop) -> None:
-    """The end names them."""
+    """The end names them, the prompt that has their text, and one command, which can be typed."""
     loop.make()
-    acts(loop, f"{CLAIM}; rm $W/INSTRUCTIONS.md")
+    acts(loop, f"{CLAIM}; : > $W/INSTRUCTIONS.md")
     done = loop.run()
     assert done.code == 1
     assert "⚠ The claim does not count: INSTRUCTIONS.md can no longer be read." in done.err
-    assert "Instructions not found" in done.err
+    assert f"{loop.layout.instructions} is empty" in done.err
+    assert f"The last iteration had the text that is in {loop.layout.runs}/" in done.err
+    assert "0001.prompt.md\n  Next: claude-iterate setup my-task\n" in done.err
+    assert "--accept-changes" not in done.err
     assert [event["reason"] for event in loop.events("RunFinished")] == ["agent_failed"]
 
 

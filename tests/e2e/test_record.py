@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -83,6 +84,43 @@ def test_nothing_is_lost(loop: Loop, command: str) -> None:
     assert f"Log: {loop.layout.logs()[-1]}" in done.out
     assert spent(loop) == (3, 0.012)
     assert list((loop.layout.runs / loop.layout.run_ids()[0] / "raw").glob("0003*"))
+
+
+UNTRACKED = ["git clean -qfd", "git stash -q -u", "git clean -qfdx", "rm -rf claude-iterate"]
+
+
+@pytest.mark.needs_git
+@pytest.mark.parametrize("command", [*UNTRACKED, "git checkout -q -f zero"])
+def test_the_task_survives(loop: Loop, command: str) -> None:
+    """Whatever Claude deletes with git or rm of a workspace that is not in git, or that another branch lacks: the run
+    goes on with the same task and settings, says so once, and its record is whole."""
+    git(loop, "init", "-q")
+    loop.env |= {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    git(loop, "commit", "-q", "--allow-empty", "-m", "zero")
+    git(loop, "tag", "zero")
+    loop.call("init", NAME)
+    loop.layout.instructions.write_text("- one\n- two\n")
+    loop.call("config", "delay", "0")
+    loop.call("config", "max_iterations", "7", "--workspace", NAME)
+    if command not in UNTRACKED:
+        git(loop, "add", "-A")
+        git(loop, "commit", "-q", "-m", "one")
+    sweep: list[dict[str, Any]] = [{"init": {}}, {"shell": f"cd {loop.root} && {command}"}, MORE[1]]
+    loop.script(sweep, sweep, *calls(""))
+    done = loop.run()
+    assert (done.code, "completed successfully after 3 iterations" in done.out) == (0, True), done.err
+    whole = command in ("git clean -qfdx", "rm -rf claude-iterate")
+    what = "the workspace, which was" if whole else "INSTRUCTIONS.md, settings, .gitignore and TODO.md, which were"
+    assert re.findall("Restored.*", done.err) == [f"Restored {what} deleted during iteration 1."]
+    assert loop.layout.instructions.read_text() == "- one\n- two\n"
+    assert b"- one\n- two" in Path(loop.record(3)["stdin"]).read_bytes()
+    assert json.loads(loop.call("config", "max_iterations", "--workspace", NAME, "--json").out)["value"] == 7
+    assert json.loads(loop.call("config", "delay", "--json").out)["value"] == 0
+    (journal,) = loop.journals()
+    assert [entry["seq"] for entry in journal] == list(range(1, len(journal) + 1))
+    assert (loop.log().count("\nITERATION "), loop.log().count("\nSTATUS: ")) == (3, 3)
+    assert spent(loop) == (3, 0.012)
+    assert json.loads(loop.layout.metadata.read_text())["totalIterations"] == 3
 
 
 @pytest.mark.needs_git

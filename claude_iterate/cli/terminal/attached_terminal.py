@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import select
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -87,7 +88,13 @@ class AttachedTerminal:
         return exit_code(state.finished.reason, self._detailed)
 
     def _killed(self, found: Found) -> int:
-        step = go_on(attached_run.ended(self._layout, found.run))
+        name, folder = self._layout.name, self._layout.folder
+        if not folder.is_dir():
+            output.warn(f"The run of {name} ended, because its folder is gone, and its record with it: {folder}")
+            output.note(f"  See what there is: {shlex.join((*self._line.program, 'list'))}")
+            return KILLED
+        state = attached_run.ended(self._layout, found.run)
+        step = go_on(state if state.started is not None else RunState(started=found.started))
         output.warn(f"The run was killed: its process (pid {found.started.pid}) is gone, and its journal has no end.")
         output.note(f"  Go on: {step}")
         return KILLED

@@ -19,7 +19,8 @@ from claude_iterate.sinks.console.console import Console
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
-from claude_iterate.workspace.running import control, run_lock
+from claude_iterate.workspace.running import control, run_lock, runner_identity
+from claude_iterate.workspace.running.runner_identity import LIVES
 
 WHOLE = 1024 * 1024
 """Bytes at the end of a long journal that are shown whole; of the rest, what the run itself did."""
@@ -167,4 +168,8 @@ class AttachedRun:
 
     def _holds(self) -> bool:
         holder = run_lock.holder(self._layout.lock)
+        if holder is None and self.state.started is not None:
+            # Its folder, lock or journal may have been deleted: it puts them back when Claude has ended.
+            started = self.state.started
+            return self.finished is None and runner_identity.fate(started.pid, started.host, started.birth) == LIVES
         return holder is not None and holder.get("run", self._run) == self._run

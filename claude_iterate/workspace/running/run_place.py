@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections.abc import Iterator, Sequence
@@ -127,10 +128,15 @@ class RunPlace:
             yield f"Restored {named}, which {were} {how}{when}.", hint
 
     def _make_again(self) -> None:
-        """The folder, if it was deleted and not moved, with what says that it is ours."""
+        """The folder, if it was deleted and not moved, and if no link leads its name elsewhere now."""
         there = Path(os.path.realpath(self._layout.folder)) == self._real and self._layout.project.is_dir()
-        if there and self._held.folder_is_deleted() and self._files.put_back_metadata() and not self.look():
-            self._put_back = [WORKSPACE]
+        if not there or not self._held.folder_is_deleted():
+            return
+        with contextlib.suppress(OSError):
+            self._real.mkdir(parents=True)
+            if self._held.lock_folder():
+                self._identity = identity_of(self._layout.folder)
+                self._put_back = [WORKSPACE]
 
     def _against_git(self) -> str:
         if not any((folder / ".git").exists() for folder in (self._layout.root, *self._layout.root.parents)):

@@ -58,11 +58,6 @@ class UserFiles:
         done = (label for path, label in deleted.items() if (swept or path not in agents) and self._put_back_one(path))
         return list(dict.fromkeys(done))
 
-    def put_back_metadata(self) -> bool:
-        """The one file that says which workspace a folder is."""
-        path = self._layout.metadata
-        return path in self._known and self._put_back_one(path)
-
     def _put_back_one(self, path: Path) -> bool:
         label, file = self._known[path]
         try:
