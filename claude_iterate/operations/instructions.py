@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import time
 from collections.abc import Callable, Mapping
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
+from claude_iterate.progress.git_commands import Git, GitProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.files.folders import writing
@@ -38,6 +42,21 @@ def present(layout: Layout, replaces: bool = False) -> bytes | None:
         raise WorkspaceProblem(
             f"{layout.instructions} cannot be read: {error.strerror}.", "Move it away, or check its permissions."
         ) from None
+
+
+def how_to_commit(project: Project, layout: Layout) -> str:
+    """The command that adds the workspace to git. Empty when git has its instructions or ignores them, and where there
+    is no repository."""
+    try:
+        git = Git(str(layout.folder), project.environ)
+        if not git.line("ls-files", "-o", "--exclude-standard", "--", layout.instructions.name):
+            return ""
+    except GitProblem:
+        return ""
+    here = Path.cwd().is_relative_to(project.root)
+    call = "git" if here else f"git -C {shlex.quote(str(project.root))}"
+    folder = shlex.quote(os.path.relpath(layout.folder) if here else str(layout.folder))
+    return f"{call} add {folder} && {call} commit -m {shlex.quote(f'Task {layout.name}')} -- {folder}"
 
 
 def move_folder_away(layout: Layout) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -180,3 +182,37 @@ def test_checks_are_settings_of_the_workspace(
     before = layout.metadata.read_bytes()
     assert typed("init", "v", "--check", " ").code == 2
     assert (layout.metadata.read_bytes(), project.exists("v")) == (before, False)
+
+
+@pytest.mark.needs_git
+@pytest.mark.parametrize("start", ["here", "a folder", "elsewhere"])
+def test_setup_says_how_to_add_the_task_to_git(typed: Type, folder: Path, tmp_path: Path, start: str) -> None:
+    """As a command that works where it was printed and commits nothing else; not when git has the instructions, ignores
+    them, or when there is no repository."""
+    (tmp_path / "task").write_text("- one\n")
+    words = ["setup", "my-task", "--force", "--from", str(tmp_path / "task")]
+
+    def said() -> str:
+        told = [line for line in typed("-C", str(folder), *words).err.splitlines() if "Add it: " in line]
+        return told[0].partition("Add it: ")[2] if told else ""
+
+    def git(command: str) -> str:
+        who = {f"GIT_{role}_{part}": "a@b" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+        return subprocess.run(
+            ["sh", "-c", command], env=os.environ | who, check=True, capture_output=True, text=True
+        ).stdout
+
+    assert said() == ""
+    git(f"git init -q '{folder}'; echo x > other; git add other 2>/dev/null || true")
+    where = {"here": folder, "a folder": folder / "a folder", "elsewhere": tmp_path}[start]
+    where.mkdir(exist_ok=True)
+    os.chdir(where)
+    git(said())
+    os.chdir(folder)
+    committed = git("git show --name-only --format= HEAD").split()
+    assert [Path(name).name for name in committed] == [".gitignore", ".metadata.json", "INSTRUCTIONS.md", "TODO.md"]
+    assert said() == ""
+    git("git rm -r -q --cached claude-iterate")
+    assert said() != ""
+    (folder / ".gitignore").write_text("claude-iterate/\n")
+    assert said() == ""

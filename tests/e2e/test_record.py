@@ -242,6 +242,29 @@ def test_a_summary_of_last_week_does_not_hide_the_run(loop: Loop) -> None:
     assert json.loads(loop.layout.metadata.read_text())["run"]["iterations"] == 2
 
 
+def test_the_counts_are_true_after_each_iteration(loop: Loop) -> None:
+    """In `.metadata.json`, while the run goes on, with the report and the cost."""
+    loop.make()
+    loop.env["CLAUDE_ITERATE_DELAY"] = "0"
+    ready, go = loop.folder / "ready", loop.folder / "go"
+    more: list[dict[str, Any]] = [
+        {"init": {}},
+        {"status": {"complete": False, "progress": {"completed": 1, "total": 3}}},
+        MORE[1],
+    ]
+    loop.script(more, more, [{"init": {}}, {"touch": str(ready)}, {"wait_for": str(go)}, *DONE])
+    process = loop.start("run", NAME)
+    until(ready.exists)
+    document = json.loads(loop.layout.metadata.read_text())
+    assert (document["totalIterations"], document["executionIterations"]) == (2, 2)
+    assert (document["run"]["state"], document["run"]["iterations"]) == ("running", 2)
+    assert document["run"]["progress"] == {"completed": 1, "total": 3}
+    assert document["totalCostUsd"] == pytest.approx(0.008)
+    go.touch()
+    assert loop.finish(process).code == 0
+    assert json.loads(loop.layout.metadata.read_text())["totalIterations"] == 3
+
+
 def test_a_run_that_nothing_names_says_so(loop: Loop) -> None:
     """Lock and journal were deleted: a request is refused with the reason."""
     loop.make()

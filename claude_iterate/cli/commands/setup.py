@@ -87,6 +87,8 @@ def command(invocation: Invocation, /, **flags: Any) -> int:
             # Who pastes `setup --from` and `run` together is not asked in between.
             asks = given.source is None and given.goal is None
             first_questions.ask_or_advise(project, layout, TerminalUser(), asks)
+        if command := instructions.how_to_commit(project, layout):
+            output.note(f"It is not in git, so `git clean` would delete it. Add it: {command}")
         output.note(f"Next: claude-iterate run {layout.name}")
     if not given.dry_run:
         instructions.announce(project, layout, output.warn)
