@@ -31,6 +31,7 @@ from claude_iterate.engine.work.measuring import Measuring, begun
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace import task_file
+from claude_iterate.workspace.files.lasting_file import Identity
 from claude_iterate.workspace.running import notes, run_place
 from claude_iterate.workspace.running.run_place import RunPlace
 from claude_iterate.workspace.running.status_file import StatusWatch
@@ -74,6 +75,8 @@ class Engine:
         )
         self._conditions = StopConditions(plan, recorder)
         self._inbox = Inbox()
+        self._watch: StatusWatch | None = None
+        self._watched: Identity | None = None
         self._steering = Steering(plan, recorder, audience.flush)
         self._summarise: Callable[[RunState, bool], None] = lambda _state, _running: None
 
@@ -96,22 +99,29 @@ class Engine:
             self._record_start()
             self._summarise_progress()
             self._prepare_proof()
-            self._watch_reports(afterwards)
+            self._watch_reports()
+            afterwards.callback(self._watch_no_reports)
             while self._step(dispatcher, supervisor):
                 pass
         return self._state
 
-    def _watch_reports(self, afterwards: contextlib.ExitStack) -> None:
-        """From the first call on; only iterations report."""
+    def _watch_reports(self) -> None:
+        """From the first call on, and again when the folder is another one; only iterations report."""
         plan = self._plan
+        self._watch_no_reports()
+        self._watched = self._place.identity
         if plan.purpose == Purpose.RUN and plan.settings.notification.status_watch.enabled:
             touched, failed = StatusTouched(), "Changes of the report are told at the end of each iteration only"
-            watch = StatusWatch(
+            self._watch = StatusWatch(
                 plan.layout.status,
                 lambda: self._inbox.post(touched),
                 lambda why: self._inbox.post(events.Warned(f"{failed}: {why}")),
             )
-            afterwards.callback(watch.close)
+
+    def _watch_no_reports(self) -> None:
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.close()
 
     def _prepare_proof(self) -> None:
         """Before the first call: no upgrade of the package may come between, and Claude has changed nothing yet."""
@@ -222,6 +232,8 @@ class Engine:
         restored = self._place.restore(deleted_by_us=after_call)
         if not self._place.look() and self._place.summary_was_replaced():
             self._try_to_summarise()
+        if self._watched != self._place.identity:
+            self._watch_reports()
         number, done = self._state.iteration, self._state.iterations
         when = f" during iteration {number}" if number else f" after iteration {done}" if done else ""
         for text, hint in self._place.news(when):

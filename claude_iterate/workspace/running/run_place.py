@@ -33,7 +33,7 @@ class RunPlace:
         self._layout = layout
         self._run = run
         self._held = held
-        self._identity = identity_of(layout.folder)
+        self.identity = identity_of(layout.folder)
         self._real = Path(os.path.realpath(layout.folder))
         self._created = _created(layout)
         self._summary = version(layout.metadata)
@@ -48,13 +48,13 @@ class RunPlace:
         locked, and the run goes on in it.
         """
         found = identity_of(self._layout.folder)
-        if found == self._identity:
+        if found == self.identity:
             return ""
         if found is None:
             return GONE
         if not self._is_ours() or not self._held.lock_folder():
             return REPLACED
-        self._identity = found
+        self.identity = found
         self.note(FOLDER)
         return ""
 
@@ -135,7 +135,7 @@ class RunPlace:
         with contextlib.suppress(OSError):
             self._real.mkdir(parents=True)
             if self._held.lock_folder():
-                self._identity = identity_of(self._layout.folder)
+                self.identity = identity_of(self._layout.folder)
                 self._put_back = [WORKSPACE]
 
     def _against_git(self) -> str:
