@@ -87,6 +87,7 @@ NOT_HANDED_ON = {
     "worktree": "the next run finds it and records it",
     "waiting.held": "a command that starts runs tells each one that it starts",
     "plans.now": "read from the file again",
+    "instructions": "an edit between two runs surprises nobody",
     "plans.before": "the iteration begins again",
 }
 """What a killed run does not hand on, and why."""
