@@ -95,15 +95,15 @@ TABLE = """
     f5-run-in-background                   0  ok                 0.002      0.0024
     f6-run-in-background-short             0  ok                 0.003      0.0024
     f7-bash-timeout                        0  ok                 0.002      0.0024
-    g-sighup-bash                        129  crash          ~0.000525          ~0
+    g-sighup-bash                        129  crash          ~0.000525    ~0.00042
     g-sighup-stream                      129  crash                 ~0          ~0
     g-sigint-bash                          0  crash              0.001      0.0008
     g-sigint-retry                         0  crash                  0           0
     g-sigint-stream                        0  crash          ~0.000525     0.00294
-    g-sigkill-bash                        -9  crash          ~0.000525          ~0
-    g-sigquit-bash                        -3  crash          ~0.000525          ~0
+    g-sigkill-bash                        -9  crash          ~0.000525    ~0.00042
+    g-sigquit-bash                        -3  crash          ~0.000525    ~0.00042
     g-sigquit-stream                      -3  crash                 ~0          ~0
-    g-sigterm-bash                       143  crash          ~0.000525          ~0
+    g-sigterm-bash                       143  crash          ~0.000525    ~0.00042
     g-sigterm-stream                     143  crash                 ~0          ~0
     j1-loop-iteration                      0  ok                 0.006      0.0048
     j2-loop-iteration                      0  ok                 0.004      0.0032
@@ -117,7 +117,7 @@ TABLE = """
     m6-empty-content                       0  ok                 0.002      0.0016
     n1-bash-big-output                     0  ok                 0.002      0.0016
     n2-stream-json-input                   0  ok                 0.002      0.0016
-    o1-slow-reader-truncated               0  crash           ~0.00105          ~0
+    o1-slow-reader-truncated               0  crash           ~0.00105    ~0.00084
     q01-monitor-budget                     1  budget                 -      0.6076
     q02-schedule-wakeup                    0  ok                     -      0.0024
     q03-permission-prompts-none            0  denied                 -      0.0024  Bash Write Read

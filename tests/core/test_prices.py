@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_iterate.core.prices import INPUT, at_least
+from claude_iterate.core.prices import MEASURED, PRICES, at_least
 
 MILLION = 1_000_000
 
@@ -19,12 +19,18 @@ def test_each_kind_of_token_has_its_price(tokens: tuple[int, int, int, int], dol
     assert at_least("claude-opus-4-8", 1, 1, 1, 1) == pytest.approx((5 + 25 + 0.5 + 6.25) / MILLION)
 
 
-@pytest.mark.parametrize("model", INPUT)
+@pytest.mark.parametrize("model", PRICES)
 @pytest.mark.parametrize("suffix", ["", "[1m]", "-20251001", "-20251001[1m]"])
 def test_a_model_is_known_with_its_date_and_window(model: str, suffix: str) -> None:
     """Names come in these forms; the price is that of the family."""
-    family = {"fable": 10.0, "opus": 5.0, "sonnet": 3.0, "haiku": 1.0}
-    assert at_least(model + suffix, MILLION, 0, 0, 0) == family[model.split("-")[1]]
+    assert at_least(model + suffix, MILLION, 0, 0, 0) == PRICES[model].input > 0
+
+
+def test_the_table_has_todays_models_and_says_how_old_it_is() -> None:
+    """Each kind of token has a price, and what is read from a cache costs least."""
+    assert {"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2"} <= PRICES.keys()
+    assert all(price.output > price.cache_creation > price.input > price.cache_read > 0 for price in PRICES.values())
+    assert MEASURED[:2] == "20"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +39,7 @@ def test_a_model_is_known_with_its_date_and_window(model: str, suffix: str) -> N
         "",
         "<synthetic>",
         "claude-opus-4-80",
-        "claude-opus-4",
+        "claude-opus-6-6",
         "gpt-9",
         "claude-opus-4-8-2025",
         "claude-opus-4-8-fast",
