@@ -11,8 +11,7 @@ is not in it has no price: for a wrong figure, no figure is better.
 from __future__ import annotations
 
 from functools import lru_cache
-
-from claude_iterate.core.named_tuples import NamedTuple
+from typing import NamedTuple
 
 
 class Price(NamedTuple):
