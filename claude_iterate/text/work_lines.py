@@ -84,10 +84,13 @@ def worktree_left(state: RunState) -> list[str]:
     if left.trouble:
         return [f"  What is in the worktree {tree.path} is not known: {left.trouble}"]
     block = []
-    if left.commits:
-        merge = shlex.join(["git", "-C", tree.main, "merge", tree.branch])
-        block.append(f"  Branch {tree.branch}: {counted(left.commits, 'commit')} to merge: {merge}")
     if not left.clean:
-        look = shlex.join(["git", "-C", tree.path, "status"])
-        block.append(f"  The worktree stays: it has work that is not committed. Look: {look}")
+        git = shlex.join(["git", "-C", tree.path])
+        commit = f"{git} add -A && {git} commit -m {shlex.quote(tree.branch)}"
+        block.append(f"  The worktree stays: it has work that is not committed. Commit it: {commit}")
+    merge = shlex.join(["git", "-C", tree.main, "merge", tree.branch])
+    if left.commits:
+        block.append(f"  Branch {tree.branch}: {counted(left.commits, 'commit')} to merge: {merge}")
+    elif not left.clean:
+        block.append(f"  Then merge it: {merge}")
     return block or [f"  Branch {tree.branch} has nothing to merge."]

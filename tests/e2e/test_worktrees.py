@@ -89,11 +89,13 @@ def test_the_checkout_is_untouched_and_the_branch_is_kept(repository: Loop) -> N
 
 
 def test_a_worktree_with_work_survives(repository: Loop) -> None:
-    """An untracked file keeps it; the closing lines say so, and the next run works in it again."""
+    """An untracked file keeps it, and the next run works in it again. The closing lines say so, with commands that
+    commit and merge it as they stand."""
     loop = repository
     loop.script([{"init": {}}, {"shell": "echo left > left.txt"}, *DONE[1:]])
     done = loop.run("--worktree", "topic")
-    assert f"Look: git -C {shlex.quote(str(top(loop)))} status" in done.out
+    _, _, after = done.out.partition("it has work that is not committed. Commit it: ")
+    commit, merge = after.split("\n  Then merge it: ")
     assert (top(loop) / "left.txt").exists()
     assert git(loop, "status", "--porcelain") == ""
     loop.script(DONE)
@@ -105,6 +107,8 @@ def test_a_worktree_with_work_survives(repository: Loop) -> None:
     refused = loop.call("verify", "my-task", "--checks-only")
     assert (refused.code, "its work is not here" in refused.err, loop.call("list").out) == (1, True, before)
     assert loop.call("verify", "my-task", "--checks-only", "--worktree=topic").code == 0
+    subprocess.run(f"{commit} && {merge.splitlines()[0]}", shell=True, env=loop.env, check=True, capture_output=True)
+    assert (loop.root / "left.txt").read_text() == "left\n"
 
 
 def test_what_cannot_be_is_said_before_anything_is_written(repository: Loop) -> None:
