@@ -86,7 +86,12 @@ def test_nothing_is_lost(loop: Loop, command: str) -> None:
     assert list((loop.layout.runs / loop.layout.run_ids()[0] / "raw").glob("0003*"))
 
 
-UNTRACKED = ["git clean -qfd", "git stash -q -u", "git clean -qfdx", "rm -rf claude-iterate"]
+SWEPT = [
+    "git clean -qfdx",
+    "rm -rf claude-iterate",
+    "rm -rf claude-iterate && mkdir -p $WORKSPACE && touch $WORKSPACE/.status.json",
+]
+UNTRACKED = ["git clean -qfd", "git stash -q -u", *SWEPT]
 
 
 @pytest.mark.needs_git
@@ -109,8 +114,11 @@ def test_the_task_survives(loop: Loop, command: str) -> None:
     loop.script(sweep, sweep, *calls(""))
     done = loop.run()
     assert (done.code, "completed successfully after 3 iterations" in done.out) == (0, True), done.err
-    whole = command in ("git clean -qfdx", "rm -rf claude-iterate")
-    what = "the workspace, which was" if whole else "INSTRUCTIONS.md, settings, .gitignore and TODO.md, which were"
+    what = (
+        "the workspace, which was"
+        if command in SWEPT
+        else "INSTRUCTIONS.md, settings, .gitignore and TODO.md, which were"
+    )
     assert re.findall("Restored.*", done.err) == [f"Restored {what} deleted during iteration 1."]
     assert loop.layout.instructions.read_text() == "- one\n- two\n"
     assert b"- one\n- two" in Path(loop.record(3)["stdin"]).read_bytes()

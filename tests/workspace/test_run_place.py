@@ -219,14 +219,18 @@ def test_nothing_is_written_through_links(layout: Layout, full: RunPlace) -> Non
     assert text == "Deleted during iteration 3, and cannot be put back: prompts (a link leads its folder elsewhere)."
 
 
-@pytest.mark.parametrize("what", ["folder", "everything"])
+@pytest.mark.parametrize("what", ["folder", "everything", "and wrote a report"])
 def test_a_workspace_that_a_program_of_the_run_deleted_is_made_again(
     layout: Layout, full: RunPlace, written: dict[Path, bytes], what: str
 ) -> None:
     """With all that the user wrote, and its lock."""
     delete(layout.folder if what == "folder" else layout.project / "claude-iterate")
-    assert full.look() == GONE
+    if what == "and wrote a report":
+        layout.folder.mkdir(parents=True)
+        layout.status.write_text("{}")
+    assert full.look() != ""
     assert full.restore(deleted_by_us=True)
+    assert layout.status.exists() == (what == "and wrote a report")
     assert {path: path.read_bytes() for path in written} == written
     assert full.look() == ""
     assert (run_lock.holder(layout.lock) or {})["run"] == RUN
@@ -237,14 +241,16 @@ def test_a_workspace_that_a_program_of_the_run_deleted_is_made_again(
     assert list(full.news()) == []
 
 
-@pytest.mark.parametrize("how", ["moved", "linked", "project gone", "in the way"])
+@pytest.mark.parametrize("how", ["moved", "moved and made", "linked", "project gone", "in the way"])
 def test_a_workspace_that_is_elsewhere_is_not_made_again(
     layout: Layout, full: RunPlace, tmp_path_factory: pytest.TempPathFactory, how: str
 ) -> None:
     """Moved by its user, led elsewhere, or without a project around it: nothing is written."""
     outside = tmp_path_factory.mktemp("outside")
-    if how == "moved":
+    if how.startswith("moved"):
         layout.folder.rename(outside / "w")
+        if how == "moved and made":
+            layout.folder.mkdir()
     elif how == "project gone":
         shutil.rmtree(layout.project)
     else:
@@ -254,4 +260,7 @@ def test_a_workspace_that_is_elsewhere_is_not_made_again(
         else:
             (layout.project / "claude-iterate").write_text("mine")
     before = sorted(outside.rglob("*"))
-    assert (full.restore(deleted_by_us=True), full.look(), sorted(outside.rglob("*"))) == (False, GONE, before)
+    assert not full.restore(deleted_by_us=True)
+    assert full.look() == (REPLACED if how == "moved and made" else GONE)
+    assert sorted(outside.rglob("*")) == before
+    assert not layout.instructions.exists()

@@ -74,7 +74,7 @@ class RunPlace:
         `deleted_by_us`: a program of the run has just ended. A folder that was deleted meanwhile is made again; at any
         other time its user has deleted it. One that was moved or replaced is never made again.
         """
-        if deleted_by_us and self.look() == GONE:
+        if deleted_by_us and self.look():
             self._make_again()
         if self.look():
             return False
@@ -128,12 +128,13 @@ class RunPlace:
             yield f"Restored {named}, which {were} {how}{when}.", hint
 
     def _make_again(self) -> None:
-        """The folder, if it was deleted and not moved, and if no link leads its name elsewhere now."""
+        """The folder, if it was deleted and not moved, and if no link leads its name elsewhere now. One that has no
+        metadata was made by Claude, who wrote a report into it, or by the run."""
         there = Path(os.path.realpath(self._layout.folder)) == self._real and self._layout.project.is_dir()
-        if not there or not self._held.folder_is_deleted():
+        if not there or not self._held.folder_is_deleted() or os.path.lexists(self._layout.metadata):
             return
         with contextlib.suppress(OSError):
-            self._real.mkdir(parents=True)
+            self._real.mkdir(parents=True, exist_ok=True)
             if self._held.lock_folder():
                 self.identity = identity_of(self._layout.folder)
                 self._put_back = [WORKSPACE]
