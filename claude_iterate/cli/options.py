@@ -210,7 +210,9 @@ accept_option = flag(
     "--accept-changes",
     help="Take the files that define the proof as they are, even if an earlier run changed them.",
 )
-dry_run_option = flag("--dry-run", help="Use the built-in fake Claude: no login, no cost.")
+dry_run_option = flag(
+    "--dry-run", help="Use the built-in fake Claude: no login, no cost. Its calls: /tmp/mock-claude.log."
+)
 
 mode_option = click.option(
     "--mode",
