@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claude_iterate.core.reports import authorship, status
 from claude_iterate.errors import ExpectedError
 from claude_iterate.prompts import Prompts, shipped_folder
 from tests.package_path import PACKAGES
@@ -115,6 +116,20 @@ def test_the_iteration_says_what_the_agent_must_know(mode: str) -> None:
     assert "test: `make check`" in prompts.system
     assert "lint" not in prompts.system
     assert "first note\nsecond note\n" in prompts.user
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_example_of_a_report_is_one(mode: str) -> None:
+    """What the prompt shows is read by the program, whole and without a complaint: an agent that does as it is shown
+    has reported."""
+    asked = authorship.identity(3, b"some")
+    text = Prompts([], mode).iteration_prompts(values(report_id=asked)).status_instructions
+    (example,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    reading = status.parse(example.encode())
+    assert (reading.problems, reading.identity, reading.dated) == ((), asked, True)
+    assert reading.status is not None
+    assert (reading.status.complete, reading.status.worked) == (False, True if mode == "iterative" else None)
+    assert (reading.status.total is not None) == (mode != "iterative")
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -45,6 +45,22 @@ def test_the_ends_come_with_the_exit(tmp_path: Path) -> None:
     assert said.get(timeout=120)[1] == "stdout"
 
 
+def test_what_a_short_life_printed_is_there(tmp_path: Path) -> None:
+    """A program that prints and exits at once loses not a line: its output is read from the first byte on."""
+    said: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    lines = b"".join(b"%d\n" % number for number in range(1, 2001))
+    ChildProcess(["/bin/sh", "-c", "seq 2000"], os.environ, tmp_path, b"", None, said.put)
+    printed, ends = b"", 0
+    while ends < 3:
+        match said.get(timeout=120):
+            case Printed() as batch:
+                printed += b"".join(line + b"\n" for line in batch.lines)
+                batch.done()
+            case _:
+                ends += 1
+    assert printed == lines
+
+
 def test_an_error_calls_the_program_by_its_name(tmp_path: Path) -> None:
     """A check that cannot be started is not called Claude."""
     with pytest.raises(AgentProblem, match=r"The check cannot be started: No such file.* \(/no/shell\)"):
