@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import claude_versions_page
 import click
 import conditions
 import hook_page
@@ -301,6 +302,7 @@ PAGES: dict[str, Callable[[], list[str]]] = {
     "outcomes": outcomes,
     "conditions": conditions.page,
     "hooks": hook_page.page,
+    "claude-code-versions": claude_versions_page.page,
     "json": json_forms.page,
 }
 

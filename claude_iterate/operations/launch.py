@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from claude_iterate.agent.command import discovery
+from claude_iterate.agent.command.command_line import NOT_ASKED
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
@@ -105,10 +106,13 @@ def _claude(
 
     asking = sandbox.changed(run=f"version-{os.getpid()}")
     try:
-        return sandbox, _asked(project, settings, asking)
+        agent = _asked(project, settings, asking)
     except AgentProblem:
         end_containers(sandbox.program, asking.run)  # it may have given no answer, and go on
         raise
+    if agent.known is NOT_ASKED:
+        end_containers(sandbox.program, asking.run)
+    return sandbox, agent
 
 
 def _asked(project: Project, settings: Settings, sandbox: Sandbox | None) -> Agent:

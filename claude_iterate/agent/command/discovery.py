@@ -118,12 +118,16 @@ def known(
     if not claude_versions.is_claude_code(version):
         return NOT_ASKED
     try:
-        said = _answer("--help", claude, environ, root, PATIENCE, sandbox)
+        return Known(options_in(_answer("--help", claude, environ, root, PATIENCE, sandbox)))
     except AgentProblem:
         return NOT_ASKED
-    # Names stand at the beginning of a line, before two spaces; what is said about them is further right.
+
+
+def options_in(said: str) -> frozenset[str]:
+    """The options that a help text explains. Their names stand at the beginning of a line, before two spaces; what is
+    said about them is further right."""
     named = (line.strip().split("  ")[0] for line in said.splitlines() if line.startswith("  -"))
-    return Known(frozenset(word.strip(",") for words in named for word in words.split() if word.startswith("--")))
+    return frozenset(word.strip(",") for words in named for word in words.split() if word.startswith("--"))
 
 
 def _answer(
