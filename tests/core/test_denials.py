@@ -132,6 +132,8 @@ def test_advice_about_commands_is_for_commands() -> None:
     [
         "Contains brace with quote character (expansion obfuscation)",
         "Contains while_statement",
+        "A variable in this command can't be checked before it runs",
+        "A nested command in this command can't be checked before it runs",
         "This command uses shell operators that require approval for safety",
         "find with '-delete' executes commands — cannot be auto-allowed by a Bash(find:*) prefix rule",
         "This command uses the `&` background operator, which defers execution. Approve only if you trust it.",
@@ -148,6 +150,13 @@ def test_a_form_that_claude_code_refuses_has_no_rule(said: str) -> None:
     assert said[:40] in found.hopeless[0]
 
 
+@pytest.mark.parametrize(("why", "rules"), [("safetyCheck", ()), ("hook", ()), ("other", ("npm test:*",))])
+def test_the_type_of_a_reason_goes_before_its_words(why: str, rules: tuple[str, ...]) -> None:
+    """Where it means that no rule lifts the refusal; `other` stands for anything."""
+    found = remedy((Denial("Bash", "npm test", APPROVAL, why),), WORK)
+    assert (found.rules, bool(found.hopeless)) == (tuple(f"Bash({rule})" for rule in rules), not rules)
+
+
 @pytest.mark.parametrize("name", ["Edit", "Write", "MultiEdit", "NotebookEdit"])
 def test_editing_needs_a_mode(name: str) -> None:
     """Within the project, unless that mode is set: then the file is protected."""
@@ -158,16 +167,48 @@ def test_editing_needs_a_mode(name: str) -> None:
     assert remedy((Denial(name, "/elsewhere/a.py"),), WORK).rules == ("Edit(//elsewhere/a.py)",)
 
 
-def test_a_command_that_writes_needs_the_mode_too() -> None:
-    """Claude Code names the path that it protects: within the project the mode allows it, and the program a rule."""
-    blocked = "Output redirection to '{}' was blocked. For security, Claude Code may only write to files in '/project'."
-    inside, outside = blocked.format("/project/out.txt"), blocked.format("/etc/x")
-    bare = WORK.changed(mode="")
-    assert remedy((Denial("Bash", "npm test > out.txt", inside),), bare) == Remedy("acceptEdits", ("Bash(npm test:*)",))
-    assert remedy((Denial("Bash", "touch out.txt", inside),), bare) == Remedy("acceptEdits")
-    assert remedy((Denial("Bash", "npm test > /etc/x", outside),), WORK).rules == ("Edit(//etc/x)",)
+OLDER = "{} in '{}' was blocked. For security, Claude Code may only {} files in '/project'."
+NEWER = "{} in '{}' needs approval. The path is {} the working directories for this session ('/project')."
+BARE = WORK.changed(mode="default")
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "verb", "granted", "wanted"),
+    [
+        ("touch x", "/project/x", "create", BARE, Remedy("acceptEdits")),
+        ("echo a > y", "/project/y", "write to", BARE, Remedy("acceptEdits")),
+        ("> y", "/project/y", "write to", BARE, Remedy("acceptEdits")),
+        ("npm test > out.txt", "/project/out.txt", "write to", BARE, Remedy("acceptEdits", ("Bash(npm test:*)",))),
+        ("sed -i s/a/b/ x", "/project/x", "edit", BARE, Remedy("acceptEdits", ("Bash(sed:*)",))),
+        ("touch /etc/x", "/etc/x", "create or modify", WORK, Remedy(rules=("Edit(//etc/x)",))),
+        ("touch /etc/x", "/etc/x", "create or modify", BARE, Remedy(rules=("Edit(//etc/x)",))),
+        ("npm test > /etc/x", "/etc/x", "write to", WORK, Remedy(rules=("Edit(//etc/x)",))),
+        ("cp a /etc/x", "/etc/x", "copy", WORK, Remedy(rules=("Edit(//etc/x)",))),
+        ("rm /etc/x", "/etc/x", "remove", WORK, Remedy(rules=("Edit(//etc/x)",))),
+    ],
+)
+def test_a_command_that_writes_needs_the_mode_or_the_file(
+    command: str, path: str, verb: str, granted: Granted, wanted: Remedy
+) -> None:
+    """Claude Code names the path: within the project the mode allows it, elsewhere a rule for this one file does. Older
+    and newer versions say it in other words, and mean the same."""
+    where = "inside" if path.startswith("/project/") else "outside"
+    for said in (OLDER.format("it", path, verb), NEWER.format("it", path, where)):
+        assert remedy((Denial("Bash", command, said),), granted) == wanted
+
+
+def test_a_folder_elsewhere_has_no_rule() -> None:
+    """Not for looking into it either."""
     cd = "cd in '/etc' was blocked. For security, Claude Code may only change directories to '/project'."
     assert "leaves the project" in remedy((Denial("Bash", "cd /etc && ls", cd),), WORK).hopeless[0]
+
+
+def test_edits_among_other_commands_need_the_mode_and_no_rule() -> None:
+    """A rule for `touch` would allow it everywhere. Where the mode is set, a program that asks wants a rule."""
+    said = "This Bash command contains multiple operations. The following parts require approval: touch x, npm test"
+    wanted = Remedy("acceptEdits", ("Bash(npm test:*)",))
+    assert remedy((Denial("Bash", "touch x && npm test", said, "subcommandResults"),), BARE) == wanted
+    assert remedy((Denial("Bash", "ln -s x l", APPROVAL, "other"),), WORK).rules == ("Bash(ln:*)",)
 
 
 def test_other_tools_have_rules_of_their_own() -> None:

@@ -1,7 +1,7 @@
 """What would have allowed what Claude was denied: a permission mode, narrow rules, or nothing at all.
 
-Claude Code says with each refusal why. Its words decide: some forms of command are refused whatever the rules are, and
-then no rule is offered.
+Claude Code says with each refusal why. The type of its reason decides where it means one thing, else its words: some
+forms of command are refused whatever the rules are, and then no rule is offered.
 """
 
 from __future__ import annotations
@@ -21,12 +21,21 @@ EDITING = "acceptEdits"
 _WRITING = frozenset({EDITING, "bypassPermissions", "auto"})
 """Modes in which files of the project can be written."""
 _EDITORS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+_HOPELESS_TYPES = frozenset({"safetyCheck", "classifier", "hook", "rule"})
+"""Types of reasons that no rule lifts. `other`, `mode` and `asyncAgent` stand for several sorts of them."""
 _HOPELESS = expression(
-    r"^Contains |shell operators that require approval|cannot be auto-allowed|Approve only if you trust"
+    r"^Contains |can't be checked before it runs|shell operators that require approval|cannot be auto-allowed"
+    r"|Approve only if you trust"
     r"|evaluates arguments as shell code|is a sensitive file|Dangerous .* operation|\bhook\b"
 )
 """How Claude Code words a refusal that no rule lifts."""
-_BLOCKED = expression(r"'(?P<path>/[^']*)' was blocked\. For security, Claude Code may only (?P<what>[a-z]+)")
+_PATH = expression(
+    r"'(?P<path>/[^']*)' (was blocked\. For security, Claude Code may only (?P<verb>[a-z]+)"
+    r"|needs approval\. The path is (?P<where>inside|outside) the working directories)"
+)
+"""How it names the path of a command that it is about: before 2.1.302 with the verb; since then so only where nothing
+is written."""
+_WRITES = frozenset({"write", "create", "copy", "move", "remove", "edit"})
 _PARTS = expression(r"following parts? requires? approval: (?P<parts>.*)")
 _SAID_KEPT = 500
 
@@ -95,7 +104,7 @@ def _flags(flag: str, found: Iterable[str]) -> str:
 
 def _needs(denial: Denial) -> list[str]:
     """What the denial is about: the rules for a command, the kind of a refusal that no rule lifts, else the tool."""
-    if denial.said and _HOPELESS.search(denial.said):
+    if _is_hopeless(denial):
         return [f"{denial.tool} ({_reason(denial.said)})"]
     if denial.tool != "Bash":
         return [denial.tool]
@@ -106,11 +115,13 @@ def _needs(denial: Denial) -> list[str]:
 
 
 def _remedy(denial: Denial, granted: Granted) -> Remedy:
-    if denial.said and _HOPELESS.search(denial.said):
+    if _is_hopeless(denial):
         return Remedy(hopeless=(f"Claude Code refuses {_quoted(denial)} ({_reason(denial.said)}).",))
-    blocked = _BLOCKED.search(denial.said)
-    if blocked is not None:
-        return _outside(denial, granted, blocked["path"], blocked["what"])
+    about = _PATH.search(denial.said)
+    if about is not None:
+        inside = about["where"] == "inside" or (not about["where"] and _is_inside(about["path"], granted))
+        writes = about["verb"] is None or about["verb"] in _WRITES
+        return _on_path(denial, granted, about["path"], inside, writes)
     if denial.tool in _EDITORS:
         return _edit(denial, granted)
     if denial.tool == "Bash":
@@ -127,22 +138,29 @@ def _edit(denial: Denial, granted: Granted) -> Remedy:
     return _refused(denial) if granted.mode in _WRITING or denial.tool in granted.tools else Remedy(EDITING)
 
 
-def _outside(denial: Denial, granted: Granted, path: str, what: str) -> Remedy:
+def _is_hopeless(denial: Denial) -> bool:
+    return denial.why in _HOPELESS_TYPES or (bool(denial.said) and _HOPELESS.search(denial.said) is not None)
+
+
+def _on_path(denial: Denial, granted: Granted, path: str, inside: bool, writes: bool) -> Remedy:
     """A command that touches a path: within the project the mode allows that; elsewhere only a file can be allowed."""
-    if _is_inside(path, granted) and granted.mode not in _WRITING:
-        others = _command(denial, granted, beside_edits=True)
-        return Remedy(EDITING, others.rules, others.hopeless)
+    if inside and granted.mode not in _WRITING:
+        return _command(denial, granted, mode=EDITING)
     rule = f"Edit(/{path})"
-    if what.startswith(("write", "create")) and not narrow_rules.covered(rule, granted.tools):
+    if writes and not narrow_rules.covered(rule, granted.tools):
         return Remedy(rules=(rule,))
     return Remedy(hopeless=(f"{_quoted(denial)} leaves the project ({path}).",))
 
 
-def _command(denial: Denial, granted: Granted, beside_edits: bool = False) -> Remedy:
+def _command(denial: Denial, granted: Granted, mode: str = "") -> Remedy:
+    """The mode where one of its commands edits files of the project, and rules for all others."""
     found, hopeless = [], []
     commands = _asking(denial)
     for position, command in enumerate(commands):
-        if beside_edits and (command.words[0] in known_programs.EDITS or narrow_rules.needs_no_rule(command)):
+        if command.words[0] in known_programs.EDITS and granted.mode not in _WRITING:
+            mode = EDITING
+            continue
+        if mode and narrow_rules.needs_no_rule(command):
             continue
         after = commands[position + 1] if position + 1 < len(commands) else None
         into_shell = command.feeds and after is not None and narrow_rules.runs_anything(after)
@@ -150,8 +168,8 @@ def _command(denial: Denial, granted: Granted, beside_edits: bool = False) -> Re
         found += [rule for rule in offered if not narrow_rules.covered(rule, granted.tools)]
         if words := narrow_rules.runs_anything(command):
             hopeless.append(f"`{words}` can run anything, so no rule for it is narrow.")
-    if found or hopeless or beside_edits:
-        return Remedy(rules=tuple(dict.fromkeys(found)), hopeless=tuple(hopeless))
+    if found or hopeless or mode:
+        return Remedy(mode, tuple(dict.fromkeys(found)), tuple(hopeless))
     return _refused(denial)
 
 

@@ -1,6 +1,6 @@
 """What is known of programs, as far as it matters for rules: which only read, which start others, which do anything.
 
-What Claude Code allows by itself, what it looks through and how it compares was measured with version 2.1.197.
+What Claude Code allows by itself, what it looks through and how it compares was measured with 2.1.197 and 2.1.327.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ HARMLESS = _set(
 )
 """Programs that need no rule: Claude Code knows that they only read."""
 HARMLESS_GIT = _set("status log diff show branch")
-EDITS = _set("touch mkdir rmdir cp mv rm ln sed tee")
-"""Programs that the mode acceptEdits allows within the project."""
+EDITS = _set("touch mkdir rmdir cp mv rm")
+"""Programs that the mode acceptEdits allows within the project. `ln`, `tee` and `sed -i` want a rule all the same."""
 LOOKED_THROUGH = {"timeout": 1, "nice": 0, "nohup": 0, "time": 0, "stdbuf": 0}
 """Wrappers that Claude Code ignores, and how many words of their own follow their options."""
 PREFIXES = _set("env xargs npx bunx pipx uvx command")
