@@ -50,7 +50,7 @@ def run_many(project: Project, names: Sequence[str], options: Options, parallel:
                 code,
             )
         )
-    else:
+    elif code or not quiet:
         _print_table(many.runs, options.command_line)
     return code
 

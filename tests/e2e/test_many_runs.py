@@ -166,3 +166,12 @@ def test_bad_words_start_nothing(loop: Loop) -> None:
         assert (done.code in {1, 2}, done.out) == (True, ""), words
         assert "Error: " in done.err
     assert all(layout.run_ids() == [] for layout in found.values())
+
+
+def test_quiet_tells_of_what_failed_only(loop: Loop) -> None:
+    """Like `--quiet` of one run: not a byte when all ended well, the table when one did not."""
+    workspaces(loop, {"a": [DONE], "b": [UNDONE]})
+    assert loop.call("run", "a", "b", "-m", "1", "-q") == (0, "", "")
+    workspaces(loop, {"c": [[{"init": {}}, {"status": {"blocked": "which?", "complete": False}}, {"result": {}}]]})
+    done = loop.call("run", "b", "c", "-m", "1", "-q")
+    assert (done.code, "blocked" in done.out) == (1, True)

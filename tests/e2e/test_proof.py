@@ -115,7 +115,7 @@ def test_findings_of_a_review_reach_the_next_prompt(loop: Loop) -> None:
     reviewing(loop, "INCOMPLETE", "1. The README is missing")
     done = loop.run("--verify", "--detailed-exit-code", "--quiet")
     assert done.code == 5
-    assert "✗ Not done: the review found 1 thing missing: The README is missing\n" in done.err
+    assert "❌ Not done: the review found 1 thing missing: The README is missing\n" in done.err
     assert "The README is missing" in (loop.workspace / "prompt-3").read_text()
 
 

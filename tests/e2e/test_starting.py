@@ -59,7 +59,6 @@ UNUSED = {
     "claude_iterate.system.front_process": "there is no terminal to give up",
     "claude_iterate.views": "no document is printed",
     "claude_iterate.workspace.archives": "nothing is archived",
-    "claude_iterate.workspace.settings_files.settings_writer": "no setting is written",
     "claude_iterate.workspace.templates": "no template is used",
 }
 CLAUDE = """#!/bin/sh
