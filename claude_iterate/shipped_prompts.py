@@ -67,7 +67,11 @@ def _edit(text: str, values: Values) -> Pieces:
         yield f"{text[1076:1164]}"
     else:
         yield f"{text[1175:1266]}"
-    yield f"{text[1278:1294]}{values['validation_criteria']}{text[1319:1405]}"
+    yield f"{text[1278:1294]}{values['validation_criteria']}{text[1319:1321]}"
+    if values["goal"]:
+        yield f"{text[1335:1419]}"
+    else:
+        yield f"{text[1430:1583]}"
 
 
 def _iteration_system(text: str, values: Values) -> Pieces:
@@ -162,7 +166,11 @@ def _setup(text: str, values: Values) -> Pieces:
         yield f"{text[927:1093]}"
     else:
         yield f"{text[1104:1327]}"
-    yield f"{text[1339:2020]}{values['validation_criteria']}{text[2045:2152]}"
+    yield f"{text[1339:2020]}{values['validation_criteria']}{text[2045:2047]}"
+    if values["goal"]:
+        yield f"{text[2061:2166]}"
+    else:
+        yield f"{text[2177:2332]}"
 
 
 def _status_instructions(text: str, values: Values) -> Pieces:
@@ -247,13 +255,13 @@ SHIPPED: dict[str, tuple[int, Callable[[str, Values], Pieces]]] = {
     "build/iteration-system.md": (0x53395173, _build_iteration_system),
     "build/iteration.md": (0x830EDEDF, _build_iteration),
     "build/status-instructions.md": (0x48A13FA5, _build_status_instructions),
-    "edit.md": (0x75462BEF, _edit),
+    "edit.md": (0xB0B5BE3F, _edit),
     "iteration-system.md": (0x81EBB3FC, _iteration_system),
     "iteration.md": (0xBA4463FC, _iteration),
     "plan/iteration-system.md": (0x1F8193EB, _plan_iteration_system),
     "plan/iteration.md": (0x33C6F733, _plan_iteration),
     "plan/status-instructions.md": (0x05E6CC96, _plan_status_instructions),
-    "setup.md": (0xB5EAFC30, _setup),
+    "setup.md": (0xBA2D05C9, _setup),
     "status-instructions.md": (0xA531A3EA, _status_instructions),
     "validate-answer.md": (0x06C5E5FD, _validate_answer),
     "validate.md": (0x2E8662EB, _validate),

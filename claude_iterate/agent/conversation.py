@@ -38,14 +38,9 @@ class Ended(NamedTuple):
 def arguments(
     claude: ClaudeSettings, system: str, prompt: str, folder: Path, run: str, beside: Sequence[str] = ()
 ) -> Iterator[list[str]]:
-    """The command line. A text too long for it is in a file in `folder` while the conversation lasts; `beside` are
-    folders that Claude may work in besides its own."""
-    with (
-        command_line.file_if_long(system, f"{folder}/{run}-system.md") as system_file,
-        command_line.file_if_long(prompt, f"{folder}/{run}-prompt.md") as prompt_file,
-    ):
-        if prompt_file is not None:
-            prompt = f"Read the file {prompt_file} first. It says what to do; do that."
+    """The command line: `prompt` is the user's first message. A text too long for it is in a file in `folder` while the
+    conversation lasts; `beside` are folders that Claude may work in besides its own."""
+    with command_line.file_if_long(system, f"{folder}/{run}-system.md") as system_file:
         yield command_line.conversation(claude, system, prompt, system_file, beside)
 
 

@@ -134,6 +134,8 @@ def _found(pattern: str, prompt: str) -> str | None:
 
 _PURPOSES: dict[str, Callable[[Stream, str, str], None]] = {
     "Setup of the task": _write_instructions,
+    "Help me write the instructions": _write_instructions,
+    "Help me improve the instructions": _revise,
     "Revision of the instructions": _revise,
     "Validation of the instructions": _validate,
     "Independent verification": _verify,

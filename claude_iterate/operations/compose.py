@@ -6,7 +6,7 @@ The old text is never lost.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from claude_iterate.core.settings.declared import Settings
 
 _LONGEST_QUOTE = 300
+_FIRST_MESSAGE = {
+    "setup": 'Help me write the instructions of the task "{name}".',
+    "edit": 'Help me improve the instructions of the task "{name}".',
+}
+"""What a conversation begins with, as if the user had typed it; how to go about it is in the system prompt."""
+_BEFORE = "Claude will help you {what} INSTRUCTIONS.md. When the file is written, type /exit."
 
 
 class Composed(NamedTuple):
@@ -66,7 +72,7 @@ def compose(project: Project, layout: Layout, options: Options, goal: str | None
     said = ""
     with _unchanged(layout) if options.dry_run else _backup(layout) as before:
         if goal is None:
-            code, after = _converse(project, layout, options, user.warn)
+            code, after = _converse(project, layout, options, user)
         else:
             done = launch(project, layout, options.changed(prompt_values={"goal": goal}), user)
             code, said, after = done.exit_code, done.said, _written(done.agent_folder)
@@ -98,7 +104,7 @@ def _written(folder: Path) -> Snapshot:
     return foreign.snapshot(folder / "INSTRUCTIONS.md")
 
 
-def _converse(project: Project, layout: Layout, options: Options, warn: Callable[[str], None]) -> tuple[int, Snapshot]:
+def _converse(project: Project, layout: Layout, options: Options, user: User) -> tuple[int, Snapshot]:
     """Let the user talk with Claude until Claude exits; the exit code and what it wrote. Any conversation counts as a
     setup, unless it was a dry run."""
     settings = options.settings_for(project, layout)
@@ -106,7 +112,7 @@ def _converse(project: Project, layout: Layout, options: Options, warn: Callable
         sandbox = _sandbox(stack, project, layout, settings, options)
         if sandbox is None or not sandbox.is_container:
             discovery.find(settings.claude, project.environ, project.root)  # before anything is locked or written
-        return _converse_in(sandbox, project, layout, options, settings, warn)
+        return _converse_in(sandbox, project, layout, options, settings, user)
 
 
 def _sandbox(
@@ -125,7 +131,7 @@ def _converse_in(
     layout: Layout,
     options: Options,
     settings: Settings,
-    warn: Callable[[str], None],
+    user: User,
 ) -> tuple[int, Snapshot]:
     with run_lock.hold(layout.lock, layout.name, "starting") as held:
         run = run_folders.new_run_id(layout)
@@ -133,13 +139,15 @@ def _converse_in(
         with _copied(layout, run) if options.dry_run else contextlib.nullcontext(layout) as used:
             texts = text_source(project, used, settings).one_off(options.purpose, {})
             environment = run_environment(project.environ, settings.claude, run, used.agent_folder)
-            words = texts.system, texts.user, used.working, run, used.beside
+            system, first = f"{texts.system}\n{texts.user}", _FIRST_MESSAGE[options.purpose].format(name=layout.name)
+            words = system, first, used.working, run, used.beside
             with conversation.arguments(settings.claude, *words) as argv:
                 grace = settings.timeouts.terminate_grace
                 closed = sandbox.changed(run=run) if sandbox is not None else None
                 command = discovery.prepare(
                     argv, environment, layout.root, closed, given=settings.claude.env, terminal=True
                 )
+                user.note(_BEFORE.format(what="write" if options.purpose == "setup" else "improve"))
                 ended = conversation.converse(*command, layout.root, run, grace, sandbox)
             written = _written(used.agent_folder)
         if not options.dry_run:
@@ -148,7 +156,7 @@ def _converse_in(
         return exit_code("terminated", detailed=False), written
     if ended.code:
         how = f"with exit code {ended.code}" if ended.code > 0 else f"by signal {-ended.code}"
-        warn(f"Claude ended {how}.")
+        user.warn(f"Claude ended {how}.")
     return 0, written
 
 

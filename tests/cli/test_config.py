@@ -15,14 +15,14 @@ from tests.cli.conftest import Type
 def test_reading_prints_the_effective_value(typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """default, then user, project, workspace, environment; --origin says which."""
     project.create("w")
-    assert typed("config", "delay").out == "2\n"
+    assert typed("config", "delay").out == "2s\n"
     for scope, value in ((["--global"], "3"), ([], "4"), (["--workspace", "w"], "5")):
         assert typed("config", "delay", value, *scope).code == 0
-    assert typed("config", "delay", "--global").out == "3\n"
-    assert typed("config", "delay").out == "4\n"
-    assert typed("config", "delay", "--workspace", "w").out == "5\n"
+    assert typed("config", "delay", "--global").out == "3s\n"
+    assert typed("config", "delay").out == "4s\n"
+    assert typed("config", "delay", "--workspace", "w").out == "5s\n"
     monkeypatch.setenv("CLAUDE_ITERATE_DELAY", "6")
-    assert typed("config", "delay", "-w", "w", "--origin").out == "6  (environment: CLAUDE_ITERATE_DELAY)\n"
+    assert typed("config", "delay", "-w", "w", "--origin").out == "6s  (environment: CLAUDE_ITERATE_DELAY)\n"
     assert typed("config", "delay", "--json").document == {
         "format": 1,
         "key": "delay",
@@ -175,6 +175,9 @@ def test_adding_to_a_list_takes_nothing_away(typed: Type, project: Project) -> N
     assert typed("config", "-w", "w", "claude.allowed_tools", "--add", rules[1], "--add", rules[2]).code == 0
     assert typed("config", "-w", "w", "claude.allowed_tools", "--json").document["value"] == list(rules)
     assert typed("config", "claude.allowed_tools", "--json").document["value"] == [rules[0]]
+    events = ["completion", "error", "blocked", "limit_wait"]
+    typed("config", "notify.events", "--add", "stopped")
+    assert typed("config", "notify.events", "--json").document["value"] == [*events, "stopped"]
 
 
 def test_every_document_is_an_object(typed: Type) -> None:
@@ -188,12 +191,13 @@ def test_every_document_is_an_object(typed: Type) -> None:
 
 
 def test_lists_show_durations_as_people_write_them(typed: Type) -> None:
-    """As the documentation does; one setting alone is a number, for scripts."""
+    """As the documentation does; so does one setting alone; JSON has seconds."""
     assert "limits.max_wait = 24h\n" in typed("config", "--list").out
     assert "default 24h; now 24h" in typed("config", "--keys").out
     typed("config", "limits.max_wait", "5400")
     assert "limits.max_wait = 90m\n" in typed("config", "limits").out
-    assert typed("config", "limits.max_wait").out == "5400\n"
+    assert typed("config", "limits.max_wait").out == "90m\n"
+    assert typed("config", "limits.max_wait", "--json").document["value"] == 5400
     assert typed("config", "limits.max_wait", "--unset").out.endswith("; now 24h (default)\n")
 
 

@@ -32,5 +32,5 @@ def test_groups_lists_and_secrets() -> None:
         "claude.args": ["***"],
         "claude.env": {"MY_TOKEN": "***", "EDITOR": "vi"},
         "notify.secret": "***",
-        "notify.url": "https://***@ntfy.sh/t?***",
+        "notify.url": "https://***@ntfy.sh/***?***",
     }

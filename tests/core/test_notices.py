@@ -226,6 +226,7 @@ def test_facts() -> None:
         "report": None,
         "at": "2025-10-15T14:23:45.000Z",
     }
+    assert "\nCost: $0.25\n" in notice.body
     assert subject.trial("w", "", AT).facts.keys() == notice.facts.keys()
 
 

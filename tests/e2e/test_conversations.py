@@ -97,7 +97,8 @@ OpenWindow = Callable[..., Terminal]
 
 @pytest.fixture
 def window(loop: Loop) -> Iterator[OpenWindow]:
-    """Open a terminal window with a command."""
+    """Open a terminal window with a command. The limit of money is set, so no question for it follows."""
+    loop.env["CLAUDE_ITERATE_LIMITS__MAX_COST_USD"] = "5"
     opened: list[Terminal] = []
 
     def open_window(*arguments: str, opening: str = DIRECTLY) -> Terminal:
@@ -121,21 +122,27 @@ def activity(pid: int) -> str:
 
 
 def test_setup_is_a_conversation(loop: Loop, window: OpenWindow) -> None:
-    """Claude gets the terminal and our prompt, and writes the file. Permissions are the first run's question."""
-    del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"]
+    """A line says what will happen and how to leave. Claude gets the terminal, a short first message, and how to go
+    about it in its system prompt; it writes the file. Then the questions that need no run."""
+    del loop.env["CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE"], loop.env["CLAUDE_ITERATE_LIMITS__MAX_COST_USD"]
     terminal = window("setup", "my-task")
+    terminal.await_words("no limit): ")
+    terminal.press("5\n")
     assert terminal.close() == 0, terminal.seen
+    assert terminal.seen.startswith("Claude will help you write INSTRUCTIONS.md. When the file is written, type /exit.")
     assert "I wrote sample instructions" in terminal.seen
     assert (loop.workspace / "INSTRUCTIONS.md").read_text()
     assert counters(loop) == (1, 1)
     assert "Next: claude-iterate run my-task" in terminal.seen
-    assert json.loads((loop.workspace / ".metadata.json").read_text())["config"] == {}
+    assert json.loads((loop.workspace / ".metadata.json").read_text())["config"] == {"limits": {"max_cost_usd": 5.0}}
     call = loop.record(1)
     *flags, divider, prompt = call["argv"]
     assert divider == "--"
-    assert prompt.startswith('Setup of the task "my-task"')
+    assert prompt == 'Help me write the instructions of the task "my-task".'
+    system = flags[flags.index("--append-system-prompt") + 1]
+    assert 'Setup of the task "my-task"' in system
+    assert "that `/exit` ends this conversation" in system
     assert not {"-p", "--print", "--output-format"} & set(flags)
-    assert "--append-system-prompt" in flags
     assert call["group"] == terminal.process.pid, "Claude shares our process group"
     assert call["env"]["CLAUDE_ITERATE_WORKSPACE"] == str(loop.workspace)
 
@@ -227,7 +234,7 @@ def test_a_prompt_too_long_for_a_command_line(loop: Loop, window: OpenWindow) ->
     terminal = window("edit", "my-task")
     assert terminal.close() == 0, terminal.seen
     argv = loop.record(1)["argv"]
-    assert argv[-1].startswith(f"Read the file {loop.workspace}/working/")
+    assert argv[-1] == 'Help me improve the instructions of the task "my-task".'
     assert "--append-system-prompt-file" in argv
     assert list((loop.workspace / "working").iterdir()) == []
 
@@ -275,7 +282,7 @@ def test_edit_is_a_conversation(loop: Loop, window: OpenWindow) -> None:
     assert terminal.close() == 0
     assert "left as they were" in terminal.seen
     assert counters(loop) == (2, 2)
-    assert loop.record(1)["argv"][-1].startswith('Revision of the instructions of "my-task"')
+    assert 'Revision of the instructions of "my-task"' in " ".join(loop.record(1)["argv"])
 
 
 def test_a_busy_workspace_is_left_alone(loop: Loop, window: OpenWindow) -> None:

@@ -29,6 +29,7 @@ def aim(loop: Loop, url: str, **settings: str) -> None:
     loop.patch(SINK, IN_ORDER=60.0, LAST=60.0)
     loop.env["CLAUDE_ITERATE_NOTIFY__URL"] = url
     loop.env["CLAUDE_ITERATE_NOTIFY__FORMAT"] = "json"
+    loop.env["CLAUDE_ITERATE_NOTIFY__EVENTS"] = "all"
     loop.env["CLAUDE_ITERATE_NOTIFICATION__STATUS_WATCH__DEBOUNCE_MS"] = "500"
     loop.env |= {f"CLAUDE_ITERATE_{name}": value for name, value in settings.items()}
 

@@ -42,7 +42,7 @@ class Run:
 
     def begin(self, receiver: Receiver | str, environ: dict[str, str] | None = None, **settings: Any) -> None:
         url = receiver if isinstance(receiver, str) else receiver.url
-        values = {"notify.url": url, "notify.format": "json"}
+        values: dict[str, Any] = {"notify.url": url, "notify.format": "json", "notify.events": ("all",)}
         values |= {name.replace("__", "."): value for name, value in settings.items()}
         self.notifier = Notifier(build(values), environ or {}, self.warnings.append)
         self.add(self._started())

@@ -120,7 +120,8 @@ def _read(resolved: Resolved, spelled: str, origin: bool, as_json: bool) -> None
     elif value is None:
         output.note(f"`{shown}` is not set. {setting.sentence}")
     else:
-        output.result(as_text(value) + (f"  ({_source(found)})" if origin else ""))
+        text = as_text(value) if name else as_words(setting.key, value)
+        output.result(text + (f"  ({_source(found)})" if origin else ""))
 
 
 def _list(resolved: Resolved, prefix: str, origin: bool, as_json: bool) -> None:
@@ -210,7 +211,7 @@ def _inherited(invocation: Invocation, setting: Setting, user: bool, workspace: 
         resolved = _resolved(invocation, user, workspace)
     except ExpectedError:
         return ()  # another key is bad, which the next command reports
-    weaker = () if user else ("user",) if workspace is None else ("user", "project")
+    weaker = ("default", *(() if user else ("user",) if workspace is None else ("user", "project")))
     inherits = setting.kind.form == "list" and resolved.origin(setting.key).kind in weaker
     return tuple(value_of(resolved.settings, setting.key) or ()) if inherits else ()
 

@@ -31,10 +31,11 @@ def _differing(group: Group, prefix: str) -> dict[str, Any]:
 def masked_setting(key: str, value: Any) -> Any:
     """The value with secrets replaced by `***`."""
     if key == "notify.url" and isinstance(value, str):
-        # User and password before the host, the query, and the end of a long path: there services put their tokens.
+        # User and password before the host, the query, and the end of the path, where services put their tokens: who
+        # knows a topic of ntfy can read it and write to it.
         without_user = re.sub(r"//[^/@\s]*@", f"//{COVER}@", value)
         without_query = re.sub(r"\?.*$", f"?{COVER}", without_user)
-        return re.sub(r"(//[^/?]+(?:/[^/?]+){2,}/)[^/?]+", rf"\g<1>{COVER}", without_query)
+        return re.sub(r"(//[^/?]+(?:/[^/?]+)*/)[^/?]+", rf"\g<1>{COVER}", without_query)
     if key == "notify.secret" and value:
         return COVER
     if key == "notify.headers" and isinstance(value, dict):

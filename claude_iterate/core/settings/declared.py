@@ -204,7 +204,12 @@ class NotificationSettings(Group):
 
 class NotifySettings(Group):
     url: str | None = _set(WEB_ADDRESS, None, "Where notifications are posted; empty: nowhere.", "notifyUrl")
-    events: tuple[str, ...] = _set(each(choice(*NOTIFY_EVENTS)), ("all",), "Which events are posted.", "notifyEvents")
+    events: tuple[str, ...] = _set(
+        each(choice(*NOTIFY_EVENTS)),
+        ("completion", "error", "blocked", "limit_wait"),
+        "Which events are posted; `all` is two or three in each iteration.",
+        "notifyEvents",
+    )
     format: str = _set(choice(*NOTIFY_FORMATS), "ntfy", "The form of a notification: what its receiver understands.")
     headers: Mapping[str, str] = _set(HEADERS, {}, "Headers added to every notification, for example a login.")
     secret: str | None = _set(TEXT, None, "Signs every notification, so that the receiver can check its origin.")

@@ -75,10 +75,12 @@ def dead(project: FaultProject) -> None:
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         project.env["CLAUDE_ITERATE_NOTIFY__URL"] = f"http://127.0.0.1:{place.getsockname()[1]}/"
+        project.env["CLAUDE_ITERATE_NOTIFY__EVENTS"] = "all"
 
 
 def _opened(project: FaultProject) -> Receiver:
     receiver = Receiver()
     project.closing.callback(receiver.close)
     project.env["CLAUDE_ITERATE_NOTIFY__URL"] = receiver.url
+    project.env["CLAUDE_ITERATE_NOTIFY__EVENTS"] = "all"
     return receiver

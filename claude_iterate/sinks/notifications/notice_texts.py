@@ -7,7 +7,7 @@ from typing import Any
 
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Why
-from claude_iterate.core.formats import one_line, precise_moment, shortened
+from claude_iterate.core.formats import cost, one_line, precise_moment, shortened
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
@@ -116,6 +116,8 @@ def _ending(event: events.RunFinished, state: RunState) -> Draft:
     event = in_words(event, state)
     draft = _ENDINGS.get(event.reason, _error)(event, state)
     words = [*map(_quoted, claim_lines.remarks(event, state)), *event.advice.splitlines()]
+    if event.cost_usd or event.cost_is_lower_bound:
+        words.append(f"Cost: {cost(event.cost_usd, event.cost_is_lower_bound)}")
     return draft._replace(lines=[*draft.lines, *words, *([f"Next: {event.next}"] if event.next else [])])
 
 
