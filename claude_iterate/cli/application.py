@@ -50,8 +50,8 @@ class CommandTable(Group):
             args = ["show" if named or ctx.resilient_parsing else "list", *args[1:]]
         return super().resolve_command(ctx, args)
 
-    def advice(self, _word: str) -> str:
-        return ""
+    def advice(self, word: str) -> str:
+        return " Did you mean 'stop'? With --now it ends Claude at once." if word in {"kill", "abort", "quit"} else ""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """The commands from the table, so that none is imported."""

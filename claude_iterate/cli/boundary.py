@@ -148,6 +148,7 @@ def _workspaces(context: click.Context | None) -> str:
     with contextlib.suppress(ExpectedError):
         if names := context.obj.project.workspaces():
             return f"Workspaces here: {', '.join(names)}"
+        return f"There are none in {context.obj.project.root}. Make one: claude-iterate setup NAME"
     return ""
 
 

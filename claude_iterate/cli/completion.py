@@ -53,6 +53,13 @@ def _typed() -> list[str]:
     return os.environ.get("COMP_WORDS", "").split()
 
 
+def _workspaces(context: click.Context) -> Iterable[str]:
+    """Those that the command line does not name yet."""
+    given = context.params.get("name") or ()
+    given = (given,) if isinstance(given, str) else given
+    return (name for name in _project(context).workspaces() if name not in given)
+
+
 def _runs(context: click.Context) -> Iterable[str]:
     """The runs of the workspace that was named before, newest first."""
     project = _project(context)
@@ -104,7 +111,7 @@ def of_kind(kind: Kind) -> Completer | None:
     return _words(lambda _context: kind.words) if kind.words else None
 
 
-workspaces = _words(lambda context: _project(context).workspaces())
+workspaces = _words(_workspaces)
 runs = _words(_runs)
 archives = _words(_archives)
 templates = _words(_templates)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from claude_iterate.cli import completion
+from claude_iterate.cli import completion, picker
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core import names
 from claude_iterate.core.settings.catalogue import catalogue
@@ -138,6 +138,16 @@ def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -
     return names.checked(value)
 
 
+def _chosen(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    return picker.choose_workspace(context, parameter) if value is None else names.checked(value)
+
+
+def workspace_argument(new: bool = False) -> click.Argument:
+    """NAME: a workspace that is there, or with `new` one that may have to be made."""
+    callback = _checked if new else _chosen
+    return click.Argument(["name"], required=new, callback=callback, shell_complete=completion.workspaces)
+
+
 class Command(click.Command):
     """Finds short options at once. click looks for `-m` among the long options first, and for one that is not there it
     imports `difflib` and makes a suggestion, which it then throws away."""
@@ -152,18 +162,20 @@ class Command(click.Command):
 def command(
     name: str,
     workspace: bool = True,
+    new: bool = False,
     cls: type[click.Command] = Command,
     json: str = "Print one JSON document.",
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """A command that gets the Invocation and can answer in JSON.
 
-    If it is about a workspace, its first argument is a NAME; a bad one is refused before the command begins.
+    If it is about a workspace, its first argument is a NAME; a bad one is refused before the command begins. `new`: it
+    can make the workspace, so none is proposed.
     """
 
     def made(function: Callable[..., Any]) -> click.Command:
         found = click.command(name, cls=cls)(click.pass_obj(function))
         if workspace:
-            found.params.insert(0, click.Argument(["name"], callback=_checked, shell_complete=completion.workspaces))
+            found.params.insert(0, workspace_argument(new))
         found.params.append(click.Option(["--json", "as_json"], is_flag=True, help=json))
         return found
 
@@ -172,6 +184,11 @@ def command(
 
 def _all_checked(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(names.checked, value))
+
+
+def named_workspace(function: Function) -> Function:
+    """NAME as the first argument of a command that is made by click alone."""
+    return click.argument("name", required=False, callback=_chosen, shell_complete=completion.workspaces)(function)
 
 
 names_argument = click.argument(

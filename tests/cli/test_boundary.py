@@ -207,7 +207,8 @@ def test_an_option_without_its_value_points_at_the_help_of_its_command(typed: Ty
 
 
 def test_a_missing_name_lists_the_workspaces(typed: Type) -> None:
-    """The names that there are, except where a new one is wanted."""
+    """The names that there are, except where a new one is wanted; with none, how to make one."""
+    assert "Make one: claude-iterate setup NAME" in typed("show").err
     for name in ("a", "b"):
         typed("init", name)
     assert typed("run").err.endswith("Workspaces here: a, b\n")

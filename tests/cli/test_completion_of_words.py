@@ -81,6 +81,7 @@ def pressed(folder: Path, line: str, code: str = "from claude_iterate.cli import
         ("archive restore ", ["gamma", "gamma-2026-01-31T17-05-00"]),
         ("li", ["list"]),
         ("run alpha --aga", ["--again"]),
+        ("run alpha ", ["beta"]),
         ("nonsense nonsense --", None),
     ],
 )
@@ -108,7 +109,7 @@ def test_bad_settings_are_no_message_at_the_prompt(filled: Path) -> None:
     ("line", "idle"),
     [
         ("claude-iterate ", ["claude_iterate.core.settings", "claude_iterate.cli.commands", "msgspec", "json"]),
-        ("claude-iterate run ", ["claude_iterate.engine", "claude_iterate.sinks.log", "msgspec", "tomlkit", "jinja2"]),
+        ("claude-iterate run ", ["claude_iterate.engine", "claude_iterate.sinks.log", "tomlkit", "jinja2"]),
     ],
 )
 def test_it_does_not_import_the_world(filled: Path, line: str, idle: list[str]) -> None:

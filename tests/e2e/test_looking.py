@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Loop, until
+from tests.e2e.terminal import Open
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
 WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
@@ -224,3 +225,25 @@ def test_a_failure_ends_the_run_with_claudes_words_and_what_to_do(loop: Loop, na
     done = loop.run("--detailed-exit-code")
     assert (done.code, words in done.err) == (code, True)
     assert len(loop.events("IterationFinished")) == 1
+
+
+def test_a_name_left_out_is_asked_for(loop: Loop, terminal: Open) -> None:
+    """On a terminal the only workspace is taken, and said; of several one is picked, by number or name. A script, where
+    it may be an empty variable, gets an error with the names."""
+    loop.make()
+    first = terminal("show")
+    assert first.finish() == 0
+    first.await_text("my-task is the only workspace here.")
+    first.await_text("my-task  (loop mode)")
+    assert loop.call("clean", "--force").code == 2
+    assert loop.call("init", "other").code == 0
+    screen = terminal("show")
+    screen.await_text("Which workspace?")
+    screen.await_text("2  other")
+    screen.type("3\n")
+    screen.await_text("'3' is neither a number of the list nor a name.")
+    screen.type("2\n")
+    screen.await_text("other  (loop mode)")
+    assert screen.finish() == 0
+    refused = loop.call("clean", "--force")
+    assert (refused.code, "Workspaces here: my-task, other" in refused.err) == (2, True)

@@ -9,13 +9,13 @@ from claude_iterate.cli.invocation import Invocation
 
 
 @click.command("attach")
-@options.name_argument_of("workspace")
+@options.named_workspace
 @options.verbose_option
 @options.flag("-q", "--quiet", help="Show errors only.")
 @options.flag("--detailed-exit-code", help="A different exit code for every reason to end.")
 @click.pass_obj
-def command(invocation: Invocation, workspace: str, verbose: bool, quiet: bool, detailed_exit_code: bool) -> int:
-    """Show the run of WORKSPACE as the terminal does that it was started on, wherever that was; keys steer it.
+def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, detailed_exit_code: bool) -> int:
+    """Show the run of NAME as the terminal does that it was started on, wherever that was; keys steer it.
 
     Ctrl-C asks whether to leave, and then the run goes on, or to stop it. Without a terminal it prints plain lines
     until the end. Of a run that is over it shows how it ended. The exit code is that of the run, 0 when you leave.
@@ -23,5 +23,5 @@ def command(invocation: Invocation, workspace: str, verbose: bool, quiet: bool, 
     from claude_iterate.cli.terminal.attached_terminal import AttachedTerminal
 
     level = options.output_level(verbose, quiet) or ""
-    layout = invocation.project.layout(workspace)
+    layout = invocation.project.layout(name)
     return AttachedTerminal(layout, invocation.program, level, invocation.color, detailed_exit_code).show()

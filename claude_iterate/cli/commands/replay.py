@@ -38,7 +38,7 @@ def _speed(context: click.Context, parameter: click.Parameter, value: str | None
 
 
 @click.command("replay")
-@options.name_argument_of("workspace")
+@options.named_workspace
 @click.option(
     "--run",
     metavar="ID",
@@ -64,7 +64,7 @@ def _speed(context: click.Context, parameter: click.Parameter, value: str | None
 @click.pass_obj
 def command(
     invocation: Invocation,
-    workspace: str,
+    name: str,
     run: str | None,
     number: int | None,
     speed: float | None,
@@ -84,7 +84,7 @@ def command(
     if svg is not None and cast is not None:
         raise UsageProblem("Choose one of --svg and --cast.", "They exclude each other.")
     project = invocation.project
-    layout = project.layout(workspace)
+    layout = project.layout(name)
     settings = project.settings_for(layout).settings
     shown = replayed_run(
         layout, _run(layout, run), number, level or "", lambda: redactor_for(project.environ, settings)
@@ -98,7 +98,7 @@ def command(
     else:
         _play(shown, speed, invocation.color)
     if _is_live(layout, shown.run):
-        output.note(f"The run goes on. To be there: claude-iterate attach {workspace}")
+        output.note(f"The run goes on. To be there: claude-iterate attach {name}")
 
 
 def _run(layout: Layout, wanted: str | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claude_iterate.cli import completion, options, output
+from claude_iterate.cli import completion, options, output, picker
 from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.errors import UsageProblem
 
@@ -90,7 +90,7 @@ def command(invocation: Invocation, /, name: tuple[str, ...], every: bool, paral
         return _many(invocation, name, every, asked, parallel)
     if not name:
         context = click.get_current_context()
-        raise click.MissingParameter(ctx=context, param=context.command.params[0])
+        name = (picker.choose_workspace(context, context.command.params[0]),)
     return _one(invocation, name[0], asked, way)
 
 

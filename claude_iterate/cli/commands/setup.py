@@ -33,7 +33,7 @@ class _Given:
     settings: dict[str, Any]
 
 
-@options.command("setup")
+@options.command("setup", new=True)
 @click.option(
     "--from",
     "source",
