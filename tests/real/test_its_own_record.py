@@ -30,12 +30,32 @@ def test_its_git_stash_loses_nothing(real: RealLoop) -> None:
     )
     done = real.run()
     assert (done.code, real.iterations()) == (0, [(1, "ok"), (2, "ok")]), done.err
-    assert "The journal and the log of this run were deleted, replaced or emptied" in done.err
+    assert "the journal and the log, which were deleted, replaced or emptied" in done.err
     assert real.log().count("STATUS: success") == 2
     (journal,) = real.journals()
     assert [entry["seq"] for entry in journal] == list(range(1, len(journal) + 1))
     costs = [result["total_cost_usd"] for result in real.results()]
     assert real.ending()["cost_usd"] == pytest.approx(sum(costs))
+
+
+@pytest.mark.needs_git
+def test_its_git_clean_loses_neither_task_nor_report(real: RealLoop) -> None:
+    """Its Write tool makes the folder of the report again; the workspace comes back around it."""
+    real.make("- the task\n")
+    here = f"cd {shlex.quote(str(real.root))}"
+    real.api.script(
+        tool("Bash", command=f"{here} && git init -q && git clean -qfdx"),
+        real.report(False),
+        Message((text("One is done."),)),
+        tool("Read", file_path=str(real.workspace / ".status.json")),
+        real.report(True),
+        Message((text("All is done."),)),
+    )
+    done = real.run()
+    assert (done.code, real.iterations()) == (0, [(1, "ok"), (2, "ok")]), done.err
+    assert done.err.count("Restored the workspace, which was deleted during iteration 1.") == 1
+    assert real.log().count("STATUS: success") == 2
+    assert real.layout.instructions.read_text() == "- the task\n"
 
 
 def test_one_401_after_a_good_iteration_is_tried_again(real: RealLoop) -> None:

@@ -98,10 +98,10 @@ def test_a_folder_that_came_back_and_is_in_use_is_not_ours(layout: Layout, place
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ([run_place.LOG], "Restored log, which was deleted, replaced or emptied after iteration 3."),
+        ([run_place.LOG], "Restored the log, which was deleted, replaced or emptied after iteration 3."),
         (
             [run_place.JOURNAL, run_place.LOG, run_place.LOG, run_place.LOCK],
-            "Restored journal, log and lock, which were deleted, replaced or emptied after iteration 3.",
+            "Restored the journal, the log and the lock, which were deleted, replaced or emptied after iteration 3.",
         ),
     ],
 )
@@ -159,7 +159,7 @@ def test_what_the_user_wrote_is_put_back(layout: Layout, full: RunPlace, written
     assert {path: path.read_bytes() for path in written} == written
     assert (layout.folder / "hooks" / "started").stat().st_mode & 0o777 == 0o755
     assert (layout.project / ".claude-iterate.toml").stat().st_mode & 0o777 == 0o600
-    names = "lock, INSTRUCTIONS.md, settings, .gitignore, prompts, hooks, notes and TODO.md"
+    names = "the lock, INSTRUCTIONS.md, settings, .gitignore, prompts, hooks, notes and TODO.md"
     ((text, _),) = full.news(" during iteration 3")
     assert text == f"Restored {names}, which were deleted, replaced or emptied during iteration 3."
     layout.instructions.unlink()

@@ -120,7 +120,7 @@ class RunPlace:
             yield "The workspace's folder was replaced by another one with the same content; the run goes on in it.", ""
             parts = [part for part in parts if part not in _RECORD | {FOLDER}]
         if parts:
-            *most, last = parts
+            *most, last = (f"the {part}" if part in _RECORD else part for part in parts)
             named = f"{', '.join(most)} and {last}" if most else last
             were = "were" if most or last in user_files.SEVERAL else "was"
             how = "deleted, replaced or emptied" if _RECORD & set(parts) else "deleted"
