@@ -137,12 +137,21 @@ class Snapshots:
 
     def commits(self, before: str, after: str, moment: int = 0) -> int:
         """How many commits were made on the way from one HEAD to the other, since that moment (epoch seconds): a branch
-        that was only switched to was made earlier."""
+        that was only switched to was made earlier. One of our own files alone, such as a summary, does not count."""
         if not after or before == after:
             return 0
         words = [f"^{before}"] if before else []
         words += [f"--since=@{moment}"] if moment else []
-        return int(self._git.line("rev-list", "--count", after, *words) or 0)
+        made = self._git.ask("rev-list", after, *words)
+        listing = ["diff-tree", "--stdin", "-r", "-z", "-m", "--root", "--no-renames", "--name-only"]
+        only_ours = dict.fromkeys(made.decode().split(), False)
+        commit = ""
+        for name in names(self._git.ask(*listing, given=made)):
+            if name in only_ours:
+                commit, only_ours[name] = name, True
+            elif not (name.startswith(self.prefix) and self.is_ours(name[len(self.prefix) :])):
+                only_ours[commit] = False
+        return sum(not ours for ours in only_ours.values())
 
     def repositories_inside(self, now: Snapshot) -> list[str]:
         """The folders of other repositories within the project, submodules among them."""

@@ -70,8 +70,9 @@ def test_work_goes_on_with_a_report_and_without_one(loop: Loop, deed: str) -> No
         """report '{"complete": false, "progress": {"completed": '$n', "total": 50}}'""",
         "echo '- [x] one' > $W/TODO.md",
         "mkdir -p $W/working; echo $n > $W/working/notes",
+        "git add -A; git commit -q -m x",
     ],
-    ids=["report", "todo", "working"],
+    ids=["report", "todo", "working", "commit"],
 )
 def test_what_claude_counts_and_notes_is_no_work(loop: Loop, deed: str) -> None:
     """However many items it calls done: only a change of the project counts. The end has the command for work that is

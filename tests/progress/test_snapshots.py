@@ -106,6 +106,22 @@ def test_commits_are_counted(repository: Repository) -> None:
     assert repository.snapshots.commits(after.head, repository.take().head) == 1
 
 
+def test_commits_of_our_own_files_do_not_count(repository: Repository) -> None:
+    """An agent that commits all it finds in each iteration commits the summary that the run keeps."""
+    before = repository.take()
+    ours = repository.root / "claude-iterate" / ".metadata.json"
+    ours.parent.mkdir(exist_ok=True)
+    for text in ("1", "2"):
+        ours.write_text(text)
+        repository.commit()
+    after = repository.take()
+    assert repository.snapshots.commits(before.head, after.head) == 0
+    ours.write_text("3")
+    repository.write(a="work")
+    repository.commit("both")
+    assert repository.snapshots.commits(before.head, repository.take().head) == 1
+
+
 def test_ignored_files_are_never_captured(repository: Repository) -> None:
     """Neither `.env` nor node_modules; what is tracked although it is ignored is, also if it was forced later."""
     repository.write(**{".gitignore": ".env\nnode_modules/\n*.dat\n", ".env": "KEY=1", "kept.dat": "1"})
