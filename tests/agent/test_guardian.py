@@ -7,12 +7,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from signal import SIGINT, SIGKILL, SIGTERM
 
 import pytest
 
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.system import processes
+from tests.e2e.conftest import until
 
 
 @contextmanager
@@ -87,13 +89,25 @@ def test_a_dismissed_guardian_leaves_in_peace() -> None:
         assert not processes.is_alive(guardian.pid)
 
 
-def test_it_cannot_be_found_by_our_name() -> None:
-    """A `pkill` by our name, or of all Pythons, does not hit it."""
-    guardian = Guardian("run-6", os.environ)
-    words = processes.describe(guardian.pid)
-    guardian.dismiss()
-    assert "claude" not in words
-    assert "python" not in words
+def test_it_cannot_be_found_by_our_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither while it waits nor while it cleans up, wherever Python is; a `killall python` spares it as long as it
+    waits."""
+    python = tmp_path / "claude-iterate" / "python3"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    monkeypatch.setattr(sys, "executable", str(python))
+    run = f"run-{os.getpid()}-name"
+    with sleeper(("SIGINT", "SIGTERM"), CLAUDE_ITERATE_RUN=run) as ours:
+        guardian = Guardian(run, os.environ)
+        waiting = processes.describe(guardian.pid)
+        assert "claude" not in waiting
+        assert "python" not in waiting
+        os.close(guardian._write_end)
+        until(lambda: processes.describe(guardian.pid) != waiting)
+        assert processes.describe(guardian.pid).startswith("python3 ")
+        assert "claude" not in processes.describe(guardian.pid)
+        dies(ours)
+    guardian._process.wait(timeout=120)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_the_whole_command_line_of_a_container() -> None:
     """Names of variables and never their values, which other users could read in the list of processes."""
     argv, environment = wrapped(CLAUDE, SECRETS, DOCKER, "/home/me/project", for_claude=True)
     assert argv == [
-        *("/usr/bin/docker", "run", "--rm", "-i", "--init", "--pull=never", "--label", "claude-iterate.run=R"),
+        *("/usr/bin/docker", "run", "--rm", "-i", "--init", "--pull=never", "--label", "iterate.run=R"),
         *("--memory", "4g", "--cpus", "2", "--user", "7:8"),
         *("--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
         *("--tmpfs", "/home/me:mode=1777,exec"),

@@ -218,9 +218,9 @@ def test_a_run_in_containers(loop: Loop) -> None:
     done = loop.run()
     assert done.code == 0, done.err
     (run,) = (event["run"] for event in loop.events("RunStarted"))
-    label = f"--label claude-iterate.run={run} "
+    label = f"--label iterate.run={run} "
     assert sum(label in line for line in log.read_text().splitlines()) == 2
-    assert log.read_text().splitlines()[-1] == f"ps -aq --filter label=claude-iterate.run={run}"
+    assert log.read_text().splitlines()[-1] == f"ps -aq --filter label=iterate.run={run}"
     assert "iteration 1 of" in prompt(loop, 1)
 
 

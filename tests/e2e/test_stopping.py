@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from claude_iterate.system.processes import LINUX
 from tests.e2e.conftest import Loop, until
 
 GRANDCHILD = {"grandchild": {"seconds": 300, "own_session": True, "hold_stdout": True}}
@@ -48,6 +52,25 @@ def test_a_killed_runner_leaves_nothing_behind(loop: Loop) -> None:
     loop.gone()
     assert [entry["seq"] for entry in loop.journal()] == list(range(1, len(loop.journal()) + 1))
     assert lock_is_free(loop)
+
+
+@pytest.mark.skipif(not LINUX, reason="reads /proc")
+def test_after_pkill_by_our_name_nothing_is_left(loop: Loop) -> None:
+    """As `pkill -9 -f claude`, typed again and again: it kills runner, Claude and every helper with our name in its
+    words. A tool that ignores the signals which come first is ended all the same."""
+    loop.make()
+    loop.script(hanging({"ignore": ["SIGINT", "SIGTERM"]}, {"grandchild": {"seconds": 300, "own_session": True}}))
+    process = loop.start("-P", "-m", "claude_iterate", "run", "my-task", program=(sys.executable,))
+    until((loop.workspace / "ready").exists)
+
+    def kill_by_name() -> bool:
+        for pid in (*loop.processes(), *([process.pid] if process.poll() is None else [])):
+            with contextlib.suppress(OSError):
+                if b"claude" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    os.kill(pid, signal.SIGKILL)
+        return process.poll() is not None and not loop.processes()
+
+    until(kill_by_name)
 
 
 def test_a_stop_between_iterations_is_immediate(loop: Loop) -> None:

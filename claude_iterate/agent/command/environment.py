@@ -18,8 +18,9 @@ RUN_VARIABLE = "CLAUDE_ITERATE_RUN"
 BESIDE = ".beside"
 """Ends the id in a process that serves the run beside Claude: no leftover of Claude's, but it ends with the run."""
 WORKSPACE_VARIABLE = "CLAUDE_ITERATE_WORKSPACE"
-CONTAINER_LABEL = "claude-iterate.run"
-"""Holds the run's id in every container that the run starts."""
+CONTAINER_LABEL = "iterate.run"
+"""Holds the run's id in every container that the run starts. The guardian names it when it looks for them, so it does
+not have our name, by which a user may be killing at that moment."""
 
 _NOT_INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT")
 """Claude refuses to start inside itself when it finds these."""

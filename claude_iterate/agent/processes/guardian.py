@@ -2,14 +2,16 @@
 
 It is a shell that reads from a pipe whose write end only the runner has. The line `done` means that the run is over;
 the end of the pipe without it means that the runner is dead, and only then Python starts. A shell, because it starts in
-a millisecond, stays small, and survives a `killall python` or a `pkill` by our name.
+a millisecond, stays small, and survives a `killall python`.
+
+Who types `pkill -9 -f claude` means Claude and us, and may type it twice. So our name is in no word of the guardian,
+nor of the Python that it becomes: that one is called by its bare name, and its program is in the environment.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import signal
 import sys
 import time
@@ -25,14 +27,14 @@ if TYPE_CHECKING:
 
 _STEPS = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.5), (signal.SIGKILL, 5.0))
 _POLL = 0.05
-# Every line is a process to remember, except for the last. The command line of the clean-up is in the environment, so
-# that a `pkill` by pattern does not match it.
+# Every line is a process to remember, except for the last.
 _WATCH = """trap "" INT TERM HUP
 while read -r word; do
     [ "$word" = done ] && exit
     known="$known $word"
 done
-eval "exec $CLEAN_UP $known"
+PATH="$PYTHON_FOLDER:$PATH"
+exec "$PYTHON" -I -S -c 'import os; exec(os.environ["CLEAN_UP"])' $known
 """
 
 
@@ -46,7 +48,7 @@ class Guardian:
 
         found = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})"
         code = f"{found}; from {__name__} import end_run; end_run({run!r}, sys.argv[1:], {containers!r}, {folder!r})"
-        clean_up = shlex.join([sys.executable, "-I", "-S", "-c", code])
+        folder_of_python, python = os.path.split(sys.executable)
         read_end, self._write_end = os.pipe()
         try:
             self._process: subprocess.Popen[bytes] = subprocess.Popen(
@@ -55,7 +57,13 @@ class Guardian:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                env={**environ, RUN_VARIABLE: "", "CLEAN_UP": clean_up},
+                env={
+                    **environ,
+                    RUN_VARIABLE: "",
+                    "CLEAN_UP": code,
+                    "PYTHON": python,
+                    "PYTHON_FOLDER": folder_of_python,
+                },
                 start_new_session=True,
             )
         except OSError as error:
