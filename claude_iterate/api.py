@@ -258,8 +258,8 @@ class Run:
             if until is not None and time.monotonic() >= until:
                 return None
             time.sleep(_POLL)
-        reason = self.view().reason
-        return events.reasons.exit_code(reason, detailed=True) if reason is not None else 1
+        view = self.view()
+        return events.reasons.exit_code(view.reason, True, view.known_by) if view.reason is not None else 1
 
 
 def _problem(refused: Refused) -> ExpectedError:

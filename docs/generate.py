@@ -26,7 +26,7 @@ from claude_iterate.cli.command_rows import ALIASES, COMMANDS
 from claude_iterate.cli.group import Group
 from claude_iterate.core import events
 from claude_iterate.core.events import vocabulary
-from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.events.reasons import ENDINGS, NOT_PROVEN
 from claude_iterate.core.formats import typed_duration
 from claude_iterate.core.outcomes.classes import CLASSES, COUNTED_FAILURES, ENDING_FAILURES, RETRIED
 from claude_iterate.core.reports import status
@@ -218,7 +218,9 @@ def exit_codes() -> list[str]:
         "A run ends for one reason. `simple` is the default; `--detailed-exit-code` or the setting",
     ]
     lines += ['`exit_codes = "detailed"` chooses the other column.', ""]
-    rows = ((code(why), str(end.simple), str(end.detailed), end.meaning) for why, end in ENDINGS.items())
+    unproven = {f"`completed`, known by `{how}`": end for how, end in NOT_PROVEN.items()}
+    endings = {code(why): end for why, end in ENDINGS.items()} | unproven
+    rows = ((why, str(end.simple), str(end.detailed), end.meaning) for why, end in endings.items())
     lines += table(("Reason", "Simple", "Detailed", "Meaning"), rows)
     lines += [
         "A run whose last iteration came to its end and completed the task is `completed`, even if a signal or `stop`",

@@ -12,6 +12,7 @@ from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.state.condition import condition
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.tones import state_words
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_processes.many_runs import ManyRuns, OneRun
@@ -124,7 +125,7 @@ def _row(run: OneRun) -> tuple[str, ...]:
         return run.name, word, "", "", "", ""
     cost = formats.cost(finished.cost_usd, finished.cost_is_lower_bound) if finished.cost_usd else ""
     took = formats.duration(finished.duration)
-    ended = finished.reason.replace("_", " ") + (" (not proven)" if finished.known_by in {"report", "plan"} else "")
+    ended = state_words(finished.reason, finished.known_by)
     return run.name, ended, str(state.iterations), took, cost, finished.next
 
 

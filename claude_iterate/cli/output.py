@@ -10,11 +10,24 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from claude_iterate.core.harmless import harmless, harmless_json
+from claude_iterate.core.tones import Tone
 
 if TYPE_CHECKING:
     from msgspec import Struct
 
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("❌", "red", "[x]")}
+
+_COLORS: dict[Tone, str] = {"good": "green", "warning": "yellow", "bad": "red", "live": "cyan"}
+
+
+def toned(text: str, tone: Tone, bold: bool = False) -> str:
+    """Text in the colour of its tone."""
+    return click.style(text, fg=_COLORS.get(tone), bold=bold or None)
+
+
+def dim(text: str) -> str:
+    """Text that is there when one looks for it, such as a path."""
+    return click.style(text, dim=True)
 
 
 def result(text: str = "") -> None:
@@ -125,11 +138,15 @@ def heading(text: str) -> str:
     return click.style(text, bold=True)
 
 
-def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> None:
-    """Columns as wide as they need to be; the last one is left ragged."""
+def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], column: int = -1, tones: Sequence[Tone] = ()) -> None:
+    """Columns as wide as they need to be; the last one is left ragged. With `tones`, one for each row, that `column`
+    shows them."""
     rows = [tuple(map(foreign, row)) for row in rows]
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
-    for row in (head, *rows):
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        line = "  ".join([*cells, row[-1]]).rstrip()
-        click.echo(heading(line) if row is head else line)
+    widths = [*(max(len(row[at]) for row in (head, *rows)) for at in range(len(head) - 1)), 0]
+    click.echo(heading("  ".join(map(str.ljust, head, widths)).rstrip()))
+    for number, row in enumerate(rows):
+        cells = list(map(str.ljust, row, widths))
+        if tones:
+            text = row[column]
+            cells[column] = toned(text, tones[number]) + cells[column][len(text) :]
+        click.echo("  ".join(cells).rstrip())

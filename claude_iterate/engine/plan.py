@@ -96,6 +96,8 @@ class Plan(Record):
     """What is recorded after the beginning of the run."""
     closing: Callable[[], tuple[Event, ...]] = lambda: ()
     """What is recorded before its end."""
+    test_command: str = ""
+    """What tests the project, where that is known: it would make a check."""
     look_at_plan: Callable[[], PlanRead | None] = lambda: None
     """The plan as it is now, in the modes that read it."""
 
@@ -157,4 +159,4 @@ class Plan(Record):
         proves = self.facts(0.0, 0.0).proof_wanted or self.dry_run or self.mode.makes_plan
         if proves or self.purpose != Purpose.RUN:
             return ""
-        return add_check(self.command_line, self.layout.name, self.settings.commands.test or "")
+        return add_check(self.command_line, self.layout.name, self.test_command)

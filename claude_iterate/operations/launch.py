@@ -160,7 +160,8 @@ def _launch(
         worktree_of_run.put_away(tree, user)
     assert state.finished is not None
     detailed = options.detailed or settings.exit_codes == "detailed"
-    return Performed(run, state, exit_code(state.finished.reason, detailed), used.agent_folder, plan.report)
+    code = exit_code(state.finished.reason, detailed, state.finished.known_by)
+    return Performed(run, state, code, used.agent_folder, plan.report)
 
 
 def _end_leftovers(killed: str, sandbox: Sandbox | None) -> None:

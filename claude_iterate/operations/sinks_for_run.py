@@ -13,6 +13,7 @@ from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.console.safe_stream import forces_color
 from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.log.text_log import TextLog
+from claude_iterate.system.near_paths import near
 from claude_iterate.text.transcript import SharedBlocks
 from claude_iterate.workspace.running import run_place
 from claude_iterate.workspace.running.run_place import RunPlace
@@ -70,6 +71,7 @@ def _console(plan: Plan, options: Options, blocks: SharedBlocks | None) -> Conso
         keys=plan.keys,
         program=plan.command_line.program if plan.detaches else (),
         is_there=os.path.isfile,
+        place=near,
         stop=stop_settings(plan.settings, plan.mode.name),
         blocks=blocks,
     )

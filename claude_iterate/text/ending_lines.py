@@ -1,42 +1,64 @@
-"""The end of a run as lines: its cause, the report, what to do, the next step, the totals. Pure functions."""
+"""The end of a run as lines: its cause, what to know, its figures, the next step. Pure functions."""
 
 from __future__ import annotations
 
 from claude_iterate.core import formats
 from claude_iterate.core.events import RunFinished
 from claude_iterate.core.formats import counted, duration, one_line
-from claude_iterate.core.rules.endings import SIGNS, in_words
+from claude_iterate.core.named_tuples import NamedTuple
+from claude_iterate.core.rules.endings import in_words, sign
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import claim_lines, work_lines
-from claude_iterate.text.line_blocks import indented
 
-_REPORTED = frozenset({"completed", "stagnation", "max_iterations", "stopped"})
-"""Reasons after which the agent's last report is worth a look."""
 _EVIDENCE = frozenset({"blocked", "agent_failed"})
 """Reasons whose evidence was not shown before, and may be longer than a cause."""
 
+_POINTS = 2
+"""What there is room for beside the cause and the next command."""
 
-def ending(finished: RunFinished, state: RunState, brief: bool = False) -> list[str]:
-    """The closing message without the totals; its first line is the cause. `brief`: nothing but what to know and do."""
+
+class Closing(NamedTuple):
+    """The end of a run on a terminal, at most four lines: what came of it; what has to be known, or else where its
+    log is; its figures, if there is room for them; the next command. What there is none of is empty."""
+
+    cause: str
+    known: tuple[str, ...]
+    log: str
+    figures: str
+    step: str
+
+
+def closing(finished: RunFinished, state: RunState, log: str = "", brief: bool = False) -> Closing:
+    """Of this run. `log` is the path of its log as it is to be shown; `brief`: without the figures."""
     finished = in_words(finished, state)
-    block = [f"{SIGNS.get(finished.reason, '❌')} {finished.cause}"]
-    if not brief and finished.reason in _EVIDENCE:
-        shortened = finished.cause.endswith("...")
-        block += [] if not shortened else indented(finished.detail.strip().split("\n"), "  ")
-    if not brief and finished.reason in _REPORTED and _purpose(state) == "run":
-        block += _report(finished, state)
-    block += [f"  ⚠ {remark}" for remark in claim_lines.remarks(finished, state)]
-    block += [f"  {one_line(line)}" for line in finished.advice.splitlines()]
-    block += work_lines.worktree_left(state)
-    return [*block, f"  Next: {finished.next}"] if finished.next else block
+    known = points(finished, state)
+    if len(known) > _POINTS:
+        known = [*known[: _POINTS - 1], f"{known[_POINTS - 1]} (and {len(known) - _POINTS} more: see `show`)"]
+    return Closing(
+        f"{sign(finished)} {finished.cause}",
+        tuple(f"  {point}" for point in known),
+        f"  Log: {log}" if log and not known else "",
+        "" if brief or len(known) == _POINTS else f"  {totals(finished, state)}",
+        f"  Next: {finished.next}" if finished.next else "",
+    )
 
 
-def totals(finished: RunFinished, state: RunState) -> list[str]:
-    """The figures of the run and where its log is."""
+def points(finished: RunFinished, state: RunState) -> list[str]:
+    """What has to be known and done beside the cause and the next step, the most important first."""
+    found = [f"⚠ {remark}" for remark in claim_lines.remarks(finished, state)]
+    found += [line.strip() for line in work_lines.worktree_left(state)]
+    found += [one_line(line) for line in finished.advice.splitlines()]
+    cut = finished.reason in _EVIDENCE and finished.cause.endswith("...")
+    return [*found, "Claude's words are longer: the log has all of them."] if cut else found
+
+
+def totals(finished: RunFinished, state: RunState) -> str:
+    """The figures of the run."""
     iterations = f"Iterations: {finished.iterations} · " if _purpose(state) == "run" else ""
-    figures = f"{iterations}Time: {duration(finished.duration)}{_work(state)} · Cost: {cost(finished, state)}"
-    return [figures, *log_place(state)]
+    items = items_done(state) if _purpose(state) == "run" else None
+    done = f"{'Tasks' if items.of_plan else 'Items'}: {items.done}/{items.total} · " if items is not None else ""
+    return f"{iterations}{done}Time: {duration(finished.duration)}{_work(state)} · Cost: {cost(finished, state)}"
 
 
 def _work(state: RunState) -> str:
@@ -58,21 +80,5 @@ def cost(finished: RunFinished, state: RunState) -> str:
     return f"{paid} ({read:,} tokens in, {tokens.output:,} out)" if unknown else paid
 
 
-def log_place(state: RunState) -> list[str]:
-    """Where to read more."""
-    return [f"Log: {state.started.log}"] if state.started is not None and state.started.log else []
-
-
 def _purpose(state: RunState) -> str:
     return state.started.purpose if state.started is not None else "run"
-
-
-def _report(finished: RunFinished, state: RunState) -> list[str]:
-    """What the agent reported last. The state holds no claim that did not count."""
-    status = state.status
-    summary = finished.detail if finished.reason == "completed" else ""
-    summary = summary or (status.summary if status is not None and status.summary else "")
-    block = [f"  {one_line(summary)}"] if summary else []
-    if (items := items_done(state)) is not None:
-        block.append(f"  Progress: {items.done}/{items.total}{' tasks of the plan' if items.of_plan else ''}")
-    return block

@@ -9,6 +9,7 @@ _RUNNING = (
     ('note {name} "..."', "tell the next iteration something"),
 )
 _AFTER = (
+    ("report {name}", "the whole task on one page"),
     ("history {name}", "time and cost of each iteration"),
     ("logs {name}", "everything that Claude did"),
 )

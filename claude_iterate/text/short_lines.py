@@ -9,7 +9,7 @@ from claude_iterate.core import events
 from claude_iterate.core.formats import counted, one_line, shortened
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import event_lines, run_lines
-from claude_iterate.text.ending_lines import ending
+from claude_iterate.text.ending_lines import closing
 from claude_iterate.text.tool_calls import headline
 
 LONGEST = 200
@@ -34,7 +34,7 @@ def short_line(entry: events.Entry, before: RunState, after: RunState) -> str:
     if isinstance(event, events.RunStarted):
         return _first(run_lines.started(event, entry.at))
     if isinstance(event, events.RunFinished):
-        return _first(ending(event, after, brief=True))
+        return _clipped(closing(event, after).cause)
     return _first(event_lines.lines(entry, before, after) or [])
 
 

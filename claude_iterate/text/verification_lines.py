@@ -10,7 +10,7 @@ from claude_iterate.core.events.vocabulary import Meaning
 from claude_iterate.core.formats import counted, duration, listed, one_line, shortened
 from claude_iterate.core.outcomes.classes import RETRIED
 from claude_iterate.core.rules import hook_rules
-from claude_iterate.core.rules.proving import first_finding
+from claude_iterate.core.rules.proving import changed_proof, first_finding
 from claude_iterate.text.line_blocks import indented
 
 SHOWN = 15
@@ -93,6 +93,8 @@ def verification_finished(event: events.VerificationFinished, dry_run: bool = Fa
     """What it came to."""
     if dry_run:
         return ["Verification finished (dry run: it proves nothing)."]
+    if event.passed and event.changes:
+        return [f"⚠ {changed_proof(event.known_by, [change.path for change in event.changes])}."]
     why = shortened(one_line(first_finding(event.findings)), _LONGEST)
     return ["✓ Verification passed." if event.passed else f"❌ Verification failed{': ' + why if why else ''}."]
 

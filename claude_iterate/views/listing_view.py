@@ -12,7 +12,14 @@ import msgspec
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.workspace import task_file
 from claude_iterate.workspace.lifecycle.run_summary import PlanCounts, Progress, RunSummary, Waiting
-from claude_iterate.workspace.metadata import COMPLETED_TASK, RESET_AFTER, VERIFIED_BY, Metadata, is_behind
+from claude_iterate.workspace.metadata import (
+    COMPLETED_TASK,
+    REPORT_IS_OLD,
+    RESET_AFTER,
+    VERIFIED_BY,
+    Metadata,
+    is_behind,
+)
 from claude_iterate.workspace.running import run_lock
 
 if TYPE_CHECKING:
@@ -56,7 +63,8 @@ class WorkspaceRow(msgspec.Struct, frozen=True, rename="camel"):
     progress: Progress | None = None
     reason: str | None = None
     known_by: str | None = None
-    """How it is known that a completed task is done: checks, review, checks_and_review, or report: not proven."""
+    """How it is known that a completed task is done: checks, review, checks_and_review; or not proven: report, plan,
+    changed."""
     cause: str | None = None
     """Why the last run ended, in one sentence."""
     next: str | None = None
@@ -137,10 +145,13 @@ def standing(about: Metadata, folder: str) -> Standing:
     return Standing(status, _left(status, about), about, run)
 
 
-def state_of(folder: str) -> str:
-    """The one word for the workspace in this folder."""
+def state_of(folder: str) -> tuple[str, str | None]:
+    """The one word for the workspace in this folder, and how it is known that its task is done."""
     document = _document(folder + os.sep + ".metadata.json")
-    return standing(Metadata(document), folder).state if document is not None else "damaged"
+    if document is None:
+        return "damaged", None
+    found = standing(Metadata(document), folder)
+    return found.state, known_by(found)
 
 
 def _doing(run: RunSummary | None) -> str:
@@ -197,7 +208,7 @@ def _row(name: str, document: dict[str, Any] | None, folder: str) -> WorkspaceRo
         found.about.count("executionIterations"),
         _row_progress(found, folder),
         _text(run.get("reason")),
-        _known_by(found.status, document, run),
+        known_by(found),
         COPIED if found.state == "copy" else _text(run.get("cause")) if found.status != "running" else "",
         _row_next(name, found),
         _number(run.get("costUsd")),
@@ -244,20 +255,24 @@ def _reported(folder: str) -> Progress | None:
 
 
 def _row_progress(found: Standing, folder: str) -> Progress | None:
-    """As the last run left it; before the first run, as the report has it. Of a new task nothing is known."""
-    if found.state == "new_task":
-        return None
+    """As the last run has it, else as the report does; of a new task nothing is known."""
     run = found.about.last_run
+    if found.state in {"new", "new_task"} or run.get(REPORT_IS_OLD) is True:
+        return None
     if found.status == "completed" and isinstance(kept := run.get("completion"), dict):
         return _progress(kept.get("progress"))
-    return _progress(run.get("progress")) or (_reported(folder) if found.state != "new" and not run else None)
+    return _progress(run.get("progress")) or (_reported(folder) if run.get("plan") is None else None)
 
 
-def _known_by(status: str, document: dict[str, Any], run: dict[str, Any]) -> str | None:
-    """What the newer of the last `verify` and the last run that worked says."""
+def known_by(found: Standing) -> str | None:
+    """How it is known that a completed task is done: what the newer of the last `verify` and the last run that worked
+    says."""
+    if found.status != "completed":
+        return None
+    run = found.about.last_run
     kept = run.get("completion")
     run_that_worked = kept if isinstance(kept, dict) else run
-    return _text((_newer_proof(document, run) or run_that_worked).get("knownBy")) if status == "completed" else None
+    return _text((_newer_proof(found.about.document, run) or run_that_worked).get("knownBy"))
 
 
 def _newer_proof(document: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.run_state import Streaks
 from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, history_view, run_view
-from claude_iterate.views.listing_view import Standing, standing
+from claude_iterate.views.listing_view import Standing, known_by, standing
 from claude_iterate.views.run_view import Recorded, RunView
 from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.workspace import metadata
@@ -90,6 +90,8 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """As in the list."""
     state: str
     """As in the list."""
+    known_by: str | None
+    """As in the list."""
     running_now: dict[str, Any] | None
     """The process that holds the lock: pid, host, started, run."""
     copy_of: CopyView | None
@@ -136,6 +138,7 @@ def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView
         mode=about.mode,
         status=found.status,
         state=found.state,
+        known_by=known_by(found),
         running_now=holder,
         copy_of=_copied(layout, about) if found.state == "copy" else None,
         **_of_report(layout, found),

@@ -58,6 +58,10 @@ def test_the_rest_is_estimated_from_what_was_done_or_not_at_all(events: tuple[Ev
     assert glance.remaining(story(*events)) == left
 
 
+def lines(seen: Seen, at: float, columns: int = 80) -> list[str]:
+    return [line.text for line in glance.lines(seen, at, columns, 20)]
+
+
 def test_items_of_earlier_runs_do_not_count() -> None:
     """A second run does not count what the first one did, however its iterations are numbered."""
     before = Carried(iterations=5)
@@ -68,8 +72,8 @@ def test_items_of_earlier_runs_do_not_count() -> None:
 def test_what_is_left_is_told_of_a_run_that_goes_on() -> None:
     """After its end nothing is left of it."""
     told_story = story(*iteration(1, 2))
-    assert any("left:" in line for line in glance.lines(Seen("w", told_story, alive=True), BEGAN, 80, 20))
-    assert not any("left:" in line for line in glance.lines(Seen("w", told_story), BEGAN, 80, 20))
+    assert any("left:" in line for line in lines(Seen("w", told_story, alive=True), BEGAN))
+    assert not any("left:" in line for line in lines(Seen("w", told_story), BEGAN))
 
 
 def test_a_wait_says_what_for_and_how_long() -> None:
@@ -82,10 +86,10 @@ def test_a_wait_says_what_for_and_how_long() -> None:
 def test_a_killed_run_names_the_way_on() -> None:
     """Its clock stands still at its last sign."""
     seen = Seen("w", story(IterationStarted(1)), alive=False)
-    shown = glance.lines(seen, BEGAN + 9999, 80, 20)
+    shown = lines(seen, BEGAN + 9999)
     assert "Next: claude-iterate run w" in shown
     other = Seen("w", story(IterationStarted(1), again="claude-iterate build w"), alive=False)
-    assert "Next: claude-iterate build w" in glance.lines(other, BEGAN, 80, 20)
+    assert "Next: claude-iterate build w" in lines(other, BEGAN)
     assert glance.summary(seen, BEGAN + 9999).elapsed == "2s"
 
 
@@ -96,7 +100,7 @@ def test_windows_breaker_and_notes_have_a_line_each() -> None:
         LimitReported("allowed", "seven_day", BEGAN - 1.0),
         settings={"stop.no_progress": 7, "stop.failures": 0},
     )
-    shown = glance.lines(Seen("w", found, alive=True, notes=2), BEGAN, 80, 20)
+    shown = lines(Seen("w", found, alive=True, notes=2), BEGAN)
     assert "Window five hour: 42 % used, resets in 1h 00m" in shown
     assert "Window seven day: allowed" in shown
     assert "Breaker: no progress 0/7 · same error 0/5" in shown
@@ -107,7 +111,7 @@ def test_how_a_run_ended_is_told_in_words() -> None:
     """As `list` has them: no underscores."""
     seen = Seen("w", story(*iteration(1, 2), RunFinished("max_iterations")), alive=False)
     assert glance.summary(seen, BEGAN).condition == "max iterations"
-    assert glance.lines(seen, BEGAN, 80, 20)[0].startswith("w: max iterations · iteration 1 of 50")
+    assert lines(seen, BEGAN)[0].startswith("w: max iterations · iteration 1 of 50")
 
 
 def test_a_workspace_whose_journal_has_lost_its_beginning_is_not_new(project: Project) -> None:
@@ -117,7 +121,7 @@ def test_a_workspace_whose_journal_has_lost_its_beginning_is_not_new(project: Pr
     write(layout, "000001-20260101-000000-aaaaaa", [IterationStarted(1)])
     seen = WatchedWorkspace(layout).look()
     assert seen.condition == "unreadable"
-    assert "claude-iterate logs w" in glance.lines(seen, BEGAN, 120, 20)[0]
+    assert "claude-iterate logs w" in lines(seen, BEGAN, 120)[0]
 
 
 def test_sparks_show_the_last_values() -> None:

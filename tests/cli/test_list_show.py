@@ -170,9 +170,9 @@ def test_show_tells_the_last_runs_story(typed: Type, project: Project) -> None:
     record(project, layout, running=False)
     layout.status.write_text('{"complete": false, "progress": {"completed": 3, "total": 2}, "summary": 5}')
     answer = typed("show", "w")
-    for words in ("agent_failed", "exit code 3", "Look at the log.", "it fell over", "$0.25", "✓ INSTRUCTIONS.md"):
+    for words in ("agent_failed", "exit code 3", "Look at the log.", "it fell over", "$0.25", "Files: INSTRUCTIONS.md"):
         assert words in answer.out
-    assert "❌ .status.json" not in answer.out
+    assert "(not there: .status.json" not in answer.out
     assert "⚠ .status.json: " in answer.out
     view = typed("show", "w", "--json").document
     assert view["lastRun"]["reason"] == "agent_failed"
@@ -201,14 +201,14 @@ def test_missing_files_are_marked(typed: Type, project: Project) -> None:
     """Instructions that are not there are not ticked off (defect 18)."""
     project.create("w")
     answer = typed("show", "w")
-    assert "❌ INSTRUCTIONS.md" in answer.out
-    assert "- .status.json (not yet)" in answer.out
+    assert "  INSTRUCTIONS.md is missing\n" in answer.out
+    assert "(not there: .status.json)" in answer.out
     assert "You can:\n  claude-iterate setup w  write the instructions\n" in answer.out
 
 
 @pytest.mark.parametrize(
     ("ending", "first"),
-    [(None, "run w"), ("max_iterations", "run w"), ("agent_failed", "run w"), ("completed", "history w")],
+    [(None, "run w"), ("max_iterations", "run w"), ("agent_failed", "run w"), ("completed", "report w")],
 )
 def test_show_names_what_can_be_done(typed: Type, project: Project, ending: Any, first: str) -> None:
     """As commands that work, the likeliest first; and what the next run would be."""
@@ -216,8 +216,10 @@ def test_show_names_what_can_be_done(typed: Type, project: Project, ending: Any,
     if ending is not None:
         journal(layout, RunFinished(ending), running=False)
     shown = typed("show", "w").out
-    actions = shown.partition("You can:\n")[2].splitlines()
-    assert actions[0].split("  ")[1] == f"claude-iterate {first}"
+    below = shown.partition("You can:\n")[2].splitlines()
+    actions = [line for line in below if line.startswith("  claude-iterate ")]
+    steps = [line.removeprefix("  Next: ") for line in shown.splitlines() if line.startswith("  Next: ")]
+    assert [*steps, actions[0].split("  ")[1]][0] == f"claude-iterate {first}"
     known = {row.name for row in COMMANDS}
     assert all(line.split()[1] in known and line.split()[-1] != "w" for line in actions)
     assert "Next run: loop mode, at most 7 iterations, 2s between them\n" in shown

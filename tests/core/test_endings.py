@@ -33,7 +33,7 @@ from claude_iterate.core.rules.proving import tampering
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
-from claude_iterate.text.ending_lines import ending
+from claude_iterate.text.ending_lines import points
 from claude_iterate.workspace.lifecycle.run_summary import RunSummary, summarise
 from tests.core.building import entries, facts
 
@@ -72,8 +72,8 @@ CASES: list[tuple[str, Facts, tuple[Event, ...], str, str]] = [
         "done",
         facts(0),
         (IterationFinished(1, OK, DONE),),
-        "Task completed successfully after 1 iteration: reported by Claude, not proven",
-        "",
+        "Claude reports that it is done; nothing has proven it (after 1 iteration)",
+        "claude-iterate config -w t verification.checks --add COMMAND",
     ),
     (
         "limit",
@@ -313,7 +313,7 @@ def test_an_end_from_an_older_version_has_words(reason: Reason) -> None:
     started = RunStarted("r", "t", "loop", 9, 1, "h", "0", ("c",))
     found = in_words(RunFinished(reason, "2"), RunState(started=started))
     assert found.cause
-    assert bool(found.next) == (reason != "completed")
+    assert found.next
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_a_claim_that_was_refused_for_a_change_names_it_once() -> None:
     state = fold(entries(STARTED, IterationFinished(1, OK, DONE), proof))
     end = told(Finish("max_iterations"), state, known, (change,))
     assert end.about_claim == "The last claim of completion does not hold: a part of the proof was changed."
-    assert "\n".join(ending(end, state)).count("check.sh (") == 1
+    assert "\n".join(points(end, state)).count("check.sh (") == 1
     undone = told(Finish("max_iterations"), state, known)
     assert "check.sh (changed; a check uses it)" in undone.about_claim
 

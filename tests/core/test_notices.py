@@ -120,7 +120,11 @@ def test_completion() -> None:
     assert look(notice) == ("completion", "Task Complete", "high", "claude-iterate,completion")
     lines = "Workspace: my-task\nTotal iterations: 1\nStatus: All items completed\nSummary: all done"
     lines += "\nReason: Task completed successfully after 1 iteration"
-    assert notice.body == f"TASK COMPLETE ✅\n\n{lines}"
+    assert notice.body == f"TASK COMPLETE ✅\n\n{lines}\nNext: claude-iterate report my-task"
+    word = one(IterationFinished(1, OK, whole), RunFinished("completed", iterations=1, known_by="report"))
+    assert look(word)[1] == "Task Complete, Not Proven"
+    assert word.body.startswith("TASK COMPLETE, NOT PROVEN ⚠\n")
+    assert "Claude reports that it is done; nothing has proven it (after 1 iteration)" in word.body
     odd = one(IterationFinished(1, OK, HALF), RunFinished("completed"))
     assert "Status: Reported complete, remaining: 25" in odd.body
 

@@ -85,7 +85,7 @@ def test_build_is_done_when_the_plan_is_even_without_a_report() -> None:
     state = after("build", OPEN, *iteration(None), DONE, PlanFinished(3, "t+0"))
     ended = endings.told(Finish("completed"), state, known("build", DONE))
     assert ended.known_by == "plan"
-    assert ended.cause.endswith("after 1 iteration: all tasks of the plan are ticked, not proven")
+    assert ended.cause == "All tasks of the plan are ticked; nothing has proven that they are done (after 1 iteration)"
 
 
 def test_a_refuted_plan_is_worked_on_and_claimed_again() -> None:

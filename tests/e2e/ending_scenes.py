@@ -64,12 +64,15 @@ def asked(verb: str) -> Act:
 
 SCENES = {
     "completed": Scene(
-        "completed", "Task completed successfully after 1 iteration: reported by Claude, not proven", "", [done()]
+        "completed",
+        "Claude reports that it is done; nothing has proven it (after 1 iteration)",
+        "claude-iterate config -w my-task verification.checks --add COMMAND",
+        [done()],
     ),
     "proven": Scene(
         "completed",
         "Task completed successfully after 1 iteration: proven by checks",
-        "",
+        "claude-iterate report my-task",
         [done()],
         {"verification.checks": ["true"]},
     ),

@@ -141,8 +141,8 @@ def test_a_live_run_is_followed_and_steered_without_a_reload(loop: Loop, page: P
         page.click("[data-verb=resume]")
         until((loop.workspace / "again").exists)
         (loop.workspace / "end").touch()
-        page.until("document.querySelector('.state .word').textContent === 'completed'")
-        assert "Task completed successfully after 2 iterations" in page.text("[data-panel=head]")
+        page.until("document.querySelector('.state .word').textContent === 'completed (not proven)'")
+        assert "nothing has proven it (after 2 iterations)" in page.text("[data-panel=head]")
         assert page.value("document.querySelector('#says').textContent").startswith("my-task: completed")
         assert page.value("[...document.querySelectorAll('[data-verb]')].every((button) => button.hidden)")
         assert page.value("[window.same, window.bad === undefined]") == [True, True]

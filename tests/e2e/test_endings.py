@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from claude_iterate.cli.boundary import main
-from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.events.reasons import ENDINGS, exit_code
 from claude_iterate.core.rules.endings import SIGNS
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce
+from claude_iterate.core.tones import tone
 from claude_iterate.selftest.harness.script_steps import INIT, RESULT, done, more
 from claude_iterate.selftest.harness.scripted_project import Done
 from claude_iterate.sinks.console.console import Console
@@ -122,9 +123,10 @@ def test_all_who_tell_of_an_end_say_the_same(
     aim(loop, receiver.url)
     ended = played(loop, scene)
     (event,) = loop.events("RunFinished")
-    assert (event["reason"], ended.code) == (scene.reason, ENDINGS[scene.reason].detailed), ended.err
+    code = exit_code(scene.reason, True, event.get("known_by"))
+    assert (event["reason"], ended.code) == (scene.reason, code), ended.err
     assert (event["cause"], event.get("next", "")) == (scene.cause, scene.step)
-    sign, steps = SIGNS.get(scene.reason, "❌"), int(bool(scene.step))
+    sign, steps = SIGNS.get(tone(scene.reason, event.get("known_by")), "❌"), int(bool(scene.step))
 
     assert told(ended.err, f"{sign} {scene.cause}") == 1
     assert told(ended.err, f"  Next: {scene.step}") == steps

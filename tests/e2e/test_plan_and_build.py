@@ -44,7 +44,7 @@ def test_plan_then_build(loop: Loop) -> None:
     assert loop.call("build", TASK, "--dry-run").code == 0
     assert loop.layout.plan.read_text().count("- [ ]") == 2
     built = loop.call("build", TASK)
-    assert "after 2 iterations: all tasks of the plan are ticked, not proven" in built.out
+    assert "nothing has proven that they are done (after 2 iterations)" in built.out
     assert loop.layout.plan.read_text().count("- [x]") == 2
     assert "loop (build)" in loop.call("list").out
     assert "\n  Progress: 2/2 tasks of the plan\n" in built.out
@@ -69,7 +69,7 @@ def test_a_finished_plan_makes_no_call_and_is_still_proven(loop: Loop) -> None:
     loop.layout.plan.write_text("- [x] one\n1. [X] two\n```\n- [ ] an example\n```\n")
     quick = loop.run()
     assert (quick.code, calls(loop)) == (0, 0)
-    assert "after 0 iterations: all tasks of the plan are ticked, not proven" in quick.out
+    assert "nothing has proven that they are done (after 0 iterations)" in quick.out
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(["test -e proof"])
     (loop.root / "proof").touch()
     assert "proven by checks" in loop.run("--again").out
@@ -133,7 +133,7 @@ def test_open_tasks_that_the_agent_removes_are_no_work_done(loop: Loop) -> None:
     process.send_signal(signal.SIGKILL)
     loop.finish(process)
     ended = loop.run()
-    assert "all tasks of the plan are ticked, not proven" in ended.out
+    assert "All tasks of the plan are ticked; nothing has proven that they are done" in ended.out
     assert "IMPLEMENTATION_PLAN.md (2 open tasks removed; the plan)" in ended.out
     loop.layout.plan.write_text(whole)
     loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(["true"])

@@ -63,11 +63,14 @@ def project(loop: Loop) -> Loop:
     ],
 )
 def test_what_was_changed_is_told(project: Loop, command: str, told: str) -> None:
-    """Each kind of it: at the end of the run, in show, in JSON and in the log. By default the claim holds."""
+    """Each kind of it: at the end of the run, in show, in JSON and in the log. By default the claim holds, and nobody
+    calls it proven."""
     project.script(does(command))
     done = project.run("--json")
     document = json.loads(done.out)
-    assert (done.code, document["knownBy"]) == (0, "checks")
+    assert (done.code, document["knownBy"]) == (0, "changed")
+    name = document["changes"][0]["path"].rpartition("/")[2]
+    assert document["cause"].startswith(f"Checks passed, but {name} was changed: not proven (after ")
     assert len(document["changes"]) == 1, document["changes"]
     shown = project.call("show", "my-task").out
     assert (TOLD in shown, told in shown) == (True, True), shown
@@ -206,7 +209,7 @@ def test_checks_that_were_removed_before_a_kill_are_missed(project: Loop, on_tam
         assert done.code == 5
         assert f"Not done: this defines the proof and was changed: {told}" in done.err
     else:
-        assert (done.code, TOLD + told in done.out) == (0, True)
+        assert (done.code, TOLD + told in done.out) == (10, True)
 
 
 def test_checks_that_the_agent_removed_are_missed(project: Loop) -> None:
@@ -220,7 +223,7 @@ def test_checks_that_the_agent_removed_are_missed(project: Loop) -> None:
     project.script([{"init": {}}, *CLAIM])
     done = project.run()
     assert "Changed during an earlier run, and part of the proof: .claude-iterate.json (emptied; settings)" in done.err
-    assert "reported by Claude, not proven" in done.out
+    assert "nothing has proven it" in done.out
     assert "Part of the proof was changed in an earlier run: .claude-iterate.json" in done.out
 
 

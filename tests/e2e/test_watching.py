@@ -24,8 +24,8 @@ def test_without_a_terminal_each_change_is_a_line_and_the_end_of_the_run_ends_it
     seen = loop.finish(watch)
     assert seen.code == 0, seen.err
     last = seen.out.splitlines()[-1]
-    assert "completed" in last
-    assert "Task completed successfully after 2 iterations" in last
+    assert "completed (not proven)" in last
+    assert "nothing has proven it (after 2 iterations)" in last
 
 
 def test_a_full_screen_pauses_a_run_and_leaves_it(loop: Loop) -> None:

@@ -31,7 +31,7 @@ def test_plan_build_and_then_nothing_to_do(real: RealLoop) -> None:
         )
     built = real.call("build", "my-task")
     assert built.code == 0, built.err
-    assert "after 2 iterations: all tasks of the plan are ticked, not proven" in built.out
+    assert "All tasks of the plan are ticked; nothing has proven that they are done (after 2 iterations)" in built.out
     called = len(real.api.requests)
     again = real.call("build", "my-task", "--again")
     assert (again.code, len(real.api.requests)) == (0, called), again.err

@@ -127,10 +127,10 @@ def test_it_leaves_nothing_behind(live: MakeLive, entry: MakeEntry, started: Mak
         "Starting my-task (loop mode, at most 50 iterations)",
         "Running iteration 1...",
         "✓ Iteration 1 complete",
-        "❌ Interrupted by Ctrl-C",
+        "⚠️ Interrupted by Ctrl-C",
+        "  Log: /w/iterate-1.log",
+        "  Iterations: 0 · Time: 0.0s · Cost: $0.00",
         "  Next: claude-iterate run my-task",
-        "Iterations: 0 · Time: 0.0s · Cost: $0.00",
-        "Log: /w/iterate-1.log",
         "",
     ]
     assert ("\x1b" in err.getvalue()) == color

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.reasons import ENDINGS
+from claude_iterate.core.tones import state_words, tone
 from claude_iterate.text import local_times
 from claude_iterate.views import listing_view
 from claude_iterate.views.listing_view import WorkspaceRow
@@ -28,9 +29,8 @@ def command(invocation: Invocation, status: str | None, as_json: bool) -> None:
         output.view(replace(view, workspaces=chosen))
     elif chosen:
         now = time.time()
-        output.table(
-            [_line(row, now) for row in chosen], ("NAME", "STATUS", "MODE", "ITERATIONS", "PROGRESS", "LAST RUN")
-        )
+        head = ("NAME", "STATUS", "PROGRESS", "ITERATIONS", "MODE", "LAST RUN")
+        output.table([_line(row, now) for row in chosen], head, 1, [tone(row.state, row.known_by) for row in chosen])
         for row in chosen:
             if row.branch:
                 output.result(f"{row.name} works on the branch {output.foreign(row.branch)}, in a worktree.")
@@ -48,9 +48,9 @@ def _line(row: WorkspaceRow, now: float) -> tuple[str, ...]:
     return (
         row.name,
         _state(row, now),
-        _mode(row),
-        str(row.iterations),
         _progress(row),
+        str(row.iterations),
+        _mode(row),
         local_times.when(row.last_run, now) if row.last_run and (row.state != "new" or row.reset) else "never",
     )
 
@@ -71,9 +71,6 @@ def _progress(row: WorkspaceRow) -> str:
 
 def _state(row: WorkspaceRow, now: float) -> str:
     """The state in words: `waiting until 19:42`, in local time."""
-    state = (
-        f"waiting until {local_times.day_and_time(row.waiting.until, now)}"
-        if row.waiting is not None
-        else row.state.replace("_", " ")
-    )
-    return f"{state} (not proven)" if row.known_by in {"report", "plan"} else state
+    if row.waiting is not None:
+        return f"waiting until {local_times.day_and_time(row.waiting.until, now)}"
+    return state_words(row.state, row.known_by)

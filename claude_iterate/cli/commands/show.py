@@ -12,13 +12,15 @@ from claude_iterate.cli.output import foreign
 from claude_iterate.core import formats
 from claude_iterate.core.events import ProofChange
 from claude_iterate.core.rules.proving import WAVERED
+from claude_iterate.core.tones import UNPROVEN, state_words, tone
+from claude_iterate.system.near_paths import near
 from claude_iterate.text import local_times
 from claude_iterate.text.claim_lines import changed
 from claude_iterate.text.next_actions import next_actions
 from claude_iterate.text.verification_lines import CUTS, SHOWN, in_words, requirements_met, tail
 from claude_iterate.views.run_view import RunView
-from claude_iterate.views.setting_values import as_words, shortened
-from claude_iterate.views.story.proofs import EvidenceView
+from claude_iterate.views.setting_values import as_words
+from claude_iterate.views.story.proofs import EvidenceView, verdict
 from claude_iterate.views.story.total_lines import lost_journals, work_line
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
 from claude_iterate.workspace.lifecycle.run_summary import ChangeView, Progress, Waiting
@@ -36,33 +38,75 @@ def command(invocation: Invocation, name: str, as_json: bool) -> None:
     if as_json:
         output.view(view)
         return
-    output.result(output.heading(f"{view.name}  ({view.mode} mode)"))
-    output.result(f"  {foreign(view.path)}")
-    output.result(f"Status: {foreign(_status(view, now))}")
-    if view.running_run is not None:
-        dry_run = " (dry run)" if view.running_run.dry_run else ""
-        output.result(f"Now{dry_run}: {foreign(_now(view.running_run, now))}")
+    _print_state(view, now)
+    _print_proof(view.proof, view.running_run, _before(view))
     _print_progress(view)
+    _print_next(view, shlex.join(invocation.program))
     _print_run(view, now)
     _print_worktree(view)
     _print_dry_run(view.last_dry_run, now)
-    _print_proof(view.proof, view.running_run, _before(view))
     counters = view.counters
     paid = formats.cost(counters.cost_usd, counters.cost_is_lower_bound)
     spent = f"; {paid} in all" if counters.cost_usd else ""
-    output.result(f"Iterations: {counters.execution} in runs, {counters.setup} in setup{spent}")
+    _aside(f"Iterations: {counters.execution} in runs, {counters.setup} in setup{spent}")
     if view.without_journal:
         output.result(f"  {output.symbol('warning')} {lost_journals(view.without_journal)}")
     if view.breaker:
-        output.result(f"Breaker: {_breaker(view)}")
-    output.result(f"Created: {local_times.when(foreign(view.created), now) if view.created else 'unknown'}")
-    output.result(f"Next run: {view.next_run}")
-    output.result("Settings:" if view.settings else "Settings: all defaults")
+        _aside(f"Breaker: {_breaker(view)}")
+    _aside(f"Next run: {view.next_run}")
+    _aside("Settings:" if view.settings else "Settings: all defaults")
     for item in view.settings:
-        output.result(f"  {item.key} = {foreign(as_words(item.key, item.value))}  ({item.origin})")
+        _aside(f"  {item.key} = {foreign(as_words(item.key, item.value))}  ({item.origin})")
+    _aside(f"Created: {local_times.when(foreign(view.created), now) if view.created else 'unknown'}")
     _print_files(view)
-    output.result(f"Log: {foreign(view.log or 'none yet')}")
-    _print_actions(view, shlex.join(invocation.program))
+    _aside(f"Log: {foreign(near(view.log) if view.log else 'none yet')}")
+
+
+def _aside(line: str) -> None:
+    """What is there when one looks for it."""
+    output.result(output.dim(line))
+
+
+def _print_state(view: WorkspaceView, now: float) -> None:
+    """What it does or how it ended, in its colour; why, and what has to be known of that."""
+    output.result(f"{output.heading(view.name)}  ({view.mode} mode)")
+    _aside(f"  {foreign(near(view.path))}")
+    output.result(output.toned(f"Status: {foreign(_status(view, now))}", tone(view.state, view.known_by), bold=True))
+    if view.running_run is not None:
+        dry_run = " (dry run)" if view.running_run.dry_run else ""
+        output.result(f"Now{dry_run}: {foreign(_now(view.running_run, now))}")
+    run = view.last_run
+    if run is None:
+        return
+    if run.reason:
+        output.result(f"  Ended: {run.reason}. {foreign(run.cause)}")
+    # The last iteration's error is news only if the run did not end with it.
+    error = "" if run.last_error.partition(": ")[2] in run.detail else run.last_error
+    tampering = _described(run.changes) if run.changes else ""
+    evidence = run.detail if run.cause.endswith("...") else ""
+    here = f" show {view.name}"  # the advice that led to this page
+    advice = [line for line in run.advice.splitlines() if not line.endswith(here)]
+    for line in (run.about_claim, tampering, *evidence.splitlines(), *advice, error):
+        if line:
+            output.result(f"  {foreign(line)}")
+    for warning in run.warnings:
+        output.result(f"  {output.symbol('warning')} {foreign(warning)}")
+
+
+def _print_next(view: WorkspaceView, program: str) -> None:
+    """The next step, and what else can be done."""
+    step = view.last_run.next if view.last_run is not None else ""
+    if view.last_run is not None and step and view.last_run.reason:  # the status names that of a killed run
+        output.result(output.heading(f"  Next: {foreign(step)}"))
+    proven = view.proof is not None and view.proof.passed is True and view.known_by not in UNPROVEN
+    tree = view.last_run.worktree if view.last_run is not None else None
+    branch = tree.branch if tree is not None else ""
+    known = next_actions(view.name, view.state, view.files["INSTRUCTIONS.md"], program, step, proven, branch)
+    found = [(command, what) for command, what in known if command != step]
+    width = max(len(command) for command, _ in found)
+    output.result("You can:")
+    for command, what in found:
+        output.result(f"  {command.ljust(width)}  {output.dim(what)}")
 
 
 def _breaker(view: WorkspaceView) -> str:
@@ -122,18 +166,6 @@ def _print_problems(view: WorkspaceView) -> None:
         output.result(f"  {output.symbol('warning')} .status.json: {foreign(problem)}")
 
 
-def _print_actions(view: WorkspaceView, program: str) -> None:
-    step = view.last_run.next if view.last_run is not None else ""
-    proven = view.proof is not None and view.proof.passed is True
-    tree = view.last_run.worktree if view.last_run is not None else None
-    branch = tree.branch if tree is not None else ""
-    found = next_actions(view.name, view.state, view.files["INSTRUCTIONS.md"], program, step, proven, branch)
-    width = max(len(command) for command, _ in found)
-    output.result("You can:")
-    for command, what in found:
-        output.result(f"  {command.ljust(width)}  {what}")
-
-
 def _going_on(view: WorkspaceView) -> str:
     """The command of the killed run, as it was typed."""
     return foreign(view.last_run.next if view.last_run is not None else "") or f"claude-iterate run {view.name}"
@@ -154,7 +186,7 @@ def _status(view: WorkspaceView, now: float) -> str:
         return f"killed: the last run has no end. Go on with: {_going_on(view)}"
     if view.state == "new_task":
         return "new task: the instructions changed since it was completed"
-    return _words(view.state)
+    return state_words(view.state, view.known_by)
 
 
 def _waiting(wait: Waiting, now: float) -> str:
@@ -193,46 +225,25 @@ def _print_run(view: WorkspaceView, now: float) -> None:
     run = view.last_run
     if run is None:
         ran = view.last_run_at if view.state != "new" else None  # the original kept no journal
-        output.result(
-            f"Last run: {local_times.when(foreign(ran), now)}, without a journal" if ran else "Last run: never"
-        )
+        _aside(f"Last run: {local_times.when(foreign(ran), now)}, without a journal" if ran else "Last run: never")
         return
     title = "This run" if run.now is not None else "Last run"
     mode = f" ({run.mode} mode)" if run.mode != view.mode else ""
     mode += ", before the reset" if view.is_reset else ""
-    output.result(f"{title}{mode}: {run.id}, began {local_times.when(run.started or '', now)}")
+    _aside(f"{title}{mode}: {run.id}, began {local_times.when(run.started or '', now)}")
     if run.plan is not None:
         counts = run.plan
         doing = f", {counts.doing} under way" if counts.doing else ""
-        output.result(f"  Plan: {counts.done} done{doing}, {counts.open} open")
+        _aside(f"  Plan: {counts.done} done{doing}, {counts.open} open")
     paid = formats.cost(run.cost_usd, run.cost_is_lower_bound)
     cost = f", {paid}" if run.cost_usd else ", cost not known" if run.cost_is_lower_bound else ""
     # A run that goes on after a kill may have done more than its own limit.
     most = f" of at most {run.max_iterations}" if run.max_iterations and run.iterations <= run.max_iterations else ""
     noun = "iteration" if (run.max_iterations if most else run.iterations) == 1 else "iterations"
     so_far = " so far" if run.now is not None else ""
-    output.result(f"  {run.iterations}{most} {noun}, {formats.duration(run.duration)}{cost}{so_far}")
+    _aside(f"  {run.iterations}{most} {noun}, {formats.duration(run.duration)}{cost}{so_far}")
     if run.totals is not None and (work := work_line(run.totals)):
-        output.result(f"  {work}")
-    tokens = run.tokens
-    if any((tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)):
-        output.result(
-            f"  Tokens: {shortened(tokens.input)} in, {shortened(tokens.output)} out,"
-            f" {shortened(tokens.cache_read)} read from the cache, {shortened(tokens.cache_creation)} written to it"
-        )
-    if run.reason:
-        output.result(f"  Ended: {run.reason}. {foreign(run.cause)}")
-    # The last iteration's error is news only if the run did not end with it.
-    error = "" if run.last_error.partition(": ")[2] in run.detail else run.last_error
-    tampering = _described(run.changes) if run.changes else ""
-    step = f"Next: {run.next}" if run.next and run.reason else ""  # the status names that of a killed run
-    here = f" show {view.name}"  # the advice that led to this page
-    advice = [line for line in run.advice.splitlines() if not line.endswith(here)]
-    for line in (run.about_claim, tampering, *advice, error, step):
-        if line:
-            output.result(f"  {foreign(line)}")
-    for warning in run.warnings:
-        output.result(f"  {output.symbol('warning')} {foreign(warning)}")
+        _aside(f"  {work}")
 
 
 def _print_worktree(view: WorkspaceView) -> None:
@@ -241,9 +252,9 @@ def _print_worktree(view: WorkspaceView) -> None:
     if tree is None:
         return
     there = os.path.isdir(tree.path)  # noqa: PTH112 - Path.is_dir may raise
-    output.result(f"Worktree: branch {foreign(tree.branch)}{f', in {foreign(tree.path)}' if there else ''}")
+    _aside(f"Worktree: branch {foreign(tree.branch)}{f', in {foreign(tree.path)}' if there else ''}")
     if view.merge:
-        output.result(f"  Merge it: {foreign(view.merge)}")
+        _aside(f"  Merge it: {foreign(view.merge)}")
 
 
 def _print_dry_run(run: RunView | None, now: float) -> None:
@@ -254,20 +265,20 @@ def _print_dry_run(run: RunView | None, now: float) -> None:
     ended = run.reason or ("under way" if run.now is not None else "cut off")
     count = f"{formats.counted(run.iterations, 'iteration')}, " if run.purpose == "run" else ""
     began = local_times.when(run.started or "", now)
-    output.result(f"Last dry run: {run.id}, {what}began {began}, {count}{ended}; it changed nothing here")
+    _aside(f"Last dry run: {run.id}, {what}began {began}, {count}{ended}; it changed nothing here")
 
 
 def _print_proof(proof: EvidenceView | None, live: RunView | None, before: str) -> None:
     """The evidence, check by check."""
     if proof is None:
         return
-    unknown = "under way" if live is not None and live.id == proof.run else "it was cut off"
-    claimed = proof.purpose == "run"  # `verify` looks for itself, whether there is a claim or not
-    words = ("the claim holds", "the claim does not hold") if claimed else ("the task is done", "the task is not done")
-    verdict = {True: words[0], False: words[1], None: unknown}[proof.passed]
+    words, look = verdict(proof)
+    if proof.passed is None:
+        words = "under way" if live is not None and live.id == proof.run else "it was cut off"
     tree = f", tree {proof.tree[:12]}" if proof.tree else ""
-    claim = f", claim {proof.claim}" if claimed else ""
-    output.result(f"Proof{before}: {verdict} (run {proof.run}{claim}{tree})")
+    claim = f", claim {proof.claim}" if proof.purpose == "run" else ""
+    first = output.toned(f"Proof{before}: {foreign(words)}", look)
+    output.result(f"{first} {output.dim(f'(run {proof.run}{claim}{tree})')}")
     for check in proof.checks:
         how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")
         how += f", {formats.listed(check.gone)} is gone" if check.gone and check.exit_code != 0 else ""
@@ -293,9 +304,9 @@ def _described(changes: tuple[ChangeView, ...]) -> str:
 
 
 def _print_files(view: WorkspaceView) -> None:
-    output.result("Files:")
-    for file, there in view.files.items():
-        if file == ".status.json" and not there and view.state == "new":
-            output.result(f"  - {file} (not yet)")
-        else:
-            output.result(f"  {output.symbol('good' if there else 'bad')} {file}")
+    """Those that are there, and those that are not."""
+    there = [file for file, is_there in view.files.items() if is_there]
+    missing = [file for file, is_there in view.files.items() if not is_there and file != "INSTRUCTIONS.md"]
+    _aside(f"Files: {', '.join(there)}{f' (not there: {formats.listed(missing, 9)})' if missing else ''}")
+    if not view.files["INSTRUCTIONS.md"]:
+        output.result(output.toned("  INSTRUCTIONS.md is missing", "bad"))

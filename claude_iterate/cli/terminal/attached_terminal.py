@@ -85,7 +85,7 @@ class AttachedTerminal:
 
     def _how_it_ended(self, state: RunState) -> int:
         assert state.finished is not None
-        return exit_code(state.finished.reason, self._detailed)
+        return exit_code(state.finished.reason, self._detailed, state.finished.known_by)
 
     def _killed(self, found: Found) -> int:
         name, folder = self._layout.name, self._layout.folder

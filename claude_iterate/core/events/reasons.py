@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from claude_iterate.core.records import Record
+from claude_iterate.core.tones import CHANGED, PLAN, REPORT
 
 Reason = Literal[
     "completed",
@@ -39,7 +40,7 @@ class Ending(Record):
 
 
 ENDINGS: dict[Reason, Ending] = {
-    "completed": Ending(0, 0, "The agent reported completion.", good=True),
+    "completed": Ending(0, 0, "The task is done, and that is proven.", good=True),
     "max_iterations": Ending(0, 3, "The allowed number of iterations is used up.", good=True),
     "stagnation": Ending(0, 4, "Several iterations in a row did no work.", good=True),
     "no_progress": Ending(1, 4, "Several iterations in a row changed nothing (`stop.no_progress`)."),
@@ -63,7 +64,20 @@ ENDINGS: dict[Reason, Ending] = {
 }
 
 
-def exit_code(reason: Reason, detailed: bool) -> int:
+NOT_PROVEN: dict[str, Ending] = {
+    REPORT: Ending(0, 10, "Claude reports that it is done; nothing has proven it.", good=True),
+    PLAN: Ending(0, 10, "All tasks of the plan are ticked; nothing has proven that they are done.", good=True),
+    CHANGED: Ending(0, 11, "Checks or review passed, but a part of the proof was changed during the run.", good=True),
+}
+"""The rows of `completed` by how it is known, where it is not proven."""
+
+
+def ending_of(reason: Reason, known_by: str | None = None) -> Ending:
+    """The row of a reason; `known_by` is that of a completion."""
+    return NOT_PROVEN.get(known_by or "", ENDINGS[reason]) if reason == "completed" else ENDINGS[reason]
+
+
+def exit_code(reason: Reason, detailed: bool, known_by: str | None = None) -> int:
     """The process exit code for a reason."""
-    ending = ENDINGS[reason]
+    ending = ending_of(reason, known_by)
     return ending.detailed if detailed else ending.simple

@@ -19,11 +19,12 @@ from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.rules.verdicts import Finish
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.tones import CHANGED, UNPROVEN, Tone, tone
 
 _LONGEST = 300
 """Characters of a cause."""
-SIGNS: dict[str, str] = {"completed": "✓", "stopped": "✓", "max_iterations": "⚠️", "stagnation": "⚠️"}
-"""What a cause begins with where it is shown; all others are errors."""
+SIGNS: dict[Tone, str] = {"good": "✓", "warning": "⚠️"}
+"""What a cause begins with where it is shown, by its tone; all others are errors."""
 STOPPED_BY = {
     "SIGINT": "Ctrl-C",
     "SIGHUP": "the terminal was closed (SIGHUP)",
@@ -42,7 +43,7 @@ def told(verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofCha
         verdict.detail,
         "\n".join(filter(None, (_notes(facts), _changes(changes, verdict, state, facts), _advice(verdict, facts)))),
         *(state.iterations, state.cost_usd, facts.now + state.elapsed_before),
-        known_by=proving.known_by(state, facts, verdict.reason),
+        known_by=proving.known_by(state, facts, verdict.reason, changes),
         about_claim=proving.about_the_claim(state, facts, verdict.reason, changes),
         cause=verdict.cause,
         next=_setup(state, facts) if _lost(facts) else verdict.next,
@@ -57,7 +58,13 @@ def told(verdict: Finish, state: RunState, facts: Facts, changes: tuple[ProofCha
 def in_words(ending: RunFinished, state: RunState, line: CommandLine = _USUAL) -> RunFinished:
     """With a cause and a next step. Only runs of older versions end without them."""
     cause = ending.cause or _cause(ending, state)
-    return replace(ending, cause=shortened(one_line(cause), _LONGEST), next=ending.next or _next(ending, state, line))
+    step = ending.next or _next(ending, state, line)
+    return replace(ending, cause=shortened(one_line(cause), _LONGEST), next=step)
+
+
+def sign(ending: RunFinished) -> str:
+    """What its cause begins with."""
+    return SIGNS.get(tone(ending.reason, ending.known_by), "❌")
 
 
 def _cause(ending: RunFinished, state: RunState) -> str:
@@ -75,18 +82,34 @@ def _completed(ending: RunFinished, state: RunState) -> str:
     if purpose == Purpose.RUN and made_plan(state):
         return _planned(after, state, dry_run)
     if state.started is not None and state.started.cassette:
-        return f"Task completed successfully after {after} (dry run of run {state.started.cassette}: it proves nothing)"
+        return f"Dry run of run {state.started.cassette} finished after {after}: it proves nothing"
     if dry_run:  # nobody should take it for the real thing
         return {
-            Purpose.RUN: f"Task completed successfully after {after} (dry run: checks were not run, no work was done)",
+            Purpose.RUN: f"Dry run finished after {after}: checks were not run, no work was done",
             Purpose.VERIFY: "Dry run finished. It proves nothing: the stand-in did not look at the work.",
         }.get(purpose, f"{purpose.capitalize()} finished (dry run).")
     if purpose == Purpose.RUN:
-        known = proving.KNOWN_BY.get(ending.known_by, ending.known_by)
-        return f"Task completed successfully after {after}{': ' + known if known else ''}"
+        return _known(ending, state, after)
+    if ending.known_by == CHANGED:
+        return f"{_changed_proof(ending, state)}."
     # The command says which verdict the grades come to, if there is one.
     words = {Purpose.VERIFY: "Verified: the task is done.", Purpose.VALIDATE: "Claude has answered."}
     return words.get(purpose, f"{purpose.capitalize()} finished.")
+
+
+def _known(ending: RunFinished, state: RunState, after: str) -> str:
+    """What is proven comes first; so does what is not."""
+    if ending.known_by == CHANGED:
+        return f"{_changed_proof(ending, state)} (after {after})"
+    known = proving.KNOWN_BY.get(ending.known_by, ending.known_by)
+    if ending.known_by in UNPROVEN:
+        return f"{known} (after {after})"
+    return f"Task completed successfully after {after}{': ' + known if known else ''}"
+
+
+def _changed_proof(ending: RunFinished, state: RunState) -> str:
+    rests_on = state.proof.known_by if state.proof is not None else ""
+    return proving.changed_proof(rests_on, [change.path for change in ending.changes])
 
 
 def made_plan(state: RunState) -> bool:
@@ -160,13 +183,21 @@ _CAUSES: dict[Reason, Callable[[RunFinished, RunState], str]] = {
 
 
 def _next(ending: RunFinished, state: RunState, line: CommandLine) -> str:
-    """The step that fits most ends: to go on with the same command."""
+    """The step that fits most ends is to go on with the same command; after a completion, what it still lacks."""
     if ending.reason != "completed":
         return next_steps.again(state, line)
-    if made_plan(state) and state.started is not None and not state.started.dry_run:
-        return next_steps.about(state, line, "build")
-    tried = state.started is not None and state.started.dry_run and state.started.purpose == Purpose.VERIFY
-    return next_steps.about(state, line, "verify") if tried else ""
+    purpose, dry_run = (state.started.purpose, state.started.dry_run) if state.started else (Purpose.RUN, False)
+    if purpose not in {Purpose.RUN, Purpose.VERIFY}:
+        return ""
+    if dry_run:  # the same without it
+        return next_steps.really(state, line)
+    if ending.known_by == CHANGED:
+        checks_only = ("--checks-only",) if state.proof is None or state.proof.known_by == proving.CHECKS else ()
+        return next_steps.about(state, line, "verify", *checks_only, next_steps.ACCEPT)
+    if ending.known_by in UNPROVEN:
+        told = state.started.to_prove if state.started is not None else ""
+        return told or next_steps.add_check(line, next_steps.name(state))
+    return next_steps.about(state, line, "build" if purpose == Purpose.RUN and made_plan(state) else "report")
 
 
 def _changes(changes: tuple[ProofChange, ...], verdict: Finish, state: RunState, facts: Facts) -> str:

@@ -14,6 +14,8 @@ ACCEPT = "--accept-changes"
 _PLACE, _PLACED = "--worktree", frozenset({Purpose.RUN, Purpose.VERIFY})
 """The option that says where the work is, and the commands that have it."""
 
+_OF_DRY_RUNS = frozenset({"--dry-run", "--cassette"})
+
 
 class CommandLine(NamedTuple):
     """How a run was started: the program with what stands before the command, such as `-C DIR`, and the options of the
@@ -47,6 +49,12 @@ def again(state: RunState, line: CommandLine, *changed: Words) -> str:
 def add_check(line: CommandLine, workspace: str, check: str = "") -> str:
     """The command that lets `check` decide whether the task is done."""
     return command(line, "config", "-w", workspace, "verification.checks", "--add", check or "COMMAND")
+
+
+def really(state: RunState, line: CommandLine) -> str:
+    """The same command, not as a dry run."""
+    typed = tuple(option for option in line.options if option[0] not in _OF_DRY_RUNS)
+    return again(state, line._replace(options=typed))
 
 
 KILLED = "The run was killed: its record has no end"

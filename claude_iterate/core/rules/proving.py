@@ -18,18 +18,18 @@ from claude_iterate.core.state.claim_steps import CUT_OFF
 from claude_iterate.core.state.requests import claim_is_open
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.task_identity import UNREADABLE, is_same
+from claude_iterate.core.tones import CHANGED, PLAN, REPORT
 
 NO_VERDICT = "The review gave no verdict"
 """What a finding begins with when nothing is known to be missing, and nothing is proven."""
-REPORT, CHECKS, REVIEW, BOTH = "report", "checks", "review", "checks_and_review"
-PLAN = "plan"
-"""How it is known that a task is done. A report and a plan are Claude's word alone."""
+CHECKS, REVIEW, BOTH = "checks", "review", "checks_and_review"
+"""How it is known that a task is done, where it is proven; `tones.UNPROVEN` has the others."""
 KNOWN_BY = {
     CHECKS: "proven by checks",
     REVIEW: "proven by review",
     BOTH: "proven by checks and review",
-    REPORT: "reported by Claude, not proven",
-    PLAN: "all tasks of the plan are ticked, not proven",
+    REPORT: "Claude reports that it is done; nothing has proven it",
+    PLAN: "All tasks of the plan are ticked; nothing has proven that they are done",
 }
 
 WAVERED = "The review says yes after saying no, and nothing changed in between."
@@ -158,9 +158,9 @@ def first_finding(findings: str) -> str:
     return first[:1].lower() + first[1:]
 
 
-def known_by(state: RunState, facts: Facts, reason: Reason) -> str:
+def known_by(state: RunState, facts: Facts, reason: Reason, changes: Sequence[ProofChange] = ()) -> str:
     """How the end of a run that completed is known; empty for all others, for one-off calls, and for dry runs, of which
-    nothing is known."""
+    nothing is known. `changes` of what defines the proof leave nothing proven."""
     if reason != "completed" or state.one_off is not None or (state.started is not None and state.started.dry_run):
         return ""
     if facts.mode.makes_plan:
@@ -168,7 +168,14 @@ def known_by(state: RunState, facts: Facts, reason: Reason) -> str:
     if state.proof is None or not facts.proof_wanted:
         return PLAN if facts.mode.judged_by == "plan" else REPORT
     rests_on = state.proof.known_by or proof_of(bool(facts.settings.verification.checks), facts.review_wanted)
-    return rests_on or REPORT
+    return REPORT if not rests_on else CHANGED if changes else rests_on
+
+
+def changed_proof(rests_on: str, paths: Sequence[str]) -> str:
+    """`Checks passed, but check.sh was changed: not proven`."""
+    what = {REVIEW: "The review", BOTH: "Checks and review"}.get(rests_on, "Checks")
+    names = [path.rpartition("/")[2] for path in paths]
+    return f"{what} passed, but {listed(names, 1)} {'were' if len(names) > 1 else 'was'} changed: not proven"
 
 
 def proof_of(checks: bool, review: bool) -> str:

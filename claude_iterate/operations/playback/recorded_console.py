@@ -12,6 +12,7 @@ from claude_iterate.core.events import RunStarted
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.sinks.console.console import Console
+from claude_iterate.system.near_paths import near
 
 
 def recorded_console(
@@ -35,6 +36,7 @@ def recorded_console(
         "attended": settings.attended,
         "clock": not err.isatty(),
         "is_there": os.path.isfile,
+        "place": near,
         "stop": stop_settings(settings, started.mode),
     }
     return Console(

@@ -9,12 +9,16 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
+from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import DataTable, Footer, Input, Static
 
+from claude_iterate.core.formats import clip
+from claude_iterate.core.tones import Tone
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.run_processes.requests_to_runs import ask
 from claude_iterate.views.screen import glance
@@ -23,7 +27,11 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import notes
 
 _PAUSE = 0.5
-_COLUMNS = ("WORKSPACE", "STATE", "ITERATION", "ITEMS", "TIME", "COST", "NOW")
+_COLUMNS = ("WORKSPACE", "STATE", "NOW", "ITEMS", "ITERATION", "TIME", "COST")
+_NOW = _COLUMNS.index("NOW")
+_LEAST = 12
+"""Columns of the terminal that NOW gets at least."""
+_COLORS: dict[Tone, str] = {"good": "green", "warning": "yellow", "bad": "red", "live": "cyan"}
 _HELP = """\
 p  pause, or go on after a pause        s  stop after this iteration
 k  skip: end this iteration             n  leave a note for the next iteration
@@ -146,14 +154,32 @@ class WatchScreen(App[None]):
         known = {str(key.value) for key in table.rows}
         for name in known - set(self._seen):
             table.remove_row(name)
-        for name, seen in self._seen.items():
-            cells = tuple(glance.summary(seen, at))
+        rows = self._rows(at)
+        for name in self._seen:
+            cells = tuple(rows[name])
             if name not in known:
                 table.add_row(*cells, key=name)
                 continue
             for column, cell in zip(_COLUMNS, cells, strict=True):
                 if table.get_cell(name, column) != cell:
                     table.update_cell(name, column, cell, update_width=True)
+
+    def _rows(self, at: float) -> dict[str, list[Text]]:
+        """The cells of the table, which fits the screen: NOW takes what the others leave."""
+        summaries = {name: glance.summary(seen, at) for name, seen in self._seen.items()}
+        cells = {
+            name: list(row._replace(iteration=row.iteration.removeprefix("iteration ")))
+            for name, row in summaries.items()
+        }
+        others = [at for at in range(len(_COLUMNS)) if at != _NOW]
+        taken = sum(max(len(_COLUMNS[at]), *(cell_len(row[at]) for row in cells.values())) for at in others)
+        room = max(_LEAST, self.size.width - taken - 2 * len(_COLUMNS) - 1)
+        rows = {}
+        for name, row in cells.items():
+            row[_NOW] = clip(row[_NOW], room)
+            look = _COLORS.get(self._seen[name].tone, "")
+            rows[name] = [Text(cell, look if at == 1 else "") for at, cell in enumerate(row)]
+        return rows
 
     def _draw(self, at: float) -> None:
         seen = self._seen.get(self._chosen)
@@ -162,7 +188,7 @@ class WatchScreen(App[None]):
             return
         columns, rows = max(10, self.size.width - 2), max(3, self.size.height - 4)
         empty = "There is no workspace here yet. Make one: claude-iterate setup NAME"
-        picture.update("\n".join(glance.lines(seen, at, columns, rows)) if seen is not None else empty)
+        picture.update(_text(glance.lines(seen, at, columns, rows)) if seen is not None else empty)
 
     def action_ask(self, verb: str) -> None:
         """The same request as the command; `p` after a pause means go on."""
@@ -232,3 +258,12 @@ class WatchScreen(App[None]):
 
     def _answer(self, text: str) -> None:
         self.query_one("#answer", Static).update(text)
+
+
+def _text(lines: Sequence[glance.Line]) -> Text:
+    """The picture in the colours of its lines; the first one stands out."""
+    shown = []
+    for number, line in enumerate(lines):
+        weight = "bold" if number == 0 else "dim" if line.dim else ""
+        shown.append(Text(line.text, f"{weight} {_COLORS.get(line.tone, '')}".strip()))
+    return Text("\n").join(shown)

@@ -16,11 +16,12 @@ from claude_iterate.core.events.vocabulary import Verb
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import Batch, RunState
+from claude_iterate.core.tones import Tone, tone_of_line
 from claude_iterate.sinks.console.clock import Clock
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
 from claude_iterate.text import event_lines, run_lines, verification_lines
 from claude_iterate.text.claim_lines import remarks
-from claude_iterate.text.ending_lines import ending, log_place, totals
+from claude_iterate.text.ending_lines import closing
 from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.transcript import SharedBlocks, Transcript
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
 _Held = events.IterationFinished | events.ReviewFinished | events.VerificationFinished
-SIGNS = {"✓": GREEN, "❌": RED, "⚠": YELLOW}
+_COLORS: dict[Tone, str] = {"good": GREEN, "bad": RED, "warning": YELLOW}
 
 
 _LOOKS = frozenset(
@@ -43,7 +44,8 @@ class Console:
     bottom, which is drawn on terminals only; `columns` gives the width of the terminal. `attended`: the user is
     asked before each iteration. `is_there` says whether the log that is to be named exists. `program` is how we are
     called, if the run can give up its terminal: then the console says how to look at it, and shows nothing more.
-    `blocks` are those that the log has made of the same batch."""
+    `place` makes a path as short as it is from where the user is. `blocks` are those that the log has made of the
+    same batch."""
 
     def __init__(
         self,
@@ -59,11 +61,13 @@ class Console:
         keys: bool = False,
         wall: Callable[[], float] = time.time,
         is_there: Callable[[str], bool] = lambda _path: True,
+        place: Callable[[str], str] = lambda path: path,
         stop: StopSettings | None = None,
         program: Sequence[str] = (),
         blocks: SharedBlocks | None = None,
     ) -> None:
         self._is_there = is_there
+        self._place = place
         self._program = program
         self._left = False
         self._err = Output(err, color, forced_color)
@@ -238,23 +242,29 @@ class Console:
         self._transcript.interrupted()
         for line in block:
             shown = self._clock.shown(line, self._at) if self._clock is not None else line
-            self._err.say([shown], style or SIGNS.get(line.lstrip()[:1], ""))
+            self._err.say([shown], style or _COLORS.get(tone_of_line(line), ""))
 
     def _finish(self, event: events.RunFinished) -> None:
         good, quiet = ENDINGS[event.reason].good, self._level == "quiet"
         self._end_live_line()
         if quiet and good and not remarks(event, self._state):
             return
-        figures = totals(event, self._state) if not quiet else [] if good else log_place(self._state)
-        if self._state.started is not None and not self._is_there(self._state.started.log):
-            figures = [line for line in figures if line not in log_place(self._state)]
-        first, *rest = ending(event, self._state, brief=quiet)
+        log = self._state.started.log if self._state.started is not None else ""
+        log = self._place(log) if log and self._is_there(log) and not (quiet and good) else ""
+        found = closing(event, self._state, log, brief=quiet)
         # The two streams may be one terminal: what was said before must stand above.
         self._err.flush()
         output = self._out if good and not quiet else self._err
-        output.say([first], SIGNS.get(first[:1], ""))
-        output.say([*rest, *figures])
+        output.say([found.cause], _joined(BOLD, _COLORS.get(tone_of_line(found.cause), "")))
+        for line in found.known:
+            output.say([line], _COLORS.get(tone_of_line(line), ""))
+        output.say([line for line in (found.log, found.figures) if line], DIM)
+        output.say([found.step] if found.step else [], BOLD)
         output.flush()
+
+
+def _joined(*styles: str) -> str:
+    return ";".join(filter(None, styles))
 
 
 def _is_cause(outcome: events.Outcome | None, ending: events.RunFinished | None) -> bool:

@@ -11,8 +11,10 @@ from claude_iterate.core.formats import cost, one_line, precise_moment, shortene
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
-from claude_iterate.core.rules.endings import SIGNS, in_words, made_plan
+from claude_iterate.core.rules.endings import in_words, made_plan, sign
+from claude_iterate.core.rules.proving import changed_proof
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.tones import UNPROVEN
 from claude_iterate.text import claim_lines
 
 MILESTONE = 10
@@ -88,6 +90,10 @@ def _status_update(event: events.StatusChanged, state: RunState) -> Draft:
 
 def _verification(event: events.VerificationFinished, state: RunState) -> Draft:
     lines = [_workspace(state), f"Claim: {event.claim}"]
+    if event.passed and event.changes:
+        lines.append(f"Findings: {_quoted(changed_proof(event.known_by, [change.path for change in event.changes]))}")
+        headline = "VERIFICATION PASSED, PROOF CHANGED ⚠"
+        return Draft("verification", "Verification Passed, Proof Changed", headline, lines, tags=("verification",))
     if event.passed:
         return Draft("verification", "Verification Passed", "VERIFICATION PASSED ✅", lines, tags=("verification",))
     lines.append(f"Findings: {_quoted(event.findings) or 'none given'}")
@@ -126,10 +132,14 @@ def _completed(event: events.RunFinished, state: RunState) -> Draft:
         lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Reason: {event.cause}"]
         return Draft("completion", "Plan Made", "PLAN MADE", lines, "high", ("completion",))
     left = state.status.remaining if state.status is not None else None
-    condition = f"Reported complete, {_remaining(state).lower()}" if left else "All items completed"
+    said = "Reported complete" if event.known_by in UNPROVEN else "All items completed"
+    condition = f"Reported complete, {_remaining(state).lower()}" if left else said
     lines = [_workspace(state), f"Total iterations: {event.iterations}", f"Status: {condition}"]
     lines += [f"Summary: {_quoted(one_line(event.detail))}"] if event.detail else []
     lines += [f"Reason: {event.cause}"]
+    if (but := UNPROVEN.get(event.known_by)) is not None:
+        title, headline = f"Task Complete, {but.title()}", f"TASK COMPLETE, {but.upper()} ⚠"
+        return Draft("completion", title, headline, lines, "high", ("completion",))
     return Draft("completion", "Task Complete", "TASK COMPLETE ✅", lines, "high", ("completion",))
 
 
@@ -144,7 +154,7 @@ def _used_up(event: events.RunFinished, state: RunState) -> Draft:
 def _unfinished(title: str, event: events.RunFinished, state: RunState) -> Draft:
     lines = [_workspace(state), f"Total iterations: {event.iterations}"]
     lines += [f"Status: {_quoted(describe(state.status))}"] if state.status is not None else []
-    return Draft("completion", title, f"{SIGNS[event.reason]} {event.cause}", lines, "high", ("completion",))
+    return Draft("completion", title, f"{sign(event)} {event.cause}", lines, "high", ("completion",))
 
 
 def _error(event: events.RunFinished, state: RunState) -> Draft:

@@ -14,6 +14,7 @@ from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.tones import Tone, tone_of_line
 from claude_iterate.text.wait_lines import REASONS
 from claude_iterate.views.listing_view import COPIED
 from claude_iterate.views.screen.watched_workspace import Seen
@@ -31,66 +32,77 @@ class Summary(NamedTuple):
 
     name: str
     condition: str
-    iteration: str
+    doing: str
     progress: str
+    iteration: str
     elapsed: str
     cost: str
-    doing: str
 
 
 def summary(seen: Seen, at: float) -> Summary:
     """A row for it."""
     story = seen.story
     if story is None or story.started is None:
-        return Summary(seen.name, condition(seen), "", "", "", "", "")
+        return Summary(seen.name, seen.words, "", "", "", "", "")
     state = story.state
     paid = cost(state.cost_usd + state.spending.cost_usd, state.cost_is_lower_bound or state.spending.at_least)
     return Summary(
         seen.name,
-        condition(seen),
-        iteration(state),
+        seen.words,
+        doing(seen, at),
         _items(state) if seen.condition != "new_task" else "",
+        iteration(state),
         _age(elapsed(seen, at)),
         paid,
-        doing(seen, at),
     )
 
 
-def lines(seen: Seen, at: float, columns: int, most: int) -> list[str]:
+class Line(NamedTuple):
+    """A line of the picture, and how it looks; `dim`: it is there when one looks for it."""
+
+    text: str
+    tone: Tone = "plain"
+    dim: bool = False
+
+
+def lines(seen: Seen, at: float, columns: int, most: int) -> list[Line]:
     """The whole picture of one workspace, at most this many lines, each fitted to the columns."""
     story = seen.story
     if story is None or story.started is None:
         words = {"gone": "The folder of this workspace is gone.", "new": "It never ran. Begin: claude-iterate run "}
         if seen.story is not None and seen.condition == "unreadable":
             lost = f"The journal of its last run has lost its beginning. Its log: claude-iterate logs {seen.name}"
-            return [clip(lost, columns)]
+            return [Line(clip(lost, columns), "bad")]
         text = words.get(seen.condition, "It is about to begin.")
-        return [clip(text + (seen.name if seen.condition == "new" else ""), columns)]
-    head = [*_head(seen, story, at), *_figures(story, at), *_counters(seen, story)]
+        return [Line(clip(text + (seen.name if seen.condition == "new" else ""), columns))]
+    figures = [Line(line, dim=True) for line in (*_figures(story, at), *_counters(seen, story))]
+    head = [*_head(seen, story, at), *figures]
     room = max(0, most - len(head) - 1)
-    happened = [f"{_clock(one.at)}  {one.line}" for one in story.recent[-room:]] if room else []
-    return [clip(harmless(line), columns) for line in [*head, "", *happened]]
+    recent = story.recent[-room:] if room else []
+    happened = [Line(f"{_clock(one.at)}  {one.line}", tone_of_line(one.line)) for one in recent]
+    return [line._replace(text=clip(harmless(line.text), columns)) for line in [*head, Line(""), *happened]]
 
 
-def _head(seen: Seen, story: Story, at: float) -> list[str]:
+def _head(seen: Seen, story: Story, at: float) -> list[Line]:
     state = story.state
     dry = " (dry run)" if story.started is not None and story.started.dry_run else ""
-    found = [f"{seen.name}: {condition(seen)}{dry} · {iteration(state)} · {_age(elapsed(seen, at))}"]
+    first = f"{seen.name}: {seen.words}{dry} · {iteration(state)} · {_age(elapsed(seen, at))}"
+    found = [Line(first, seen.tone)]
     items = items_done(state)
     if items is not None and seen.condition != "new_task":
         done = min(items.done, items.total)
         filled = _BAR * done // items.total
         left = f" · left: {remaining(story)}" if seen.alive else ""
-        found.append(f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{items.total}{left}")
+        found.append(Line(f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{items.total}{left}"))
     if seen.alive:
-        found.append(f"Now: {doing(seen, at)}")
+        found.append(Line(f"Now: {doing(seen, at)}"))
     elif state.finished is not None:
         ended = in_words(state.finished, state)
-        found.append(last_cause(seen, ended.cause))
-        found += [f"Next: {ended.next}"] if ended.next and seen.condition != "new_task" else []
+        found.append(Line(last_cause(seen, ended.cause)))
+        found += [Line(f"Next: {ended.next}")] if ended.next and seen.condition != "new_task" else []
     else:
         killed = "The run was killed: its journal has no end."
-        found += [COPIED if seen.condition == "copy" else killed, f"Next: {after_kill(seen)}"]
+        found += [Line(COPIED if seen.condition == "copy" else killed), Line(f"Next: {after_kill(seen)}")]
     return found
 
 
@@ -118,7 +130,7 @@ def _figures(story: Story, at: float) -> list[str]:
     used = tokens.input + tokens.output + tokens.cache_read + tokens.cache_creation
     paid = cost(state.cost_usd + state.spending.cost_usd, state.cost_is_lower_bound or state.spending.at_least)
     found = [f"Cost: {paid} {sparks([row.known_cost_usd for row in rows])}".rstrip()]
-    found.append(f"Tokens: {shortened(used)} {sparks([float(_used(row)) for row in rows])}".rstrip())
+    found += [f"Tokens: {shortened(used)} {sparks([float(_used(row)) for row in rows])}".rstrip()] if used else []
     work = state.work
     if work.files_changed or work.commits:
         found.append(f"Work: {counted(work.files_changed, 'changed file')}, {counted(work.commits, 'commit')}")
@@ -150,13 +162,8 @@ def doing(seen: Seen, at: float) -> str:
     if now.tool is not None:
         return f"{one_line(now.tool)} ({_age(now.tool_duration or 0.0)})"
     if state.call is None:
-        return "paused" if state.paused else condition(seen)
-    return f"Claude thinks, last heard {_age(now.silence)} ago"
-
-
-def condition(seen: Seen) -> str:
-    """What it is doing or how it ended, in words as `list` has them."""
-    return seen.condition.replace("_", " ")
+        return "paused" if state.paused else seen.words
+    return f"Claude thinks ({_age(now.silence)})"
 
 
 def iteration(state: RunState) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from claude_iterate.core.named_tuples import NamedTuple
+from claude_iterate.core.tones import Tone, state_words, tone
 from claude_iterate.views.listing_view import state_of
 from claude_iterate.views.story.followed_journal import FollowedJournal
 from claude_iterate.views.story.story import Story
@@ -17,7 +18,7 @@ from claude_iterate.workspace.running import notes, run_lock
 class Seen(NamedTuple):
     """What was seen of a workspace. `story` is None when it never ran; `gone`: its folder was deleted; `cursor` are the
     bytes of the journal that were read, `share` the part of it, from 0 to 1; `stands` is the word of `list` for a
-    workspace that does not run."""
+    workspace that does not run, and how it is known that its task is done."""
 
     name: str
     story: Story | None = None
@@ -26,7 +27,7 @@ class Seen(NamedTuple):
     gone: bool = False
     cursor: int = 0
     share: float = 1.0
-    stands: str = ""
+    stands: tuple[str, str | None] = ("", None)
 
     @property
     def condition(self) -> str:
@@ -36,9 +37,32 @@ class Seen(NamedTuple):
             return "gone"
         if self.story is None or self.story.started is None:
             return "starting" if self.alive else "new" if self.story is None else "unreadable"
-        if self.stands and not self.alive and not self.story.started.dry_run:
-            return self.stands
+        if self._stands_for_it:
+            return self.stands[0]
         return self.story.condition(alive=self.alive)
+
+    @property
+    def known_by(self) -> str | None:
+        """How it is known that a completed task is done."""
+        if self._stands_for_it:
+            return self.stands[1]
+        finished = self.story.state.finished if self.story is not None and not self.alive else None
+        return finished.known_by if finished is not None else None
+
+    @property
+    def tone(self) -> Tone:
+        """How its condition looks."""
+        return tone(self.condition, self.known_by)
+
+    @property
+    def words(self) -> str:
+        """Its condition as `list` has it."""
+        return state_words(self.condition, self.known_by)
+
+    @property
+    def _stands_for_it(self) -> bool:
+        started = self.story.started if self.story is not None else None
+        return bool(self.stands[0]) and not self.alive and started is not None and not started.dry_run
 
 
 class WatchedWorkspace:
@@ -50,7 +74,7 @@ class WatchedWorkspace:
         self._steps = steps
         self._followed: FollowedJournal | None = None
         self._newest: tuple[object, str] = (None, "")
-        self._stands: tuple[object, str] = (None, "")
+        self._stands: tuple[object, tuple[str, str | None]] = (None, ("", None))
 
     def look(self) -> Seen:
         """What is there now. Nothing that happens to the folder is an error."""
@@ -68,14 +92,14 @@ class WatchedWorkspace:
             if found is None:
                 return Seen(layout.name, None, alive, len(notes.names(layout)))
             found.read(self._steps)
-            stands = self._standing() if not alive and not self._run else ""
+            stands = self._standing() if not alive and not self._run else ("", None)
             known = len(notes.names(layout))
             return Seen(layout.name, found.story, alive, known, False, found.cursor, found.share, stands)
         except OSError:
             return Seen(layout.name, gone=not layout.folder.is_dir())
 
-    def _standing(self) -> str:
-        """The word of `list`, which is looked up only when a file that it depends on was written."""
+    def _standing(self) -> tuple[str, str | None]:
+        """What `list` says, which is looked up only when a file that it depends on was written."""
         layout = self.layout
         stamp = tuple(map(_stamp, (layout.metadata, layout.instructions, layout.runs)))
         if self._stands[0] != stamp:

@@ -8,6 +8,9 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core import events
+from claude_iterate.core.named_tuples import NamedTuple
+from claude_iterate.core.rules.proving import changed_proof, proof_of
+from claude_iterate.core.tones import Tone
 from claude_iterate.workspace.lifecycle.run_summary import ChangeView, changes
 
 _KEPT = 100
@@ -65,6 +68,25 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
     changes: tuple[ChangeView, ...] = ()
     wavered: bool = False
     """The review says yes after saying no, and nothing changed in between."""
+
+
+class Verdict(NamedTuple):
+    """What a verification came to, in words and in the colour of its tone."""
+
+    words: str
+    tone: Tone
+
+
+def verdict(proof: EvidenceView) -> Verdict:
+    """Of a claim, or of `verify`, which looks for itself. A proof that was changed proves nothing."""
+    if proof.passed is None:
+        return Verdict("not judged", "plain")
+    if proof.passed and proof.changes:
+        rests_on = proof_of(bool(proof.checks), proof.review is not None)
+        return Verdict(changed_proof(rests_on, [change.path for change in proof.changes]), "warning")
+    if proof.purpose == "run":
+        return Verdict("the claim holds", "good") if proof.passed else Verdict("the claim does not hold", "bad")
+    return Verdict("the task is done", "good") if proof.passed else Verdict("the task is not done", "bad")
 
 
 class Evidence:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.formats import cost, duration, moment
 from claude_iterate.core.harmless import harmless
 from claude_iterate.core.rules.endings import in_words
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 LINES = 200
 """Lines of the timeline on a page."""
 _ROWS, _PROOFS, _TOOLS, _FILES = 50, 5, 12, 20
+_LEAST_CONTEXT = 0.005
+"""Less would be shown as 0 %."""
 _FILE = "run_panels"
 NAMES = ("problem", "head", "figures", "watch", "charts", "iterations", "work", "tools", "proof", "log", "runs")
 """The panels, each with the element of its name on the page."""
@@ -49,7 +50,7 @@ class RunPanels:
     def drawn(self, picture: RunPicture) -> Drawn:
         """The page of this picture."""
         seen = picture.seen
-        title = f"{seen.name}: {_words(seen.condition)}"
+        title = f"{seen.name}: {seen.words}"
         panels = dict.fromkeys(NAMES, "")
         panels["problem"] = panel(_FILE, "problem", text=picture.problem)
         panels["runs"] = panel(_FILE, "runs", name=seen.name, runs=[(run, short(run)) for run in picture.runs])
@@ -107,14 +108,14 @@ def _live(picture: RunPicture, story: Story, told: Sequence[Line]) -> dict[str, 
 
 def _head(picture: RunPicture, story: Story) -> dict[str, Any]:
     seen, at, state = picture.seen, picture.at, story.state
-    status, condition, wait = state.status, seen.condition, state.wait
+    status, wait = state.status, state.wait
     live = seen.alive and state.finished is None  # one that has recorded its end is about to leave
     now, items = story.now(at), items_done(state)
     ended = in_words(state.finished, state) if state.finished is not None else None
     heard = at - now.tool_duration if now.tool_duration is not None else at - now.silence
     return {
-        "condition": _words(condition),
-        "mark": _mark(condition, live),
+        "condition": seen.words,
+        "mark": "live" if live else seen.tone,
         "iteration": glance.iteration(state),
         "since": round(at - glance.elapsed(seen, at), 1) if live else 0,
         "elapsed": duration(glance.elapsed(seen, at)),
@@ -141,7 +142,7 @@ def _doing(picture: RunPicture, story: Story) -> str:
     if now.tool is not None:
         return now.tool
     if state.call is None:
-        return "Paused: no iteration begins until Resume" if state.paused else _words(picture.seen.condition)
+        return "Paused: no iteration begins until Resume" if state.paused else picture.seen.words
     return "Claude thinks"
 
 
@@ -151,19 +152,24 @@ def _figures(picture: RunPicture, story: Story) -> list[tuple[str, str]]:
     paid = cost(state.cost_usd + state.spending.cost_usd, state.cost_is_lower_bound or state.spending.at_least)
     dry_run = story.started is not None and story.started.dry_run
     used = tokens.input + tokens.output + tokens.cache_read + tokens.cache_creation
-    found = [
-        ("Cost", "none: a dry run" if dry_run else paid),
-        ("Tokens", "none: a dry run" if dry_run else shortened(used)),
-        ("Iterations", str(state.iterations)),
-        ("Tool calls", str(_tools(story))),
-        ("Files changed", str(state.work.files_changed) if state.work.measured else "not measured"),
-        ("Commits", str(state.work.commits) if state.work.measured else "not measured"),
-        ("Waits", f"{story.wait_count} ({duration(story.waited)})" if story.wait_count else "none"),
-        ("Notes waiting", str(seen.notes)),
-    ]
-    if state.session.context is not None:
-        found.append(("Context", f"{100 * state.session.context:.0f} %"))
-    return found
+    work, context = state.work, state.session.context
+    found = {
+        "Cost": "none: a dry run" if dry_run else paid,
+        "Tokens": "" if dry_run or not used else shortened(used),
+        "Iterations": str(state.iterations),
+        "Tool calls": _some(_tools(story)),
+        "Files changed": _some(work.files_changed) if work.measured else "",
+        "Commits": _some(work.commits) if work.measured else "",
+        "Waits": f"{story.wait_count} ({duration(story.waited)})" if story.wait_count else "",
+        "Notes waiting": _some(seen.notes),
+        "Context": f"{100 * context:.0f} %" if context is not None and context >= _LEAST_CONTEXT else "",
+    }
+    return [(name, text) for name, text in found.items() if text]
+
+
+def _some(number: int) -> str:
+    """Empty for none: such a figure is not shown."""
+    return str(number) if number else ""
 
 
 def _watch(picture: RunPicture, story: Story) -> dict[str, Any]:
@@ -204,14 +210,6 @@ def lines(story: Story) -> tuple[Line, ...]:
 def _line(one: Happening) -> Line:
     clock = f"{datetime.fromtimestamp(one.at, UTC).astimezone():%H:%M:%S}"
     return Line(one.seq, clock, one.iteration, one.event, harmless(one.line))
-
-
-def _mark(condition: str, alive: bool) -> str:
-    """live, good or bad: the colour of the word."""
-    if alive:
-        return "live"
-    ending = ENDINGS.get(condition)  # type: ignore[call-overload]
-    return "good" if ending is not None and ending.good else "bad"
 
 
 def _words(name: str) -> str:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from claude_iterate.core.formats import cost, counted
 from claude_iterate.core.state.items_done import items_done
+from claude_iterate.core.tones import state_words, tone
 from claude_iterate.text import local_times
 from claude_iterate.views.listing_view import WorkspaceRow, listing
 from claude_iterate.views.screen import glance
@@ -24,12 +25,10 @@ from claude_iterate.workspace.running import run_lock
 _STEPS = 4
 _MOST = 300
 """Workspaces on the page."""
-_GOOD = frozenset({"completed", "max_iterations", "stagnation", "planned", "stopped"})
-_NEUTRAL = frozenset({"new", "new_task", "unfinished"})
 
 
 class Card(NamedTuple):
-    """One workspace. `mark` is live, good, bad or plain: the colour of its word."""
+    """One workspace. `mark` is the tone of its word."""
 
     name: str
     condition: str
@@ -114,7 +113,6 @@ def _live_card(seen: Seen, at: float) -> Card:
 
 
 def _idle_card(row: WorkspaceRow, at: float) -> Card:
-    mark = "good" if row.state in _GOOD else "plain" if row.state in _NEUTRAL else "bad"
     parts = [
         counted(row.iterations, "iteration") if row.iterations else "",
         cost(row.cost_usd, row.cost_is_lower_bound) if row.cost_usd is not None else "",
@@ -123,4 +121,13 @@ def _idle_card(row: WorkspaceRow, at: float) -> Card:
     done, total = (row.progress.completed, row.progress.total) if row.progress is not None else (0, 0)
     killed = f"The run was killed.{f' Go on: {row.next}' if row.next else ''}" if row.state == "killed" else ""
     facts, why = " · ".join(filter(None, parts)), row.cause or killed
-    return Card(row.name, row.state.replace("_", " "), mark, done, total, facts, why, row.last_run or "")
+    return Card(
+        row.name,
+        state_words(row.state, row.known_by),
+        tone(row.state, row.known_by),
+        done,
+        total,
+        facts,
+        why,
+        row.last_run or "",
+    )

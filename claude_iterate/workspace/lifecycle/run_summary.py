@@ -12,7 +12,7 @@ import msgspec
 
 from claude_iterate.core import formats
 from claude_iterate.core.events import ProofChange, RunStarted, Tokens
-from claude_iterate.core.events.reasons import ENDINGS, Reason
+from claude_iterate.core.events.reasons import Reason, ending_of
 from claude_iterate.core.reports.status import Status
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import KILLED, go_on
@@ -136,8 +136,9 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     detail: str
     advice: str
     known_by: str | None
-    """How it is known that the task is done: checks, review, checks_and_review, or report: Claude's word, not proven.
-    null when the run did not complete."""
+    """How it is known that the task is done: checks, review, checks_and_review; or not proven: report (Claude's word),
+    plan (all of its tasks are ticked), changed (what defines the proof was changed). null when the run did not
+    complete."""
     about_claim: str
     """What has to be known of the last claim: that it was not checked, or what the report says beside it."""
     changes: tuple[ChangeView, ...]
@@ -212,7 +213,7 @@ def _ending(state: RunState, running: bool) -> dict[str, Any]:
     ended = in_words(state.finished, state) if state.finished is not None else None
     return {
         "reason": state.reason,
-        "meaning": ENDINGS[state.reason].meaning if state.reason else "",
+        "meaning": ending_of(state.reason, ended.known_by if ended else "").meaning if state.reason else "",
         **{name: getattr(ended, name, "") for name in ("cause", "detail", "advice", "next")},
     }
 
