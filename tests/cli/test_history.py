@@ -289,6 +289,12 @@ def test_a_dry_run_is_one_row_that_counts_nowhere(typed: Type, layout: Layout) -
     assert [line.split()[:2] for line in whole.out.splitlines()[1:]] == [["2", "1"], ["2", "2"]]
 
 
+def test_tokens_are_shown(typed: Type, layout: Layout) -> None:
+    """By kind, of the last run."""
+    write(layout, FIRST, started(FIRST), IterationStarted(1), done(1))
+    assert "Tokens: 10 in, 20 out, 30.0k read from the cache, 4.0M written to it" in typed("show", "w").out
+
+
 def test_nothing_yet_is_said_kindly(typed: Type, layout: Layout) -> None:
     """Exit 0 and what to do; in JSON an empty list. A torn journal, or one of a one-off call alone, is the same."""
     layout.journal(FIRST).parent.mkdir(parents=True)

@@ -19,7 +19,7 @@ from claude_iterate.text.claim_lines import changed
 from claude_iterate.text.next_actions import next_actions
 from claude_iterate.text.verification_lines import CUTS, SHOWN, in_words, requirements_met, tail
 from claude_iterate.views.run_view import RunView
-from claude_iterate.views.setting_values import as_words
+from claude_iterate.views.setting_values import as_words, shortened
 from claude_iterate.views.story.proofs import EvidenceView, verdict
 from claude_iterate.views.story.total_lines import lost_journals, work_line
 from claude_iterate.views.workspace_view import WorkspaceView, workspace_view
@@ -244,6 +244,12 @@ def _print_run(view: WorkspaceView, now: float) -> None:
     _aside(f"  {run.iterations}{most} {noun}, {formats.duration(run.duration)}{cost}{so_far}")
     if run.totals is not None and (work := work_line(run.totals)):
         _aside(f"  {work}")
+    tokens = run.tokens
+    if any((tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation)):
+        _aside(
+            f"  Tokens: {shortened(tokens.input)} in, {shortened(tokens.output)} out,"
+            f" {shortened(tokens.cache_read)} read from the cache, {shortened(tokens.cache_creation)} written to it"
+        )
 
 
 def _print_worktree(view: WorkspaceView) -> None:
