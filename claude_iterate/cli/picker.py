@@ -8,6 +8,7 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
+from claude_iterate.core.tones import state_words
 from claude_iterate.views.listing_view import state_of
 from claude_iterate.workspace.lifecycle.project import Project
 
@@ -24,7 +25,7 @@ def choose_workspace(context: click.Context, parameter: click.Parameter) -> str:
     if len(found) == 1:
         output.note(f"{found[0]} is the only workspace here.")
         return found[0]
-    return _picked({name: state_of(str(project.layout(name).folder)) for name in found})
+    return _picked({name: state_words(*state_of(str(project.layout(name).folder))) for name in found})
 
 
 def _picked(states: Mapping[str, str]) -> str:
@@ -32,7 +33,7 @@ def _picked(states: Mapping[str, str]) -> str:
     width = max(map(len, states))
     output.note("Which workspace?")
     for number, (name, state) in enumerate(states.items(), 1):
-        output.note(f"  {number}  {name.ljust(width)}  {state.replace('_', ' ')}".rstrip())
+        output.note(f"  {number}  {name.ljust(width)}  {state}".rstrip())
     by_number = {str(number): name for number, name in enumerate(states, 1)}
     while True:
         typed = click.prompt("Your choice", err=True).strip()
