@@ -116,11 +116,21 @@ FAULTS = {
         checks=(expectations.prompt_holds(2, "a new and better task"),),
     ),
     "instructions-gone": Fault(
-        "the instructions are deleted during the run",
-        "The runner would crash, or Claude would work without a task.",
+        "Claude deletes the instructions",
+        "The night would end, or Claude would work without a task.",
         (more({"remove": "INSTRUCTIONS.md"}), done()),
-        Expected("agent_failed", 1, ("ok", "config")),
-        checks=(expectations.says("Instructions not found"), expectations.called(1)),
+        TWICE,
+        checks=(expectations.says("Restored INSTRUCTIONS.md, which was deleted during iteration 1"),),
+    ),
+    "workspace-gone": Fault(
+        "Claude deletes the whole workspace",
+        "The task would be lost, and with it the record of the run.",
+        (silent({"shell": 'rm -rf "$WORKSPACE"'}), done()),
+        TWICE,
+        checks=(
+            expectations.says("Restored the workspace, which was deleted during iteration 1"),
+            expectations.has("IterationFinished", 2),
+        ),
     ),
     "control-junk": Fault(
         "junk in the folder for requests to the runner",
