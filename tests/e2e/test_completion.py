@@ -76,11 +76,22 @@ def test_threshold_0_never_stagnates(loop: Loop) -> None:
 
 
 def test_the_iteration_limit_ends_the_run(loop: Loop) -> None:
-    """`-m 3` allows exactly three calls of Claude."""
+    """`-m 3` allows exactly three calls of Claude. The end names three ways on; `show` does not lead to itself."""
     loop.make()
     loop.script(BUSY)
     done = loop.run("-m", "3")
     assert done.out.splitlines()[0] == "⚠️ Reached maximum iterations (3)"
+    ways = (
+        "To increase the limit: claude-iterate run",
+        "To check progress: claude-iterate show",
+        "Next: claude-iterate run",
+    )
+    shown = loop.call("show", "my-task").out
+    assert [(done.out.count(f"  {way} my-task"), shown.count(f"  {way} my-task")) for way in ways] == [
+        (1, 1),
+        (1, 0),
+        (1, 1),
+    ]
     assert len(list(loop.state.glob("call-*.json"))) == 3
 
 
