@@ -18,6 +18,7 @@ from claude_iterate.core.events import (
     Said,
     SessionOpened,
     TaskEnded,
+    TasksListed,
     TaskStarted,
     Thought,
     Tokens,
@@ -171,6 +172,16 @@ def test_the_grace_begins_with_the_last_task() -> None:
     assert (left.open_tasks, left.result_at) == (((two, 2.0),), 3.0)
     assert call_after(one, two, ResultReported(), TaskEnded("1"), TaskEnded("2")).result_at == 5.0
     assert call_after(one, TaskEnded("1")).result_at is None
+
+
+def test_claudes_own_list_of_tasks_decides_what_is_open() -> None:
+    """A task whose end was never reported is over when the list leaves it out; the grace begins then."""
+    one, two = TaskStarted("1"), TaskStarted("2")
+    call = call_after(one, ResultReported(), TasksListed((two,)))
+    assert (call.open_tasks, call.result_at) == (((two, 3.0),), 2.0)
+    assert call_after(one, TasksListed((one,))).open_tasks == ((one, 1.0),)
+    over = call_after(one, ResultReported(), TasksListed())
+    assert (over.open_tasks, over.result_at) == ((), 3.0)
 
 
 USED = UsageReported(Tokens(10, 1), 0.25)

@@ -23,7 +23,7 @@ _OTHER = {
     *("duration", "elapsed", "until", "cost_usd", "tokens", "cost_is_lower_bound", "report_id", "report", "untold"),
     *("prompt_bytes", "prompt_hash", "max_iterations", "measures", "tree", "known_by", "cause", "next", "advice"),
     *("about_claim", "fingerprint", "files", "hooks", "host", "again", "task", "to_prove"),
-    *("session_cost_usd", "session_tokens"),
+    *("session_cost_usd", "session_tokens", "project"),
 }
 """Fields that differ because it is another run, another day, free of charge."""
 _LEFT_OUT = {

@@ -7,6 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from claude_iterate.agent.command.command_line import Known
+from claude_iterate.core.settings.declared import ClaudeSettings, Settings
+from claude_iterate.operations import run_checks
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import Agent, plan_run
 from claude_iterate.workspace.lifecycle.inheritance import Inheritance
@@ -57,6 +62,24 @@ def test_a_program_can_start_a_run(tmp_path: Path) -> None:
     argv = json.loads((tmp_path / "state" / "call-0001.json").read_text())["argv"]
     assert argv[argv.index("--permission-mode") + 1] == "plan"
     assert argv[argv.index("--allowedTools") + 1] == "Read"
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "words"),
+    [
+        ("2.1.196 (Claude Code)", None, ["2.1.196 (Claude Code) is older than 2.1.197"]),
+        ("2.1.197 (Claude Code)", {"--effort"}, ["does not know --autocompact, so claude.autocompact has no effect"]),
+        ("99.0.0 (Claude Code)", {"--effort", "--autocompact"}, []),
+        ("1.0 of a script", None, []),
+    ],
+)
+def test_what_is_said_of_the_claude_of_a_run(version: str, options: set[str] | None, words: list[str]) -> None:
+    """One that is too old, once, with its version; an option that a setting needs and that is not there. Nothing of one
+    that is newer than all that were tested."""
+    settings = Settings(claude=ClaudeSettings(effort="low", autocompact="150k"))
+    known = Known(frozenset(options) if options is not None else None)
+    said = run_checks.agent_warnings(settings, version, known)
+    assert [word in warned.text for word, warned in zip(words, said, strict=True)] == [True] * len(words)
 
 
 def test_a_plan_changes_nothing(tmp_path: Path) -> None:

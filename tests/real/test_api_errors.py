@@ -263,7 +263,7 @@ def test_a_warning_is_no_limit_but_a_reserve_is_kept(real: RealLoop) -> None:
     (real.workspace / ".status.json").unlink()
     real.set(limits__reserve=json.dumps({"five_hour": 20}))
     real.api.script(*warned[:2])
-    done = real.run("--detailed-exit-code")
+    done = real.run("--again", "--detailed-exit-code")
     assert (done.code, real.ending()["reason"]) == (7, "reserve")
 
 
