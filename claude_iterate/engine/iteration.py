@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from claude_iterate.core.events import Event, IterationFinished, IterationStarted, Outcome, ToolCalled, Warned
+from claude_iterate.core.events import (
+    Denial,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Outcome,
+    ResultReported,
+    ToolCalled,
+    Warned,
+)
 from claude_iterate.core.formats import money
 from claude_iterate.core.outcomes.classes import WELL
 from claude_iterate.core.outcomes.signatures import shown, signature
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules import hints
+from claude_iterate.core.state.call_state import Call
 from claude_iterate.core.state.sessions import continuation
 from claude_iterate.core.task_identity import digest, identity
 from claude_iterate.engine.call import AgentCall, outcome_of_call, outcome_of_problem
@@ -94,14 +104,15 @@ class IterationRun(Record, frozen=False):
         status = reading.status if reading else None
         reported = status is not None and status.source != "boxes"
         outcome = failure or outcome_of_call(self._plan, self._recorder, wrote_report=reported)
-        error = (result.text or " ".join(result.errors)) if result.is_error else call.tool_error if call else ""
+        denials = result.denials or (call.denials if call else ())
+        error = _error(call, result, denials)
         self._recorder.record(
             IterationFinished(
                 number=self._number,
                 outcome=outcome,
                 status=status,
                 problems=reading.problems if reading else (),
-                denials=result.denials or (call.denials if call else ()),
+                denials=denials,
                 duration=self._recorder.elapsed() - began,
                 cost_usd=spent.cost_usd,
                 tokens=spent.tokens,
@@ -128,3 +139,11 @@ class IterationRun(Record, frozen=False):
                     f"`limits.max_cost_usd` {counts}; {still}.",
                 )
             )
+
+
+def _error(call: Call | None, result: ResultReported, denials: tuple[Denial, ...]) -> str:
+    """What the iteration met last and did not get over. A denial is none: it has a rule of its own."""
+    if result.is_error:
+        return result.text or " ".join(result.errors)
+    denied = {(denial.tool, denial.detail) for denial in denials}
+    return "" if call is None or call.failed in denied else call.tool_error

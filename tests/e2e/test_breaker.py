@@ -120,15 +120,19 @@ def test_a_count_of_one_does_not_reach_other_instructions(loop: Loop, killed: bo
     assert [event["by"] for event in loop.events("BreakerReset")] == ["instructions", "instructions"]
 
 
-def test_the_same_error_ends_a_run_that_edits_files(loop: Loop) -> None:
-    """At the defaults: the fifth iteration, also if each of them changed a file."""
+@pytest.mark.parametrize("denied", [False, True])
+def test_the_same_error_ends_a_run_that_edits_files(loop: Loop, denied: bool) -> None:
+    """At the defaults: the fifth iteration, also if each of them changed a file. A denial is no error: work goes on."""
     loop.make()
     del loop.env["CLAUDE_ITERATE_STOP__NO_PROGRESS"]
     failing = {"tool": {"name": "Bash", "input": {"command": "make"}, "result": "no such table", "is_error": True}}
     edit = {"append": {"path": str(loop.root / "work"), "text": "x"}}
-    loop.script([INIT, failing, edit, RESULT])
-    assert loop.run("-m", "9", "--detailed-exit-code").code == 4
-    assert (reason(loop), numbers(loop)) == ("same_error", [1, 2, 3, 4, 5])
+    denial = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "make"}}
+    result = {"result": {"permission_denials": [denial]}} if denied else RESULT
+    loop.script([INIT, failing, edit, {"status": {"complete": False}}, result])
+    done = loop.run("-m", "6", "--detailed-exit-code")
+    assert (reason(loop), len(numbers(loop))) == (("max_iterations", 6) if denied else ("same_error", 5))
+    assert ("config stop.same_error 0 --workspace my-task" in done.err) == (not denied)
 
 
 @pytest.mark.parametrize("end", ["normal", "interrupted", "killed"])

@@ -39,9 +39,9 @@ def nothing_moves(state: RunState, facts: Facts) -> Verdict | None:
     ending = _trip("no_progress", f"after {counted(times, 'iteration')} {why}", detail, cause, state, facts)
     if reported is None or not (reported.completed or reported.worked):
         return ending
-    line, scope = facts.command_line, ("--workspace", next_steps.name(state))
-    elsewhere = next_steps.command(line, "config", "stop.no_progress", "0", *scope)
-    return replace(ending, advice=f"{_LOOK}\nIf the work that Claude reports is outside of this project: {elsewhere}")
+    return _with_switch(
+        ending, "If the work that Claude reports is outside of this project", "stop.no_progress", state, facts
+    )
 
 
 def same_error_again(state: RunState, facts: Facts) -> Verdict | None:
@@ -52,7 +52,8 @@ def same_error_again(state: RunState, facts: Facts) -> Verdict | None:
     why, times = "with the same error", state.streaks.errors
     said = _quoted(state.streaks.error_said)
     cause = f"{_in_a_row(times)} {why}: {said}"
-    return _trip("same_error", f"after {counted(times, 'iteration')} {why}", said, cause, state, facts)
+    ending = _trip("same_error", f"after {counted(times, 'iteration')} {why}", said, cause, state, facts)
+    return _with_switch(ending, "If this error does not matter", "stop.same_error", state, facts)
 
 
 def tests_stay_red(state: RunState, facts: Facts) -> Verdict | None:
@@ -139,6 +140,13 @@ def _quoted(text: str) -> str:
 def _trip(reason: Reason, why: str, detail: str, cause: str, state: RunState, facts: Facts) -> Finish:
     step = next_steps.again(state, facts.command_line, ("--reset",))
     return Finish(reason, detail, _LOOK, cause, step, tripped=why)
+
+
+def _with_switch(ending: Finish, when: str, setting: str, state: RunState, facts: Facts) -> Finish:
+    """The ending with the command that switches its rule off."""
+    scope = ("--workspace", next_steps.name(state))
+    command = next_steps.command(facts.command_line, "config", setting, "0", *scope)
+    return replace(ending, advice=f"{ending.advice}\n{when}: {command}")
 
 
 def refusal(name: str, trip: Trip) -> str:

@@ -66,7 +66,7 @@ class Call(msgspec.Struct, frozen=True):
     tool_error: str = ""
     """What the last tool said that reported an error, unless the same was tried again and went well."""
     failed: tuple[str, ...] = ()
-    """What that tool was called for: its name and what its input says best."""
+    """What that tool was called for: its name and what it was asked to do."""
     last_tool: events.ToolCalled | None = None
 
     @property
@@ -102,7 +102,7 @@ def _tool_answered(now: Call, event: events.ToolAnswered, _elapsed: float) -> Ca
     opened = tuple([tool for tool in now.open_tools if tool[0].id != identity])
     if not event.is_error and not now.tool_error:
         return replace(now, open_tools=opened)
-    failed = next(((tool.name, *telling(tool.input)) for tool, _ in now.open_tools if tool.id == identity), ())
+    failed = next(((tool.name, asked(tool.input)) for tool, _ in now.open_tools if tool.id == identity), ())
     if event.is_error:
         return replace(now, open_tools=opened, tool_error=event.text[-_ERROR_KEPT:], failed=failed)
     return replace(now, open_tools=opened, tool_error="" if failed and failed == now.failed else now.tool_error)

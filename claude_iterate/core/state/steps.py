@@ -286,7 +286,7 @@ def _programs(denied: str) -> set[str]:
 def _got_further(before: Status | None, now: Status) -> bool:
     if now.complete or now.worked:
         return True
-    return work_steps.counted_more(before, now)
+    return work_steps.counts_more(before, now)
 
 
 def _session_after(state: RunState, event: events.IterationFinished, again: bool, at: float) -> Session:

@@ -58,12 +58,12 @@ def contradiction(state: RunState) -> str:
     did = {"commits", "files", "tests"} & set(measure.progress)
     if status.worked is False and did:
         return "the report says that there was no work to do, but the project changed."
-    if not did and not measure.notes and (status.worked or counted_more(state.status_before, status)):
+    if not did and not measure.notes and (status.worked or counts_more(state.status_before, status)):
         return "the report says that work was done, but nothing in the project changed."
     return ""
 
 
-def counted_more(before: Status | None, now: Status) -> bool:
+def counts_more(before: Status | None, now: Status) -> bool:
     """The report calls more items done than the one before the iteration. What the first report of a run counts may
     have been done earlier."""
     return before is not None and (now.completed or 0) > (before.completed or 0)
