@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from claude_iterate.cli import output
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import cost, counted, duration
+from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
+from claude_iterate.views.charts.iteration_words import outcome, outcome_tone
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.setting_values import shortened
 from claude_iterate.views.story.iteration_rows import Row
@@ -56,7 +60,8 @@ def print_table(rows: list[Cells], wide: bool) -> None:
                 names.remove(name)
     widths = _widths(names, rows)
     aligned = [tuple(_aligned(name, row[name], widths[name]) for name in names) for row in rows]
-    output.table(aligned, tuple(_aligned(name, name, widths[name]) for name in names))
+    tones = [cast("Tone", row.get("tone", "plain")) for row in rows]
+    output.table(aligned, tuple(_aligned(name, name, widths[name]) for name in names), -1, tones)
 
 
 def _aligned(name: str, text: str, width: int) -> str:
@@ -96,7 +101,8 @@ def _cells(row: Row, now: float | None) -> Cells:
         "TESTS": green_tests(row.tests),
         "PROGRESS": _progress(row),
         "CLAIM": _claim(row),
-        "OUTCOME": row.outcome.replace("_", " ") + (", done again" if row.done_again else ""),
+        "tone": outcome_tone(row),
+        "OUTCOME": outcome(row) + (", done again" if row.done_again else ""),
     }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
 from claude_iterate.views import run_view
 from claude_iterate.views.story.run_totals import RunHistory, Total, chosen, history_of, settled, total
+from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.journal.tail import size_of
 from claude_iterate.workspace.layout import Layout
@@ -68,6 +69,26 @@ def last(layout: Layout) -> list[RunHistory]:
     later = known[known.index(wanted) + 1 :] if wanted is not None else known
     tried = [told for identity in later if (told := run(layout, identity)) is not None and told.dry_run]
     return [*settled(_chain(layout, known, wanted)), *tried]
+
+
+def task(layout: Layout) -> list[RunHistory]:
+    """The runs of the task, those of `verify` included, oldest first; a dry run only where there is nothing else. It
+    begins after the last `reset`, and after a completion that was followed by work on other instructions."""
+    since = str(metadata.read(layout.metadata).document.get(metadata.RESET_AFTER, ""))
+    found: list[RunHistory] = []
+    for identity in reader.newest(layout, ("run", "verify")):
+        told = run(layout, identity) if identity > since else None
+        if told is None or _is_of_another(told, found):
+            break
+        found.insert(0, told)
+    return settled(found) or last(layout)[-1:]
+
+
+def _is_of_another(told: RunHistory, later: Sequence[RunHistory]) -> bool:
+    """It completed a task, and what worked after it was given other instructions."""
+    after = [row.instructions_hash for one in later for row in one.iterations]
+    given = [row.instructions_hash for row in told.iterations]
+    return told.reason == "completed" and told.purpose == "run" and bool(given and after) and given[-1] != after[0]
 
 
 def totals(layout: Layout, found: run_view.Recorded) -> Total:

@@ -295,6 +295,15 @@ def test_tokens_are_shown(typed: Type, layout: Layout) -> None:
     assert "Tokens: 10 in, 20 out, 30.0k read from the cache, 4.0M written to it" in typed("show", "w").out
 
 
+def test_an_iteration_without_a_report_is_told_as_such(typed: Type, layout: Layout) -> None:
+    """As the run told it; the outcome of the call stays what it is for programs."""
+    write(layout, FIRST, started(FIRST), IterationStarted(1), done(1), IterationStarted(2), done(2, completed=3))
+    rows = typed("history", "w").out.splitlines()[1:3]
+    assert [row.rstrip().rpartition("  ")[2] for row in rows] == ["no report", "ok"]
+    (told,) = typed("history", "w", "--json").document["runs"]
+    assert [row["outcome"] for row in told["iterations"]] == ["ok", "ok"]
+
+
 def test_nothing_yet_is_said_kindly(typed: Type, layout: Layout) -> None:
     """Exit 0 and what to do; in JSON an empty list. A torn journal, or one of a one-off call alone, is the same."""
     layout.journal(FIRST).parent.mkdir(parents=True)

@@ -12,7 +12,7 @@ import pytest
 
 from claude_iterate.core import events
 from claude_iterate.core.events import IterationFinished, IterationStarted, Outcome, RunFinished, RunStarted, Tokens
-from claude_iterate.core.events.vocabulary import Kind, Why
+from claude_iterate.core.events.vocabulary import Kind, Purpose, Why
 from claude_iterate.core.reports.status import Status
 from claude_iterate.views.charts.bars import Bar, bars
 from claude_iterate.workspace.layout import Layout
@@ -115,7 +115,7 @@ def test_markdown_has_the_same_and_no_text_ends_its_fence(typed: Type, layout: L
     text = typed("report", "w", "--format", "md", "-o", "-").out
     assert "````text\n```\nnot the end\n```\n# no heading\n````" in text
     assert "$ pytest -q" in text
-    assert "### Claim 1: it holds" in text
+    assert "### Claim 1: the claim holds" in text
     assert "## Waits\n\n- usage limit: " in text
 
 
@@ -191,3 +191,47 @@ def test_a_chart_of_a_thousand_values_stays_readable() -> None:
     assert chart.count("<rect") == 200
     assert "<title>999</title>" in chart
     assert bars("Cost", [Bar(0.0, "nothing")], str) == ""
+
+
+def work(layout: Layout, number: int, ending: RunFinished, instructions: str = "same", cost: float = 1.0) -> str:
+    """A run of one iteration, or with the ending of `verify` a proof."""
+    run = f"{number:06}-20260101-000000-aaaaaa"
+    purpose = "verify" if ending.detail == "verified" else "run"
+    told: list[Any] = [RunStarted(run, "w", "loop", 60, 1, "h", "0", ("claude",), purpose=Purpose(purpose))]
+    if purpose == "run":
+        ended = IterationFinished(1, Outcome(Kind.OK), Status(False), duration=10.0, cost_usd=cost)
+        told += [IterationStarted(1, instructions_hash=instructions), ended]
+    else:
+        told += [events.VerificationStarted(1, 1), events.VerificationFinished(1, True, known_by="checks")]
+    write(layout, run, [*told, ending])
+    return run
+
+
+def test_a_report_is_about_the_task_over_all_of_its_runs(typed: Type, layout: Layout) -> None:
+    """Money, time and iterations of all runs, a `verify` included; `--run` has one alone."""
+    ids = [work(layout, number, RunFinished("max_iterations", "1")) for number in (1, 2)]
+    ids.append(work(layout, 3, RunFinished("completed", "verified", known_by="checks")))
+    told = typed("report", "w", "--json").document
+    assert (told["runs"], told["total"]["iterations"], told["total"]["costUsd"]) == (ids, 2, 2.0)
+    assert [part["words"] for part in told["parts"]] == ["max iterations", "max iterations", "completed"]
+    assert (told["tone"], [proof["run"] for proof in told["proofs"]]) == ("good", ids[2:])
+    alone = typed("report", "w", "--run", "2", "--json").document
+    assert (alone["runs"], alone["total"]["costUsd"], alone["tone"]) == (ids[1:2], 1.0, "warning")
+    page = typed("report", "w", "-o", "-").out
+    assert page.index("<h2>Proof</h2>") < page.index("<h2>Runs</h2>") < page.index("What was asked")
+
+
+def test_a_task_begins_after_a_reset_and_after_a_completion_with_other_instructions(
+    typed: Type, layout: Layout
+) -> None:
+    """Instructions that were improved in between are still the same task."""
+    first = work(layout, 1, RunFinished("completed", known_by="report"), "a")
+    second = work(layout, 2, RunFinished("max_iterations", "1"), "b")
+    third = work(layout, 3, RunFinished("completed", known_by="report"), "c")
+    assert typed("report", "w", "--json").document["runs"] == [second, third]
+    again = work(layout, 4, RunFinished("stopped"), "c")
+    assert typed("report", "w", "--json").document["runs"] == [second, third, again]
+    assert first not in typed("report", "w", "-o", "-").out
+    assert typed("reset", "w").code == 0
+    fresh = work(layout, 5, RunFinished("stopped"), "c")
+    assert typed("report", "w", "--json").document["runs"] == [fresh]

@@ -1,4 +1,4 @@
-"""`report NAME`: what a run did, in one file for the morning."""
+"""`report NAME`: what the runs of a task did, in one file for the morning."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output_file import output_file
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.system.near_paths import near
 from claude_iterate.views import run_names
 from claude_iterate.views.report.night_report import NightReport, night_report, nothing
 
@@ -22,23 +23,24 @@ _ENDS = {"html": ".html", "md": ".md", "json": ".json"}
     "--run",
     metavar="ID",
     shell_complete=completion.runs,
-    help="A certain run, by its id or its number. Default: the last one.",
+    help="Only this run, by its id or its number. Default: all runs of the task.",
 )
 @click.option(
     "-o",
     "--output",
     "target",
     metavar="FILE",
-    help="Where to write it; - for standard output. Default: report-ID.html in the workspace.",
+    help="Where to write it; - for standard output. Default: report-ID.html in the workspace, by its last run.",
 )
 @click.option("--format", "form", type=click.Choice(list(_ENDS)), default="html", show_default=True, help="Its form.")
 @options.flag("--open", "opens", help="Open it in the browser.")
 def command(
     invocation: Invocation, name: str, run: str | None, target: str | None, form: str, opens: bool, as_json: bool
 ) -> None:
-    """Write a report of the last run of the workspace NAME: how it ended, what was done, proof, money, time.
+    """Write a report of the task NAME: how it ended, the proof, what was done, money, time.
 
-    One file that needs no network. It can be made at any time, also while the run goes on.
+    It covers all runs since the first one, since the last `reset`, or since the instructions of a completed task were
+    replaced. One file that needs no network. It can be made at any time, also while the run goes on.
     """
     layout = invocation.project.layout(name)
     if opens and (target == "-" or as_json):
@@ -57,7 +59,7 @@ def command(
     path = Path(target) if target is not None else layout.folder / f"report-{report.run.id}{_ENDS[form]}"
     with output_file(path, "-o") as file:
         file.write(text.encode("utf-8", "backslashreplace"))
-    output.done(f"Wrote {path}")
+    output.done(f"Wrote {near(path)}")
     if opens:
         _open(path)
 

@@ -37,11 +37,12 @@ def bars(title: str, values: Sequence[Bar], write: Callable[[float], str], most:
     height = HEIGHT - _TOP - _BOTTOM
     drawn = "".join(_drawn(bar, number, place, height, top) for number, bar in enumerate(shown))
     base = HEIGHT - _BOTTOM
-    label = f"{title}: {len(values)} values, the largest {write(max(bar.value for bar in shown))}"
+    largest = write(max(bar.value for bar in shown))
+    label = f"{title}: {len(values)} values, the largest {largest}"
     return (
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">'
         f'<text class="title" x="{_LEFT}" y="12">{escape(title)}</text>'
-        f'<text class="largest" x="{WIDTH - _RIGHT}" y="12" text-anchor="end">{escape(write(top))}</text>'
+        f'<text class="largest" x="{WIDTH - _RIGHT}" y="12" text-anchor="end">{escape(largest)}</text>'
         f'{drawn}<line class="axis" x1="{_LEFT}" y1="{base}" x2="{WIDTH - _RIGHT}" y2="{base}"/>'
         f'<text class="tick" x="{_LEFT}" y="{HEIGHT - 3}">1</text>'
         f'<text class="tick" x="{WIDTH - _RIGHT}" y="{HEIGHT - 3}" text-anchor="end">{len(values)}</text></svg>'

@@ -12,7 +12,7 @@ from claude_iterate.views.story.iteration_rows import Row
 
 
 def iteration_charts(rows: Sequence[Row]) -> list[str]:
-    """One chart for each figure, as SVG; those without a value are left out."""
+    """One chart for each figure, as SVG; those without a value that can be seen are left out."""
     drawn = [
         _chart("Cost", rows, [row.known_cost_usd for row in rows], money),
         _chart("Duration", rows, [row.duration for row in rows], duration),
@@ -39,4 +39,4 @@ def _chart(
         Bar(value, f"Iteration {row.number}: {write(value)}, {row.outcome}", "ok" if row.outcome in FINE else "bad")
         for row, value in zip(rows, values, strict=True)
     ]
-    return bars(title, found, write, most) if any(values) else ""
+    return bars(title, found, write, most) if max(values, default=0.0) > (most or 0.0) / 200 else ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import cost, counted, duration
 from claude_iterate.core.harmless import harmless
+from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
 from claude_iterate.views.setting_values import shortened
 from claude_iterate.views.story.iteration_rows import Row
@@ -12,6 +14,22 @@ from claude_iterate.views.story.total_lines import green_tests
 FINE = frozenset({"ok", "max_turns"})
 """Outcomes of a call that came to its own end."""
 TOKENS = ("input", "output", "cache_read", "cache_creation")
+
+
+_NOT_FAILED = frozenset({"interrupted", "skipped", "rebooted", "usage_limit", "transient", "away"})
+"""Outcomes of a call that did not come to its own end, and did not fail."""
+
+
+def outcome(row: Row) -> str:
+    """`ok`, `no report`, `usage limit`."""
+    return "no report" if row.outcome == Kind.OK and row.complete is None else row.outcome.replace("_", " ")
+
+
+def outcome_tone(row: Row) -> Tone:
+    """How that looks."""
+    if row.outcome in FINE:
+        return "good" if row.complete is not None else "warning"
+    return "warning" if row.outcome in _NOT_FAILED else "plain" if row.outcome == Kind.UNFINISHED else "bad"
 
 
 def in_words(row: Row) -> dict[str, str]:
@@ -28,11 +46,12 @@ def in_words(row: Row) -> dict[str, str]:
         "tests": green_tests(row.tests),
         "progress": f"{row.progress.completed}/{row.progress.total}" if row.progress is not None else "",
         "claim": {None: "", True: "held", False: "refuted"}[row.claim_held] or ("claimed" if row.complete else ""),
-        "outcome": row.outcome.replace("_", " "),
+        "outcome": outcome(row),
         "message": harmless(row.message),
         "summary": harmless(row.summary),
         "denied": harmless(", ".join(row.denied)),
-        "mark": "ok" if row.outcome in FINE else "bad",
+        "tone": outcome_tone(row),
+        "run": row.run,
     }
 
 

@@ -1,7 +1,7 @@
-"""The morning report of a run as a typed document: how it ended, what was asked, what was done, proof, money, time.
+"""The morning report of a task as a typed document: how it ended, proof, what was asked, what was done, money, time.
 
-It reads the story of the run and of those that it goes on with, and counts with the sums of `history`: no figure here
-is made in a second way.
+It reads the stories of all runs that worked on the task, or of one, and counts with the sums of `history`: no figure
+here is made in a second way.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.formats import moment
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.task_identity import digest, opened
+from claude_iterate.core.tones import Tone, state_words, tone
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.report.diffstats import Diffstat, diffstats
 from claude_iterate.views.run_view import Recorded, RunView
 from claude_iterate.views.story.iteration_rows import Row
 from claude_iterate.views.story.proofs import EvidenceView
-from claude_iterate.views.story.run_totals import RunHistory, Total
+from claude_iterate.views.story.run_totals import RunHistory, Total, total
 from claude_iterate.views.story.story import PastWait
 from claude_iterate.workspace.files import foreign
 from claude_iterate.workspace.journal import reader
@@ -38,9 +39,25 @@ class WaitView(msgspec.Struct, frozen=True, rename="camel"):
     by: str
 
 
+class RunOfTask(msgspec.Struct, frozen=True, rename="camel"):
+    """One run of the task: when it began, what it took, how it ended. A killed run has no reason."""
+
+    id: str
+    purpose: str
+    started: str | None
+    duration: float
+    iterations: int
+    cost_usd: float
+    cost_is_lower_bound: bool
+    reason: str | None
+    known_by: str | None
+    words: str
+    """How it ended, or what it does now."""
+    tone: Tone
+
+
 class NightReport(msgspec.Struct, frozen=True, rename="camel"):
-    """All that a morning reader wants to know of a run. `runs` are the ids that belong to it: a run that goes on with a
-    killed one is told together with it."""
+    """All that a morning reader wants to know of a task. `run` is the last of the `runs` that belong to it."""
 
     workspace: str
     path: str
@@ -51,6 +68,8 @@ class NightReport(msgspec.Struct, frozen=True, rename="camel"):
     """How it ended, or what it does now, in one sentence."""
     good: bool
     """It ended as one wishes, or still runs."""
+    tone: Tone
+    """How the sentence looks: good only for what is proven."""
     instructions: str
     instructions_missing: str
     """Why there are none; empty when there are."""
@@ -66,6 +85,8 @@ class NightReport(msgspec.Struct, frozen=True, rename="camel"):
     """The same for each iteration."""
     written: str
     """When this report was made."""
+    parts: tuple[RunOfTask, ...] = ()
+    """The runs, oldest first."""
 
 
 class Nothing(NamedTuple):
@@ -94,11 +115,12 @@ class _Told(NamedTuple):
 
 
 def night_report(layout: Layout, run: str | None, at: float) -> NightReport | None:
-    """The report of a run; without one that of the last run of `claude-iterate run`. None when there is none."""
+    """The report of a run; without one that of the task, over all of its runs. None when there is none."""
     told = _told(layout, run, at)
     if not told:
         return None
     last = told[-1].recorded
+    parts = tuple(_part(part) for part in told)
     history = history_view.history(layout, [part.history for part in told])
     stories = [part.recorded.story for part in told]
     started = last.story.started
@@ -113,6 +135,7 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
         runs=tuple(part.history.id for part in told),
         sentence=_sentence(last),
         good=last.view.state == "running" or (last.view.reason is not None and ENDINGS[last.view.reason].good),
+        tone=parts[-1].tone,
         instructions=text,
         instructions_missing=missing,
         iterations=rows,
@@ -127,13 +150,14 @@ def night_report(layout: Layout, run: str | None, at: float) -> NightReport | No
         diffstat=changed.whole,
         diffstats=changed.each,
         written=moment(at),
+        parts=parts,
     )
 
 
 def _told(layout: Layout, run: str | None, at: float) -> list[_Told]:
-    """The run and those that it goes on with, oldest first."""
+    """This run, or all of the task, oldest first."""
     chosen = history_view.run(layout, run) if run is not None else None
-    rows = [chosen] if chosen is not None else [] if run is not None else _last(layout)
+    rows = [chosen] if chosen is not None else [] if run is not None else history_view.task(layout)
     found = []
     for history in rows:
         recorded = _recorded(layout, history.id, at)
@@ -142,10 +166,22 @@ def _told(layout: Layout, run: str | None, at: float) -> list[_Told]:
     return found
 
 
-def _last(layout: Layout) -> list[RunHistory]:
-    """The last real run and what it goes on with; a dry run only where there is nothing else."""
-    found = history_view.last(layout)
-    return [told for told in found if not told.dry_run] or found[-1:]
+def _part(told: _Told) -> RunOfTask:
+    view, history = told.recorded.view, told.history
+    alone = total([history])
+    return RunOfTask(
+        view.id,
+        view.purpose,
+        view.started,
+        view.duration,
+        alone.iterations,
+        alone.cost_usd,
+        alone.cost_is_lower_bound,
+        view.reason,
+        view.known_by,
+        state_words(view.condition, view.known_by),
+        tone(view.condition, view.known_by),
+    )
 
 
 def _recorded(layout: Layout, run: str, at: float) -> Recorded | None:

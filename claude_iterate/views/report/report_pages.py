@@ -14,8 +14,10 @@ from claude_iterate.text import local_times
 from claude_iterate.views.charts.iteration_charts import iteration_charts
 from claude_iterate.views.charts.iteration_words import TOKENS, in_words
 from claude_iterate.views.report.diffstats import Diffstat, FileView
-from claude_iterate.views.report.night_report import NightReport
+from claude_iterate.views.report.night_report import NightReport, RunOfTask
+from claude_iterate.views.run_names import short
 from claude_iterate.views.setting_values import shortened
+from claude_iterate.views.story.proofs import verdict
 
 _LONGEST = 4000
 """Characters of a check's output on the page: its end."""
@@ -44,14 +46,52 @@ def _values(report: NightReport) -> dict[str, Any]:
             for row, stat in zip(report.iterations, report.diffstats, strict=True)
         ],
         "lines": _lines,
+        "verdict": verdict,
+        "short": short,
+        "figures": _figures(report),
+        "parts": [_part(part) for part in reversed(report.parts)] if len(report.parts) > 1 else [],
         "changed_files": "\n".join(map(_changed, report.diffstat.files)) if report.diffstat is not None else "",
-        "paid": cost(report.total.cost_usd, report.total.cost_is_lower_bound),
-        "tokens": shortened(sum(getattr(report.total.tokens, name) for name in TOKENS)),
         "duration": duration,
         "when": local_times.whole,
         "counted": counted,
         "clean": _clean,
         "asked": _asked(report.instructions),
+    }
+
+
+def _figures(report: NightReport) -> list[tuple[str, str]]:
+    """What there is none of is left out."""
+    run, total = report.run, report.total
+    alone = len(report.parts) == 1
+    count = run.iterations if run.dry_run else total.iterations
+    most = f" of {run.max_iterations}" if run.max_iterations and alone else ""
+    tokens = sum(getattr(total.tokens, name) for name in TOKENS)
+    began = report.parts[0].started
+    found = {
+        "Runs": "" if alone else str(len(report.parts)),
+        "Iterations": f"{count}{most}",
+        "Items": f"{run.progress.completed}/{run.progress.total}" if run.progress is not None else "",
+        "Work": duration(total.duration),
+        "Waits": duration(report.waited) if report.waits else "",
+        "Cost": cost(total.cost_usd, total.cost_is_lower_bound),
+        "Tokens": shortened(tokens) if tokens else "",
+        "Began": local_times.whole(began) if began else "not known",
+        "Ended": local_times.whole(run.finished) if run.finished else "not yet",
+    }
+    return [(name, text) for name, text in found.items() if text]
+
+
+def _part(part: RunOfTask) -> dict[str, str]:
+    """A run of the task as words for a table."""
+    return {
+        "id": part.id,
+        "number": short(part.id),
+        "began": local_times.whole(part.started) if part.started else "",
+        "took": duration(part.duration),
+        "iterations": "verify" if part.purpose == "verify" else str(part.iterations),
+        "cost": cost(part.cost_usd, part.cost_is_lower_bound),
+        "words": part.words,
+        "tone": part.tone,
     }
 
 

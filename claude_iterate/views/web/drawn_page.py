@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from claude_iterate.core.formats import counted, duration
 from claude_iterate.core.harmless import harmless
+from claude_iterate.views.story.proofs import verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -73,7 +74,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_clean,
     )
-    environment.globals.update(duration=duration, counted=counted)
+    environment.globals.update(duration=duration, counted=counted, verdict=verdict)
     environment.filters["end"] = lambda text: text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"
     return environment
 
