@@ -134,6 +134,7 @@ def written(layout: Layout) -> dict[Path, bytes]:
         layout.folder / "hooks" / "started": b"#!/bin/sh\n",
         layout.notes / "1.md": b"use tabs",
         layout.todo: b"- [ ] one\n",
+        layout.impl / "README.md": b"- [ ] task\n",
     }
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -159,17 +160,28 @@ def test_what_the_user_wrote_is_put_back(layout: Layout, full: RunPlace, written
     assert {path: path.read_bytes() for path in written} == written
     assert (layout.folder / "hooks" / "started").stat().st_mode & 0o777 == 0o755
     assert (layout.project / ".claude-iterate.toml").stat().st_mode & 0o777 == 0o600
-    names = "the lock, INSTRUCTIONS.md, settings, .gitignore, prompts, hooks, notes and TODO.md"
+    names = "the lock, INSTRUCTIONS.md, settings, .gitignore, prompts, hooks, notes, TODO.md and README.md"
     ((text, _),) = full.news(" during iteration 3")
     assert text == f"Restored {names}, which were deleted, replaced or emptied during iteration 3."
     layout.instructions.unlink()
     assert (full.restore(), list(full.news()), layout.instructions.exists()) == (True, [], True)
 
 
-def test_the_agents_own_list_is_its_own_to_delete(layout: Layout, full: RunPlace) -> None:
-    """It is not put back when nothing else is gone."""
+def test_the_agents_own_lists_are_its_own_to_delete(layout: Layout, full: RunPlace) -> None:
+    """They are not put back when nothing else is gone, and not later, either."""
     layout.todo.unlink()
+    delete(layout.impl)
     assert (full.restore(), layout.todo.exists(), list(full.news())) == (False, False, [])
+    layout.instructions.unlink()
+    assert (full.restore(), layout.todo.exists(), layout.impl.exists()) == (True, False, False)
+
+
+def test_a_plan_that_is_worked_off_is_put_back(layout: Layout, written: dict[Path, bytes]) -> None:
+    """It is the task."""
+    with run_lock.hold(layout.lock, "w", RUN) as held:
+        place = RunPlace(layout, RUN, held, works_off_plan=True)
+        delete(layout.impl)
+        assert (place.restore(), (layout.impl / "README.md").read_bytes()) == (True, b"- [ ] task\n")
 
 
 def test_an_edit_is_left_as_it_is(layout: Layout, full: RunPlace) -> None:

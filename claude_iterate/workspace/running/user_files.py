@@ -31,6 +31,7 @@ class UserFiles:
         self._prompts = prompts
         self._inside = [Path(os.path.realpath(place)) for place in (layout.project, layout.folder)]
         self._works_off_plan = works_off_plan
+        self._agents = {layout.todo}
         self._known: dict[Path, tuple[str, KeptFile]] = {}
         self.lost: list[tuple[str, str]] = []
         """What could not be put back, and why."""
@@ -38,6 +39,8 @@ class UserFiles:
 
     def remember(self) -> None:
         """Take all files as they are now."""
+        if not self._works_off_plan:
+            self._agents.update(plan_file.paths(self._layout))
         for label, path in self._named():
             if path in self._known:
                 self._known[path][1].remember()
@@ -53,10 +56,11 @@ class UserFiles:
             if label == NOTES and (delivered / path.name).exists():
                 del self._known[path]
         deleted = {path: label for path, (label, file) in self._known.items() if file.is_deleted}
-        agents = {self._layout.todo} | (set() if self._works_off_plan else set(plan_file.paths(self._layout)))
-        swept = swept or bool(deleted.keys() - agents)
-        done = (label for path, label in deleted.items() if (swept or path not in agents) and self._put_back_one(path))
-        return list(dict.fromkeys(done))
+        if not swept and not deleted.keys() - self._agents:
+            for path in deleted:
+                del self._known[path]
+            return []
+        return list(dict.fromkeys(label for path, label in deleted.items() if self._put_back_one(path)))
 
     def _put_back_one(self, path: Path) -> bool:
         label, file = self._known[path]
