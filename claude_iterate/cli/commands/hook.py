@@ -51,7 +51,7 @@ def list_(invocation: Invocation, workspace: str | None, as_json: bool) -> None:
                 output.warn(f"{file.shown}: {file.fix}")
     else:
         places = " or ".join(str(folder) for _, folder in hook_files.folders(project.root, own))
-        output.note(f"No hooks. A hook is an executable file {', '.join(_POINTS)} in {places}.")
+        output.note(f"No hooks. A hook is an executable file named {' or '.join(_POINTS)} in {places}.")
     if not settings.hooks.enabled:
         output.warn("Hooks are off. Turn them on: claude-iterate config hooks.enabled true")
 

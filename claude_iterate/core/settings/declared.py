@@ -281,7 +281,10 @@ class SandboxSettings(Group):
 
 class Settings(Group):
     max_iterations: int | None = _set(
-        whole(0), None, "Iterations a run may take; 0 = no limit. Unset: loop 50, iterative 20.", "defaultMaxIterations"
+        whole(0),
+        None,
+        "Iterations a run may take; 0 = no limit. Unset: loop 50, iterative 20, plan 5, build 50.",
+        "defaultMaxIterations",
     )
     delay: float = _set(DURATION, 2.0, "Pause between iterations.", "defaultDelay")
     stagnation_threshold: int = _set(
