@@ -55,6 +55,7 @@ class AgentCall:
         self._supervisor = supervisor
         self._translator = Translator()
         self._last_heard = self._last_look = 0.0
+        self._printed = {"stdout": 0, "stderr": 0}
 
     def make(
         self, system: str, prompt: bytes, raw_name: str, session: str | None = None, looking: Looking | None = None
@@ -79,7 +80,7 @@ class AgentCall:
             self._last_heard = self._last_look = self._recorder.elapsed()
             self._recorder.record(events.AgentStarted(process.pid))
             code = self._supervisor.attend(process, Orders(self._hear, self._verdict, self._cutting))
-            self._recorder.record(events.AgentExited(code))
+            self._recorder.record(events.AgentExited(code, self._printed["stdout"], self._printed["stderr"]))
 
     def _keep(self, prompt: bytes, raw_name: str) -> None:
         with _raw(self._plan.layout.sent(self._plan.run, raw_name)) as kept:
@@ -111,6 +112,7 @@ class AgentCall:
 
     def _hear(self, stream: str, lines: list[bytes]) -> None:
         self._last_heard = self._recorder.elapsed()
+        self._printed[stream] += sum(map(len, lines)) + len(lines)
         if stream == "stdout":
             translate = self._translator.translate
             printed: list[events.Event] = [event for line in lines for event in translate(line)]

@@ -216,3 +216,8 @@ def exited(event: events.AgentExited) -> list[str]:
     if event.code == 0:
         return []
     return [f"Claude was killed by signal {-event.code}" if event.code < 0 else f"Claude exited with code {event.code}"]
+
+
+def printed(event: events.AgentExited) -> list[str]:
+    """How much came from Claude. Only the log says it: for whoever looks into what went wrong."""
+    return [f"Claude printed {event.stdout_bytes:,} bytes on stdout and {event.stderr_bytes:,} bytes on stderr"]

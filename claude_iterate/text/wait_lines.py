@@ -12,11 +12,23 @@ REASONS = {
     "usage_limit": "Usage limit reached",
     "reserve": "The reserve is reached",
     "transient": "The API is overloaded or down",
+    "rate_limit": "The API's rate limit is reached",
     "away": "Claude worked before and cannot be called now",
     "pace": "Keeping the pace",
     "schedule": "Outside of the hours for this run",
     "failures": "A pause after the failure",
 }
+IN_SHORT = {
+    "usage_limit": "usage limit",
+    "reserve": "the reserve is reached",
+    "transient": "the API is overloaded or down",
+    "rate_limit": "rate limit of the API",
+    "away": "Claude cannot be called",
+    "pace": "keeping the pace",
+    "schedule": "outside of the hours for this run",
+    "failures": "a pause after the failure",
+}
+"""The same where a line says more than that."""
 _LONG = 60.0
 """Seconds; for a longer wait it is worth saying how to end it."""
 

@@ -76,7 +76,38 @@ def test_a_limit_that_no_waiting_cures_is_a_matter_of_money(words: str, way: str
     for status in (None, 400, 429):
         outcome = classify(Evidence(bad(words, status), 1, rejected=rejected))
         assert (outcome.kind, way in outcome.advice, outcome.message) == ("billing", True, words)
+    if "$0" in words:
+        typed = ResultReported("success", True, words, signs=("usage_limit_reached",))
+        assert classify(Evidence(typed, 1)).kind == "billing"
     assert classify(Evidence(ResultReported("success", text=words), 0)).kind == "ok"
+
+
+@pytest.mark.parametrize(
+    ("signs", "kind"),
+    [
+        (("usage_limit_reached", "rate_limit_error"), "usage_limit"),
+        (("prompt_too_long", "invalid_request_error"), "refused"),
+        (("tool_history_mismatch",), "refused"),
+        (("connection_failed",), "transient"),
+        (("tls_untrusted_ca",), "config"),
+        (("provider_credentials",), "auth"),
+        (("account_on_hold",), "billing"),
+        (("brand_new_kind",), "transient"),
+    ],
+)
+def test_a_type_goes_before_words_and_status(signs: tuple[str, ...], kind: str) -> None:
+    """Where Claude Code names the sort of a failure, its text may say what it likes; a word that is not known is none."""
+    failed = ResultReported("success", True, "API Error: 529 Overloaded", api_error_status=529, signs=signs)
+    assert classify(Evidence(failed, 1)).kind == kind
+
+
+def test_a_type_that_stands_for_many_sorts_leaves_it_to_the_words() -> None:
+    """`invalid_request_error` is what the API says of an empty account, too; without other signs it is a refusal."""
+    for words, kind in (("Credit balance is too low", "billing"), ("something new", "refused")):
+        failed = ResultReported("success", True, words, signs=("invalid_request_error",))
+        assert classify(Evidence(failed, 1)).kind == kind
+    flagged = Evidence(bad("Opus 5.5's safeguards flagged this message"), 1, error_sort="invalid_request")
+    assert classify(flagged).kind == "refused"
 
 
 def test_a_rejected_window_is_a_limit_only_if_the_call_failed() -> None:

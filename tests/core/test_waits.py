@@ -30,6 +30,8 @@ from claude_iterate.core.rules.verdicts import Begin, Finish, Verify, Wait
 from claude_iterate.core.state.handover import resumption
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold, reduce
+from claude_iterate.sinks.console.live_line import WAITS
+from claude_iterate.text import wait_lines
 from tests.core.building import facts
 
 LIMIT = Outcome(Kind.USAGE_LIMIT, "limit", resets_at=1000.0, window="five_hour")
@@ -42,6 +44,18 @@ def after(*events: Event, at: float = 500.0) -> RunState:
 
 def finished(outcome: Outcome, number: int = 1, status: Status | None = None) -> IterationFinished:
     return IterationFinished(number, outcome, status, cost_usd=0.5)
+
+
+def test_a_rate_limit_is_not_told_as_an_overload() -> None:
+    """The API asks for fewer requests; the wait is that of an overload, its name and its words are not."""
+    verdict = decide(after(finished(Outcome(Kind.TRANSIENT, "429", throttled=True))), facts(0))
+    assert isinstance(verdict, WaitStarted)
+    assert verdict.why == Why.RATE_LIMIT
+    overloaded = decide(after(finished(OVERLOAD)), facts(0))
+    assert isinstance(overloaded, WaitStarted)
+    assert (overloaded.why, overloaded.until) == (Why.TRANSIENT, verdict.until)
+    assert "rate limit" in wait_lines.started(verdict, 0.0, RunState())[0]
+    assert {*wait_lines.REASONS} == {*wait_lines.IN_SHORT} == {*WAITS} == {*Why}
 
 
 def test_a_limit_is_awaited_with_its_margin() -> None:

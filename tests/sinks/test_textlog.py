@@ -149,14 +149,15 @@ def test_errors(log: Fed, path: Path, entry: MakeEntry) -> None:
 
 
 def test_lines_in_place(log: Fed, path: Path, entry: MakeEntry) -> None:
-    """What the runner does stands where it happened, marked as ours; exit code 0 is left out."""
+    """What the runner does stands where it happened, marked as ours; exit code 0 is left out, and how
+    much was printed is not."""
     for event in (
         StatusChanged(Status(False, 35, 60), Change(5)),
         Warned("careful\nnow", "do"),
         StopRequested("SIGINT"),
         CutStarted(Cause.TIMEOUT, "", 3600),
         LeftoversEnded(("a", "b")),
-        AgentExited(0),
+        AgentExited(0, 12_345, 6),
         AgentExited(-9),
     ):
         log(entry(event))
@@ -169,7 +170,9 @@ def test_lines_in_place(log: Fed, path: Path, entry: MakeEntry) -> None:
         "[claude-iterate] Stopping now: Ctrl-C.",
         "[claude-iterate] Ending Claude: the iteration has run for 1h 00m",
         "[claude-iterate] Ended 2 processes left behind: a, b",
+        "[claude-iterate] Claude printed 12,345 bytes on stdout and 6 bytes on stderr",
         "[claude-iterate] Claude was killed by signal 9",
+        "[claude-iterate] Claude printed 0 bytes on stdout and 0 bytes on stderr",
     ]
 
 

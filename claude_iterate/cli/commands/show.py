@@ -14,7 +14,7 @@ from claude_iterate.core.events import ProofChange
 from claude_iterate.core.rules.proving import WAVERED
 from claude_iterate.core.tones import UNPROVEN, state_words, tone
 from claude_iterate.system.near_paths import near
-from claude_iterate.text import local_times
+from claude_iterate.text import local_times, wait_lines
 from claude_iterate.text.claim_lines import changed
 from claude_iterate.text.next_actions import next_actions
 from claude_iterate.text.verification_lines import CUTS, SHOWN, in_words, requirements_met, tail
@@ -190,7 +190,8 @@ def _status(view: WorkspaceView, now: float) -> str:
 
 
 def _waiting(wait: Waiting, now: float) -> str:
-    return f"waiting until {local_times.day_and_time(wait.until, now)} ({_words(wait.why)})"
+    why = wait_lines.IN_SHORT.get(wait.why, wait.why)
+    return f"waiting until {local_times.day_and_time(wait.until, now)} ({why})"
 
 
 def _now(run: RunView, at: float) -> str:

@@ -69,9 +69,11 @@ class CutStarted(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_
 
 
 class AgentExited(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """Claude is gone: its exit code, negative for the signal that killed it."""
+    """Claude is gone: its exit code, negative for the signal that killed it, and how much it printed."""
 
     code: int
+    stdout_bytes: int = 0
+    stderr_bytes: int = 0
 
 
 class LeftoversEnded(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

@@ -84,6 +84,7 @@ class Why(Word):
 
     USAGE_LIMIT = "usage_limit"
     TRANSIENT = "transient"
+    RATE_LIMIT = "rate_limit"
     AWAY = "away"
     RESERVE = "reserve"
     PACE = "pace"

@@ -54,6 +54,12 @@ def _session_is_spoilt(evidence: Evidence) -> bool:
     return evidence.resumed and points_to(Kind.REFUSED, evidence)
 
 
+def _cannot_pay(evidence: Evidence) -> bool:
+    """Also where Claude Code names a usage limit that no waiting cures: its type is that of all limits."""
+    endless = points_to(Kind.USAGE_LIMIT, evidence) and _ADMIN_WORDS.search(evidence.words) is not None
+    return endless or points_to(Kind.BILLING, evidence)
+
+
 def _limit_is_reached(evidence: Evidence) -> bool:
     """What is named as one, also by the user's patterns; and a window that is used up, unless Claude Code names another
     reason. A good result cannot be one, unless Claude's exit code takes it back."""
@@ -121,7 +127,7 @@ CLASSES: tuple[Class, ...] = (
         Kind.BILLING,
         "The account cannot pay, or may not: no waiting helps.",
         "Add credit, or log in with a subscription: claude /login",
-        _shows(Kind.BILLING),
+        _cannot_pay,
     ),
     Class(
         Kind.USAGE_LIMIT,

@@ -77,14 +77,15 @@ def limit_is_reached(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def api_is_in_trouble(state: RunState, facts: Facts) -> Verdict | None:
-    """Overload, server or network error: wait 5 s, doubling to 5 min, and try again; after `limits.max_wait` in all:
-    **agent_failed**."""
+    """Overload, rate limit, server or network error: wait 5 s, doubling to 5 min, and try again; after
+    `limits.max_wait` in all: **agent_failed**."""
     outcome = state.last_outcome
     if outcome is None or outcome.kind != Kind.TRANSIENT:
         return None
     attempt = state.waiting.waits + 1
     until = facts.wall + backoff(attempt, facts.chance)
-    return at_most(state, facts, WaitStarted(Why.TRANSIENT, until, outcome.message, "", attempt))
+    why = Why.RATE_LIMIT if outcome.throttled else Why.TRANSIENT
+    return at_most(state, facts, WaitStarted(why, until, outcome.message, "", attempt))
 
 
 def reserve_is_reached(state: RunState, facts: Facts) -> Verdict | None:
@@ -135,9 +136,10 @@ def at_most(state: RunState, facts: Facts, wanted: WaitStarted) -> Verdict:
     """This wait, cut to what is left of `limits.max_wait`; the end of the run when nothing is."""
     left = facts.limits.max_wait - state.waiting.waited
     if left < _NOTHING:
-        reason: Reason = "agent_failed" if wanted.why in {Why.TRANSIENT, Why.AWAY} else "usage_limit"
+        failed = wanted.why in {Why.TRANSIENT, Why.RATE_LIMIT, Why.AWAY}
+        reason: Reason = "agent_failed" if failed else "usage_limit"
         detail = f"{wanted.detail} (waited {duration(facts.limits.max_wait)})"
-        cause = f"The API did not recover: {detail}" if wanted.why == Why.TRANSIENT else ""
+        cause = f"The API did not recover: {detail}" if wanted.why in {Why.TRANSIENT, Why.RATE_LIMIT} else ""
         return Finish(reason, detail, "Try later, or raise `limits.max_wait`; nothing is lost.", cause)
     return replace(wanted, until=min(wanted.until, facts.wall + left))
 

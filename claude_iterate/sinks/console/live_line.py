@@ -20,6 +20,7 @@ CELLS = 8
 WAITS = {
     "usage_limit": "waiting for the usage limit",
     "transient": "waiting for the API",
+    "rate_limit": "waiting for the API's rate limit",
     "away": "waiting for Claude",
     "reserve": "waiting for the window's reset",
     "pace": "keeping the pace",

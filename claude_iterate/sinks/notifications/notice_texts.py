@@ -19,7 +19,7 @@ from claude_iterate.text import claim_lines
 
 MILESTONE = 10
 LONGEST_QUOTE = 1000
-BRIEF_WAITS = frozenset({"transient", "away", "pace", "failures"})
+BRIEF_WAITS = frozenset({"transient", "rate_limit", "away", "pace", "failures"})
 """No notification for these: overloads are short and frequent, and a configured pace is expected."""
 
 

@@ -51,7 +51,8 @@ class PlanCounts(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """What a run waits for (usage_limit, transient, reserve, pace) and until when (ISO 8601, UTC)."""
+    """What a run waits for (usage_limit, transient, rate_limit, away, reserve, pace, schedule, failures) and until when
+    (ISO 8601, UTC)."""
 
     why: str = msgspec.field(name="for")
     until: str
