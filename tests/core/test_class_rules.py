@@ -96,7 +96,7 @@ def test_a_limit_that_no_waiting_cures_is_a_matter_of_money(words: str, way: str
     ],
 )
 def test_a_type_goes_before_words_and_status(signs: tuple[str, ...], kind: str) -> None:
-    """Where Claude Code names the sort of a failure, its text may say what it likes; a word that is not known is none."""
+    """Where Claude Code names the sort of a failure, its text may say what it likes; an unknown word is none."""
     failed = ResultReported("success", True, "API Error: 529 Overloaded", api_error_status=529, signs=signs)
     assert classify(Evidence(failed, 1)).kind == kind
 
