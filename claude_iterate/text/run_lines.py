@@ -219,5 +219,5 @@ def exited(event: events.AgentExited) -> list[str]:
 
 
 def printed(event: events.AgentExited) -> list[str]:
-    """How much came from Claude. Only the log says it: for whoever looks into what went wrong."""
+    """How much came from Claude. Only the log says it; it helps to find out what went wrong."""
     return [f"Claude printed {event.stdout_bytes:,} bytes on stdout and {event.stderr_bytes:,} bytes on stderr"]

@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.conftest import Loop, until
 from tests.e2e.terminal import Open
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 WORK: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 
 
@@ -58,7 +58,7 @@ def test_a_live_run_is_read_from_another_terminal(loop: Loop) -> None:
 def test_a_recording_of_every_tool_is_shown_whole(loop: Loop) -> None:
     """Every text and tool of the recording is on the screen, from the real pipeline."""
     loop.make()
-    loop.script([{"fixture": str(FIXTURES / "a4-all-tools.ndjson")}, {"status": {"complete": True}}])
+    loop.script([{"fixture": str(FIXTURES / "claude-2.1.327" / "a4-all-tools.ndjson")}, {"status": {"complete": True}}])
     shown = loop.run("--output", "verbose").err
     for name in ("Read", "Edit", "Write", "Bash", "TaskCreate"):
         assert f"🔧 {name} tool" in shown
@@ -202,7 +202,7 @@ def test_an_unwatchable_workspace_is_still_read(loop: Loop) -> None:
 def test_denied_tools_end_the_run_with_the_rule_to_add(loop: Loop) -> None:
     """Claude was twice not allowed to write its report: the message has the command that allows it."""
     loop.make()
-    loop.script([{"fixture": str(FIXTURES / "e1-permission-denied-default.ndjson")}])
+    loop.script([{"fixture": str(FIXTURES / "claude-2.1.327" / "e1-permission-denied-default.ndjson")}])
     done = loop.run("--detailed-exit-code")
     assert done.code == 6
     assert "claude-iterate config -w my-task claude.allowed_tools --add " in done.err
@@ -211,10 +211,11 @@ def test_denied_tools_end_the_run_with_the_rule_to_add(loop: Loop) -> None:
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
-        ("d57-not-logged-in", 6, "claude setup-token"),
-        ("d13-400-credit-balance", 6, "Credit balance is too low"),
-        ("d10-404-model", 6, "claude.model"),
-        ("d52-oauth-429-usage-limit", 7, "resets 1:44am (UTC)"),
+        ("claude-2.1.197/d57-not-logged-in", 6, "claude setup-token"),
+        ("claude-2.1.197/d13-400-credit-balance", 6, "Credit balance is too low"),
+        ("claude-2.1.197/d10-404-model", 6, "claude.model"),
+        ("claude-2.1.197/d52-oauth-429-usage-limit", 7, "resets 1:44am (UTC)"),
+        ("claude-2.1.327/d52-oauth-429-usage-limit", 7, "resets 6:55pm (UTC)"),
     ],
 )
 def test_a_failure_ends_the_run_with_claudes_words_and_what_to_do(loop: Loop, name: str, code: int, words: str) -> None:

@@ -85,7 +85,8 @@ def test_trouble_beyond_claudes_patience_is_waited_out(real: RealLoop, trouble: 
     done = real.run()
     assert done.code == 0, done.err
     assert real.iterations() == [(1, "transient"), (1, "ok")]
-    assert [event["why"] for event in real.events("WaitStarted")] == ["transient"]
+    limited = isinstance(trouble[0], Failure) and trouble[0].status == 429
+    assert [event["why"] for event in real.events("WaitStarted")] == ["rate_limit" if limited else "transient"]
     assert real.ending()["iterations"] == 1
     assert real.ending()["cost_usd"] == pytest.approx(real.results()[-1]["total_cost_usd"])
 

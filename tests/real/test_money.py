@@ -63,16 +63,16 @@ def test_a_resumed_session_costs_what_its_calls_cost(real: RealLoop) -> None:
     `limits.max_cost_usd` ends it no sooner."""
     real.make()
     usage = Usage(20_000, 400)
-    for number in (1, 2, 3):
-        report = real.report(number == 3)
+    for number in (1, 2, 3, 4):
+        report = real.report(number == 4)
         real.api.script(Message((report,), usage), Message((text("Done for now."),), usage))
-    real.set(session="resume", claude__model="claude-opus-4-8", limits__max_cost_usd="0.8")
-    done = real.finish(real.start("run", "my-task", "-m", "3", "--json"))
+    real.set(session="resume", claude__model="claude-opus-4-8", limits__max_cost_usd="1")
+    done = real.finish(real.start("run", "my-task", "-m", "4", "--json"))
     document = json.loads(done.out)
     paid = prices.at_least("claude-opus-4-8", 20_000, 400, 0, 0)
     assert paid is not None
     resumed = [event.get("resumes", "") for event in real.events("IterationStarted")]
-    assert [bool(session) for session in resumed] == [False, True, True]
-    assert document["costUsd"] == pytest.approx(6 * paid)
-    assert (document["tokens"]["input"], document["costIsLowerBound"]) == (120_000, False)
-    assert (document["reason"], document["iterations"]) == ("completed", 3)
+    assert [bool(session) for session in resumed] == [False, True, True, True]
+    assert document["costUsd"] == pytest.approx(8 * paid)
+    assert (document["tokens"]["input"], document["costIsLowerBound"]) == (160_000, False)
+    assert (document["reason"], document["iterations"]) == ("completed", 4)

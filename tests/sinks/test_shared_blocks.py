@@ -20,12 +20,12 @@ from claude_iterate.text.claude_blocks import FITS, LIMITED, lines
 from claude_iterate.text.line_blocks import CONSOLE, WHOLE
 from claude_iterate.text.transcript import SharedBlocks
 
-RECORDED = Path(__file__).parents[1] / "fixtures" / "claude-2.1.197"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def _recorded() -> list[Event]:
     translate = Translator().translate
-    raw = [line for path in sorted(RECORDED.glob("*.ndjson")) for line in path.read_bytes().splitlines()]
+    raw = [line for path in sorted(FIXTURES.glob("claude-*/*.ndjson")) for line in path.read_bytes().splitlines()]
     return [event for line in raw for event in translate(line)]
 
 
