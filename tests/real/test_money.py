@@ -66,7 +66,7 @@ def test_a_resumed_session_costs_what_its_calls_cost(real: RealLoop) -> None:
     for number in (1, 2, 3, 4):
         report = real.report(number == 4)
         real.api.script(Message((report,), usage), Message((text("Done for now."),), usage))
-    real.set(session="resume", claude__model="claude-opus-4-8", limits__max_cost_usd="1")
+    real.set(session="resume", claude__model="claude-opus-4-8", limits__max_cost_usd="1", stop__no_progress="0")
     done = real.finish(real.start("run", "my-task", "-m", "4", "--json"))
     document = json.loads(done.out)
     paid = prices.at_least("claude-opus-4-8", 20_000, 400, 0, 0)
