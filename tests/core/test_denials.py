@@ -223,6 +223,7 @@ def test_what_was_missing_does_not_depend_on_the_order() -> None:
     assert rules((one, other, one)) == rules((other, one)) == ("Edit", "Write")
     assert rules((Denial("Bash", ""),)) == ("Bash",)
     assert rules((Denial("Bash", "python3 -c 1"),)) == ("Bash (python3 -c)",)
+    assert rules((Denial("Bash", "touch x; mkdir y"),)) == ("Bash (mkdir)", "Bash (touch)")
     assert rules((Denial("Bash", "x", "Contains simple_expansion"),)) == ("Bash (Contains simple_expansion)",)
 
 

@@ -109,7 +109,10 @@ def _needs(denial: Denial) -> list[str]:
     if denial.tool != "Bash":
         return [denial.tool]
     commands = _asking(denial)
-    found = [rule for command in commands for rule in narrow_rules.rules_for(command)[:1]]
+    others = [command for command in commands if command.words[0] not in known_programs.EDITS]
+    if commands and not others:
+        return sorted({f"Bash ({command.words[0]})" for command in commands})
+    found = [rule for command in others for rule in narrow_rules.rules_for(command)[:1]]
     anything = [f"Bash ({words})" for command in commands if (words := narrow_rules.runs_anything(command))]
     return found or anything or ["Bash"]
 
