@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from claude_iterate.core import events
+from claude_iterate.core.rules.endings import made_plan
 from claude_iterate.core.state.requests import answer
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import run_lines, verification_lines, work_lines
@@ -56,6 +59,8 @@ def lines(
         if isinstance(event, events.WaitStarted):
             return wait_lines.started(event, entry.at, after)
         return wait_lines.ended(event, after.paused)
+    if isinstance(event, events.StatusChanged) and made_plan(after):  # none of the work is done
+        return run_lines.status_changed(replace(event, status=replace(event.status, complete=False)))
     if isinstance(event, events.CheckFinished):
         return verification_lines.check_finished(event, event.command in after.claim.flaky, whole)
     if isinstance(event, events.HookFinished):

@@ -16,6 +16,7 @@ from claude_iterate.workspace.plan_file import Placed
 
 _MOST = 500
 """Files of specifications that are looked for."""
+_LISTED = 1000
 _SHOWN = 20
 """Tasks without refs that are named."""
 _TEXTS = (".md", ".txt", ".rst", ".adoc")
@@ -28,6 +29,13 @@ class BareTask(msgspec.Struct, frozen=True, rename="camel"):
     line: int
     state: str
     text: str
+
+
+class TaskView(msgspec.Struct, frozen=True, rename="camel"):
+    """A task of the plan, in its order; `state` is open, doing or done."""
+
+    text: str
+    state: str
 
 
 class SpecificationView(msgspec.Struct, frozen=True, rename="camel"):
@@ -56,6 +64,8 @@ class PlanView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     spec_dir: str
     has_specifications: bool
     specifications: tuple[SpecificationView, ...]
+    list: tuple[TaskView, ...] = ()
+    """The tasks themselves, the first thousand."""
 
 
 def plan_view(project: Project, layout: Layout) -> PlanView:
@@ -80,6 +90,7 @@ def plan_view(project: Project, layout: Layout) -> PlanView:
         spec_dir=str(folder),
         has_specifications=bool(files),
         specifications=tuple(_covered(files, tasks)),
+        list=tuple(TaskView(it.task.text, it.task.state) for it in tasks[:_LISTED]),
     )
 
 

@@ -20,6 +20,7 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.layers import Resolved
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.run_state import Streaks
+from claude_iterate.core.tones import UNPROVEN
 from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, history_view, run_view
 from claude_iterate.views.listing_view import Standing, known_by, standing
@@ -276,15 +277,16 @@ def _origin(resolved: Resolved, key: str) -> str:
 def _of_report(layout: Layout, found: Standing) -> dict[str, Any]:
     """The report, and whether it is about the task before this one."""
     old = found.state == "new_task" or found.about.last_run.get(metadata.REPORT_IS_OLD) is True
-    return {"report": _report(layout, "in_progress" if old else found.status), "report_of_task_before": old}
+    believed = found.status == "completed" and known_by(found) not in UNPROVEN and not old
+    return {"report": _report(layout, believed), "report_of_task_before": old}
 
 
-def _report(layout: Layout, status: str) -> ReportView:
+def _report(layout: Layout, believed: bool) -> ReportView:
     reading = status_file.look(layout.status).reading
     if reading is None or reading.status is None:
         return ReportView(problems=reading.problems if reading is not None else ())
     said = msgspec.convert(reading.status, ReportView, from_attributes=True)
     text = reports.describe(reading.status)
-    if reading.status.complete and status != "completed":  # the word of Claude alone
+    if reading.status.complete and not believed:  # the word of Claude alone
         text = f"{reports.describe(replace(reading.status, complete=False))} - claimed to be complete"
     return replace(said, present=True, text=text, problems=reading.problems)

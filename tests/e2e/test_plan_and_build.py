@@ -40,14 +40,15 @@ def test_plan_then_build(loop: Loop) -> None:
     assert loop.layout.plan.read_text().count("- [ ]") == 2
     assert ("planned" in loop.call("list").out, "0/2" in loop.call("list").out) == (True, True)
     assert "\nProgress: 0/2 tasks of the plan\n" in loop.call("show", TASK).out
-    assert "\n  Progress: 0/2 tasks of the plan\n" in planned.out
+    assert " · Tasks: 0/2 · " in planned.out
+    assert "Complete!" not in planned.out + planned.err
     assert loop.call("build", TASK, "--dry-run").code == 0
     assert loop.layout.plan.read_text().count("- [ ]") == 2
     built = loop.call("build", TASK)
     assert "nothing has proven that they are done (after 2 iterations)" in built.out
     assert loop.layout.plan.read_text().count("- [x]") == 2
     assert "loop (build)" in loop.call("list").out
-    assert "\n  Progress: 2/2 tasks of the plan\n" in built.out
+    assert " · Tasks: 2/2 · " in built.out
     assert "item remaining" not in built.out + built.err
     assert "\nProgress: 2/2 tasks of the plan\n" in (shown := loop.call("show", TASK).out)
     assert ("Plan: 2 done, 0 open" in shown, "remaining" in shown) == (True, False)
@@ -199,7 +200,9 @@ def test_show_tells_how_the_plan_stands(loop: Loop) -> None:
     loop.env["CLAUDE_ITERATE_PATHS__SPEC_DIR"] = "docs"
     loop.layout.plan.write_text("- [x] a (refs: docs/parser.md#one)\n- [~] b (refs: parser.md)\n* [ ] c\n")
     shown = loop.call("plan", TASK, "--show")
-    assert "3 tasks: 1 done, 1 under way, 1 open\nWithout refs: 1\n  line 3 of IMPLEMENTATION_PLAN.md: c\n" in shown.out
+    tasks = "  [x] a (refs: docs/parser.md#one)\n  [~] b (refs: parser.md)\n  [ ] c\n"
+    bare = "Without refs: 1\n  line 3 of IMPLEMENTATION_PLAN.md: c\n"
+    assert f"3 tasks: 1 done, 1 under way, 1 open\n{tasks}{bare}" in shown.out
     told = json.loads(loop.call("plan", TASK, "--show", "--json").out)
     assert [told[name] for name in ("tasks", "open", "doing", "done", "withoutRefs")] == [3, 1, 1, 1, 1]
     assert told["specifications"] == [{"file": "parser.md", "tasks": 2, "open": 1}]

@@ -8,6 +8,9 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.commands.run import JSON, options_of_a_run, run_in_mode
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import counted
+from claude_iterate.core.reports.plan_tasks import DOING, DONE
+
+_BOXES = {DOING: "[~]", DONE: "[x]"}
 
 
 @options.command("plan", json=JSON)
@@ -46,7 +49,10 @@ def _show(invocation: Invocation, name: str, as_json: bool) -> int:
         output.note(f"The plan {what}: {view.path}. Make one: claude-iterate plan {name}")
         return 0
     counts = f"{view.done} done, {view.doing} under way, {view.open} open"
-    output.result(f"{counted(view.tasks, 'task')}: {counts}")
+    output.result(output.heading(f"{counted(view.tasks, 'task')}: {counts}"))
+    for one in view.list:
+        line = f"  {_BOXES.get(one.state, '[ ]')} {output.foreign(one.text)}"
+        output.result(output.dim(line) if one.state == DONE else line)
     if view.without_refs:
         output.result(f"Without refs: {view.without_refs}")
         for task in view.bare:

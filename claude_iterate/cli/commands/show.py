@@ -96,13 +96,14 @@ def _print_state(view: WorkspaceView, now: float) -> None:
 def _print_next(view: WorkspaceView, program: str) -> None:
     """The next step, and what else can be done."""
     step = view.last_run.next if view.last_run is not None else ""
-    if view.last_run is not None and step and view.last_run.reason:  # the status names that of a killed run
+    names = view.last_run is not None and bool(step and view.last_run.reason)  # the status names that of a killed run
+    if names and view.state != "new_task":
         output.result(output.heading(f"  Next: {foreign(step)}"))
     proven = view.proof is not None and view.proof.passed is True and view.known_by not in UNPROVEN
     tree = view.last_run.worktree if view.last_run is not None else None
     branch = tree.branch if tree is not None else ""
     known = next_actions(view.name, view.state, view.files["INSTRUCTIONS.md"], program, step, proven, branch)
-    found = [(command, what) for command, what in known if command != step]
+    found = [(command, what) for command, what in known if command != step or not names]
     width = max(len(command) for command, _ in found)
     output.result("You can:")
     for command, what in found:

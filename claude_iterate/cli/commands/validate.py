@@ -9,6 +9,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events import ErrandFinished
 from claude_iterate.core.formats import listed
 from claude_iterate.core.reports import validation
+from claude_iterate.system.near_paths import near
 from claude_iterate.workspace.files import atomic, foreign
 from claude_iterate.workspace.files.foreign import Snapshot
 
@@ -56,7 +57,7 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
         judged = {"verdict": found.verdict, "exitCode": code, "report": report, "path": str(done.report)}
         output.document({"workspace": name, **judged, "changed": list(changed)})
     elif report is not None and not quiet:
-        output.result(f"\n{output.foreign(report.rstrip())}\n")
+        _print(report, found, done.report)
     if changed:
         output.warn(f"The project changed while Claude was only to look: {output.foreign(listed(changed))}")
     if (
@@ -89,6 +90,19 @@ def _judged(
     else:
         return None, validation.Validation(validation.INVALID, "Claude wrote no report")
     return report, validation.read(report)
+
+
+_KINDS = {validation.PASS: "good", validation.PARTIAL: "warning"}
+
+
+def _print(report: str, found: validation.Validation, path: Path) -> None:
+    """A line for each criterion, and where the report is; one in prose is shown as it is."""
+    if not found.criteria:
+        output.result(f"\n{output.foreign(report.rstrip())}\n")
+        return
+    for grade, line in validation.in_short(found):
+        output.result(f"  {output.symbol(_KINDS.get(grade, 'bad'))} {output.foreign(line)}")
+    output.result(output.dim(f"  Report: {output.foreign(near(path))}"))
 
 
 def _tell(name: str, found: validation.Validation, as_json: bool, dry_run: bool) -> None:

@@ -53,6 +53,7 @@ _FIELDS = {
 SCHEMA = json.dumps({"type": "object", "properties": _FIELDS, "required": list(_FIELDS)})
 """What Claude Code holds the answer to."""
 _LONGEST = 2000
+_LINE_OF_ONE = 160
 # A heading, an item, a row of a table; not a quotation.
 _CRITERION = re.compile(
     r"^[ \t|*_`#+-]*(?:criterion[ \t]*)?#?(\d{1,2})(?![\w%])[.):]?(.*)$", re.IGNORECASE | re.MULTILINE
@@ -127,6 +128,17 @@ _SAID = ("evidence", "suggestion")
 
 def _text(value: Any) -> str:
     return shortened(one_line(value[: 4 * _LONGEST]), _LONGEST) if isinstance(value, str) else ""
+
+
+def in_short(found: Validation) -> list[tuple[str, str]]:
+    """A grade and one line for each criterion, with the advice for those that did not pass."""
+    lines = []
+    for one in found.criteria:
+        weight = "" if one.number <= REQUIRED else " (recommended)"
+        advice = one.suggestion or one.evidence if one.grade != PASS else ""
+        text = f"{one.number}. {NAMES[one.number - 1]}{weight}{': ' + advice if advice else ''}"
+        lines.append((one.grade, shortened(text, _LINE_OF_ONE)))
+    return lines
 
 
 def rendered(found: Validation, name: str) -> str:

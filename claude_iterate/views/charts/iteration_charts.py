@@ -10,6 +10,9 @@ from claude_iterate.views.charts.iteration_words import FINE, used_tokens
 from claude_iterate.views.setting_values import shortened
 from claude_iterate.views.story.iteration_rows import Row
 
+_SEEN = 50
+"""A bar of less than this part of a fixed scale cannot be seen."""
+
 
 def iteration_charts(rows: Sequence[Row]) -> list[str]:
     """One chart for each figure, as SVG; those without a value that can be seen are left out."""
@@ -39,4 +42,4 @@ def _chart(
         Bar(value, f"Iteration {row.number}: {write(value)}, {row.outcome}", "ok" if row.outcome in FINE else "bad")
         for row, value in zip(rows, values, strict=True)
     ]
-    return bars(title, found, write, most) if max(values, default=0.0) > (most or 0.0) / 200 else ""
+    return bars(title, found, write, most) if max(values, default=0.0) > (most or 0.0) / _SEEN else ""
