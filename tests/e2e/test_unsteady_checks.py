@@ -63,7 +63,7 @@ def test_a_review_that_says_yes_after_no_on_the_same_project_is_reported(loop: L
     assert words in loop.call("show", "my-task").out
     assert json.loads(loop.call("show", "my-task", "--json").out)["proof"]["wavered"] is True
     (loop.workspace / "no").unlink()
-    assert loop.run("--verify").code == 1
+    assert loop.run("--verify", "--again").code == 1
     (loop.root / "README").touch()
     changed = loop.run("--verify")
     assert (changed.code, "says yes after" in changed.out) == (0, False)
