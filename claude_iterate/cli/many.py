@@ -11,9 +11,10 @@ from claude_iterate.core import formats
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.state.condition import condition
+from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import state_words
-from claude_iterate.errors import UsageProblem
+from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_processes.many_runs import ManyRuns, OneRun
 from claude_iterate.operations.run_processes.run_order import Noted, Refused
@@ -22,6 +23,7 @@ from claude_iterate.text import local_times
 from claude_iterate.text.claim_lines import remarks
 from claude_iterate.text.wait_lines import IN_SHORT
 from claude_iterate.text.work_lines import worktree_left
+from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 
 _SIGNALLED = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 143}
@@ -37,6 +39,11 @@ def run_many(project: Project, names: Sequence[str], options: Options, parallel:
     screen = _Screen([layout.name for layout in layouts], quiet)
     many = ManyRuns(project, layouts, options.changed(silent=True), parallel, screen.show)
     screen.runs = many.runs
+    if not quiet and parallel != 1 and (sharing := _sharing(project, layouts, options)):
+        output.warn(
+            f"{formats.listed(sharing)} work in one folder at the same time: what they change can be mixed up.\n"
+            f"  Give each a checkout of its own: claude-iterate run {' '.join(sharing)} --worktree"
+        )
     many.run()
     screen.clear()
     code = _SIGNALLED.get(many.stopped_by) or (0 if all(_is_good(run) for run in many.runs) else 1)
@@ -86,25 +93,21 @@ def _print_table(runs: Sequence[OneRun], typed: CommandLine) -> None:
         for said in run.process.answers if run.process is not None else ():
             if isinstance(said, Noted) and said.warning:
                 output.warn(f"{run.name}: {said.text}")
-    if (sharing := _sharing(runs)) and not any(run.state.started and run.state.started.dry_run for run in runs):
-        output.warn(
-            f"{formats.listed(sharing)} worked in one folder at the same time: what they changed can be mixed up.\n"
-            f"  Give each a checkout of its own: claude-iterate run {' '.join(sharing)} --worktree"
-        )
 
 
-def _sharing(runs: Sequence[OneRun]) -> list[str]:
-    """Runs that worked in the project itself while another one did."""
-    here = [
-        (run.state.started_at, run.state.last_at, run.name)
-        for run in runs
-        if run.state.started is not None and run.state.iterations and run.state.worktree.made is None
-    ]
-    return [
-        name
-        for began, ended, name in here
-        if any(began < until and since < ended and name != other for since, until, other in here)
-    ]
+def _sharing(project: Project, layouts: Sequence[Layout], options: Options) -> list[str]:
+    """Those that will work in the project itself beside another one."""
+    if options.dry_run:
+        return []
+    here = [layout.name for layout in layouts if _works_in_project(project, layout, options)]
+    return here if len(here) > 1 else []
+
+
+def _works_in_project(project: Project, layout: Layout, options: Options) -> bool:
+    try:
+        return options.settings_for(project, layout).worktree is None
+    except ExpectedError:  # its run will say what is wrong
+        return False
 
 
 def _left_something(state: RunState) -> bool:
@@ -148,7 +151,9 @@ def _line(name: str, doing_now: str, state: RunState, at: float, width: int) -> 
     """The line of one run on the terminal."""
     spent = formats.cost(state.cost_usd + state.spending.cost_usd, state.cost_is_lower_bound)
     took = formats.duration(max(0.0, at - state.started_at)) if state.started_at else ""
-    parts = [doing_now, took, spent if state.cost_usd else ""]
+    items = items_done(state)
+    done = f"{items.done}/{items.total} items" if items is not None else ""
+    parts = [doing_now, done, took, spent if state.cost_usd else ""]
     return f"{name.ljust(width)}  {' · '.join(part for part in parts if part)}"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -159,6 +159,24 @@ class Command(click.Command):
         return parser
 
 
+class Sections(Command):
+    """A command with many options: its help shows them in sections. Those that no section names come last."""
+
+    sections: ClassVar[Mapping[str, Sequence[str]]] = {}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in (*self.sections, "Other")}
+        for option in self.get_params(ctx):
+            row = option.get_help_record(ctx) if isinstance(option, click.Option) else None
+            if row is not None:
+                named = (title for title, flags in self.sections.items() if not {*flags}.isdisjoint(option.opts))
+                rows[next(named, "Other")].append(row)
+        for title, found in rows.items():
+            if found:
+                with formatter.section(title):
+                    formatter.write_dl(found)
+
+
 def command(
     name: str,
     workspace: bool = True,
@@ -221,7 +239,13 @@ verbose_option = flag("-v", "--verbose", help="Show Claude's words and tools as 
 
 dangerous_option = flag("--dangerously-skip-permissions", help="Allow everything. For sandboxes; never saved.")
 
-check_option = setting_option("verification.checks", "--check", metavar="COMMAND", more="Repeatable.", repeatable=True)
+check_option = setting_option(
+    "verification.checks",
+    "--check",
+    metavar="COMMAND",
+    more="Repeatable; in place of those that are set.",
+    repeatable=True,
+)
 
 accept_option = flag(
     "--accept-changes",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import Known, tuning
 from claude_iterate.core import claude_versions
 from claude_iterate.core.events import Warned
@@ -15,7 +14,7 @@ from claude_iterate.core.rules import next_steps, trips
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode
 from claude_iterate.core.state.steps import fold
-from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
+from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import permissions
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.prompt_texts import read_instructions
@@ -27,9 +26,6 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.inheritance import Inheritance
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import notes, run_lock
-
-_SMALLEST_CLAUDE = 1_000_000
-"""Bytes: its script of 2024 had 8 million."""
 
 
 def settings_checked(project: Project, layout: Layout, options: Options, user: User) -> Settings:
@@ -86,11 +82,11 @@ def _sandbox(project: Project, settings: Settings) -> str:
 def refuse_doomed(project: Project, layout: Layout, settings: Settings, options: Options, version: str) -> None:
     """A UsageProblem for a run that could write nothing: it would pay for iterations in which all is denied.
 
-    Only the real Claude Code is judged. What `claude.command` names, and a small script called `claude`, may allow what
-    they like; they are warned about.
+    Only Claude Code is judged. A program of the user's own in `claude.command` may allow what it likes; it is warned
+    about.
     """
     exempt = options.dry_run or options.skip_permissions or options.purpose != "run"
-    if exempt or permissions.are_decided(settings, project) or not is_claude_code(settings, project, version):
+    if exempt or permissions.are_decided(settings, project) or not is_claude_code(settings, version):
         return
     name = layout.name
     raise UsageProblem(
@@ -100,15 +96,11 @@ def refuse_doomed(project: Project, layout: Layout, settings: Settings, options:
     )
 
 
-def is_claude_code(settings: Settings, project: Project, version: str) -> bool:
-    """True for Claude Code itself: its name, its word, and a size that no wrapper has."""
-    if settings.claude.command != ("claude",) or not claude_versions.is_claude_code(version):
-        return False
-    try:
-        program = discovery.find(settings.claude, project.environ, project.root)
-        return Path(program).stat().st_size >= _SMALLEST_CLAUDE
-    except (ExpectedError, OSError):
-        return False
+def is_claude_code(settings: Settings, version: str) -> bool:
+    """True for what is called `claude` and says that it is Claude Code: the program, or the shim of a version manager
+    that calls it."""
+    program = settings.claude.command
+    return len(program) == 1 and Path(program[0]).name == "claude" and "(Claude Code)" in version
 
 
 def warnings(project: Project, layout: Layout, settings: Settings, options: Options) -> list[Warned]:

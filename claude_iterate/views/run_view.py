@@ -134,14 +134,16 @@ def journal(layout: Layout, run: str, most: int | None = None) -> JournalView:
 
 
 def last(layout: Layout) -> str | None:
-    """The newest run of `claude-iterate run`, a dry run included; where there is none, the newest of any purpose."""
+    """The newest run of `claude-iterate run`. Only where there is none it is a dry run, or one of another purpose."""
     found = list(reader.newest(layout))
-    return next((run for run in found if _purpose(layout, run) == "run"), found[0] if found else None)
+    return max(found, key=lambda run: _rank(layout, run), default=None)  # of equals the first, which is the newest
 
 
-def _purpose(layout: Layout, run: str) -> str:
+def _rank(layout: Layout, run: str) -> int:
     started = reader.beginning(layout.journal(run))
-    return started.purpose if started is not None else ""
+    if started is None or started.purpose != "run":
+        return 0
+    return 1 if started.dry_run else 2
 
 
 def log_of(layout: Layout, run: str | None = None) -> Path | None:

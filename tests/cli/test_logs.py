@@ -81,6 +81,21 @@ def test_one_off_calls_are_no_runs(typed: Type, layout: Layout) -> None:
     assert typed("logs", "w", "--run", SECOND).out == "the verification\n"
 
 
+def test_a_dry_run_hides_no_run(typed: Type, layout: Layout) -> None:
+    """The night is the last run, also after a trial; the trial is there for those who name it, and where nothing else
+    is. `replay` means the same run."""
+    tried = Run(layout, SECOND)
+    tried.add(RunStarted(SECOND, "w", "loop", 5, 1, "h", "0", ("claude",), str(tried.log), dry_run=True))
+    tried.add(RunFinished("completed"))
+    tried.log.write_text("the trial\n")
+    assert typed("logs", "w").out == "the trial\n"
+    finished(layout, FIRST, "the night\n")
+    assert typed("logs", "w").out == typed("logs", "w", "-f").out == "the night\n"
+    assert typed("logs", "w", "--run", SECOND).out == "the trial\n"
+    assert "dry run" not in typed("replay", "w").out
+    assert "dry run" in typed("replay", "w", "--run", SECOND).out
+
+
 def test_a_one_off_call_alone_is_shown(typed: Type, layout: Layout) -> None:
     """There is nothing else to show."""
     made = Run(layout, FIRST)

@@ -146,11 +146,11 @@ def test_archiving_asks_on_a_terminal(project: Project, folder: Path, environ: d
 
 
 def test_setup_opens_the_editor(project: Project, folder: Path, environ: dict[str, str], tmp_path: Path) -> None:
-    """What was saved becomes the instructions, without our advice; nothing more is asked."""
+    """What was saved becomes the instructions, without our advice; then a limit of money is asked for."""
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i "s/What should be there when the work is done?/A poem./" "$1"\n')
     editor.chmod(0o755)
-    code, shown = on_terminal(folder, environ | {"VISUAL": shlex.quote(str(editor))}, "", "setup", "w")
+    code, shown = on_terminal(folder, environ | {"VISUAL": shlex.quote(str(editor))}, "\n", "setup", "w")
     assert code == 0, shown
     layout = project.layout("w")
     text = layout.instructions.read_text()

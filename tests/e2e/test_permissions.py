@@ -172,20 +172,20 @@ exec {python} -P -m claude_iterate.fake_claude "$@"
 """
 
 
-def installed(loop: Loop, size: int) -> None:
-    """A program called `claude` that says it is Claude Code."""
+def installed(loop: Loop) -> None:
+    """A shim called `claude` that calls Claude Code, as version managers have them."""
     prepared(loop)
     del loop.env["CLAUDE_ITERATE_CLAUDE__COMMAND"]
     program = loop.folder / "bin" / "claude"
     program.parent.mkdir()
-    program.write_text(CLAUDE.format(python=sys.executable).ljust(size, "#"))
+    program.write_text(CLAUDE.format(python=sys.executable))
     program.chmod(0o755)
     loop.env["PATH"] = f"{program.parent}:{loop.env['PATH']}"
 
 
 def test_a_run_that_could_write_nothing_is_refused(loop: Loop) -> None:
     """Before anything is paid or written, with the flags that decide; `default` is a decision, and so is a dry run."""
-    installed(loop, 1_000_000)
+    installed(loop)
     before = sorted(loop.workspace.iterdir())
     done = loop.run()
     assert (done.code, done.out) == (2, "")
@@ -206,18 +206,10 @@ def test_a_run_that_could_write_nothing_is_refused(loop: Loop) -> None:
 )
 def test_claudes_own_settings_make_a_run_possible(loop: Loop, document: dict[str, Any]) -> None:
     """Rules, a mode, or a hook that may allow things: it is not for us to refuse."""
-    installed(loop, 1_000_000)
+    installed(loop)
     (loop.home / ".claude").mkdir()
     (loop.home / ".claude" / "settings.json").write_text(json.dumps(document))
     assert loop.run().code == 0
-
-
-def test_a_script_called_claude_is_only_warned_about(loop: Loop) -> None:
-    """It may allow what it likes, whatever it calls itself."""
-    installed(loop, 0)
-    done = loop.run()
-    assert done.code == 0
-    assert "it will be denied every edit and command" in done.err
 
 
 def test_without_a_terminal_it_warns_once_and_goes_on(loop: Loop) -> None:

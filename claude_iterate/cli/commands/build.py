@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from claude_iterate.cli import options
-from claude_iterate.cli.commands.run import JSON, options_of_a_run, run_in_mode
+from claude_iterate.cli.commands.run import JSON, OfARun, options_of_a_run, run_in_mode
 from claude_iterate.cli.invocation import Invocation
 
 
-@options.command("build", json=JSON)
+@options.command("build", cls=OfARun, json=JSON)
 @options_of_a_run
 def command(invocation: Invocation, /, name: str, **given: Any) -> int:
     """Work off the plan of NAME, one task per iteration, until nothing in it is open.

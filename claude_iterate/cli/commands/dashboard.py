@@ -37,7 +37,7 @@ def command(invocation: Invocation, port: int, host: str, opens: bool) -> None:
         )
     output.note(f"The dashboard of {project.root}:")
     output.result(board.address)
-    output.note("Ctrl-C ends it; runs go on.")
+    output.note("Ctrl-C ends the dashboard.")
     if opens:
         board.open(lambda: output.note("There is no browser to open. Open the address yourself."))
     board.serve()

@@ -19,9 +19,21 @@ _WORDS = tuple(dict.fromkeys((*listing_view.STATUSES, *listing_view.STATES, *END
 
 
 @options.command("list", workspace=False)
-@click.option("--status", type=click.Choice(_WORDS), help="Only workspaces in this state.")
+@click.option("--status", metavar="STATE", type=click.Choice(_WORDS), help="Only workspaces in this state.")
 def command(invocation: Invocation, status: str | None, as_json: bool) -> None:
-    """List the workspaces of this project."""
+    """List the workspaces of this project.
+
+    \b
+    STATE is one of these:
+      not begun       new, new_task, planned
+      under way       starting, running, verifying, waiting, paused, stopping
+      over            completed, interrupted, unfinished, killed, error
+      its last run    max_iterations, stagnation, no_progress, same_error,
+      ended by        test_failures, pattern, script, blocked,
+                      verification_failed, agent_failed, budget, duration,
+                      usage_limit, reserve, hook_abort, stopped, terminated
+      else            in_progress, copy, damaged
+    """
     project = invocation.project
     view = listing_view.listing(project.root, project.workspaces_folder, project.workspaces())
     chosen = tuple(row for row in view.workspaces if status is None or status in {row.status, row.state})

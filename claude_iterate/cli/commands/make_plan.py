@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from claude_iterate.cli import options, output
-from claude_iterate.cli.commands.run import JSON, options_of_a_run, run_in_mode
+from claude_iterate.cli.commands.run import JSON, OfARun, options_of_a_run, run_in_mode
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import counted
 from claude_iterate.core.reports.plan_tasks import DOING, DONE
@@ -13,7 +13,7 @@ from claude_iterate.core.reports.plan_tasks import DOING, DONE
 _BOXES = {DOING: "[~]", DONE: "[x]"}
 
 
-@options.command("plan", json=JSON)
+@options.command("plan", cls=OfARun, json=JSON)
 @options_of_a_run
 @options.flag("--show", help="Print how the plan stands; Claude is not called.")
 def command(invocation: Invocation, /, name: str, show: bool, **given: Any) -> int:

@@ -15,7 +15,7 @@ from claude_iterate.core.secrets.redact import redactor_for
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations.playback.paces import LONGEST
 from claude_iterate.operations.playback.replayed_run import ReplayedRun, replayed_run
-from claude_iterate.views import run_names
+from claude_iterate.views import run_names, run_view
 from claude_iterate.workspace.running import run_lock
 
 if TYPE_CHECKING:
@@ -104,10 +104,10 @@ def command(
 def _run(layout: Layout, wanted: str | None) -> str:
     if wanted is not None:
         return run_names.chosen(layout, wanted)
-    found = [run for run in layout.run_ids() if layout.journal(run).is_file()]
-    if not found:
+    found = run_view.last(layout)
+    if found is None:
         raise WorkspaceProblem(f"{layout.name} has no run yet.", f"Begin one: claude-iterate run {layout.name}")
-    return found[-1]
+    return found
 
 
 def _is_live(layout: Layout, run: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -57,6 +58,25 @@ _OPTIONS = (
 )
 
 
+class OfARun(options.Sections):
+    """`run`, `plan` and `build`."""
+
+    sections: ClassVar[Mapping[str, Sequence[str]]] = {
+        "Limits (TIME is 90, 90s, 5m or 1h30m)": (
+            *("--max-iterations", "--max-cost", "--max-duration", "--max-turns"),
+            *("--delay", "--no-delay", "--stagnation-threshold"),
+        ),
+        "What Claude may do": (
+            *("--permission-mode", "--allow", "--dangerously-skip-permissions", "--sandbox", "--worktree"),
+        ),
+        "Proof": ("--check", "--verify", "--accept-changes"),
+        "Claude": ("--model", "--session"),
+        "Again, or to try it out": ("--again", "--reset", "--dry-run", "--cassette"),
+        "You and the run": ("--attended", "--detach", "--watch"),
+        "Output": ("--verbose", "--quiet", "--output", "--json", "--detailed-exit-code"),
+    }
+
+
 def options_of_a_run(function: options.Function) -> options.Function:
     """The options that `run`, `plan` and `build` share, in the order of the help page."""
     for option in reversed(_OPTIONS):
@@ -64,7 +84,7 @@ def options_of_a_run(function: options.Function) -> options.Function:
     return function
 
 
-@options.command("run", workspace=False, json=JSON)
+@options.command("run", workspace=False, cls=OfARun, json=JSON)
 @options.names_argument
 @options.flag("--all", "every", help="Run all workspaces of the project, each in a process of its own.")
 @click.option("--parallel", type=options.Whole(0), default=0, metavar="N", help="Of several at most so many at a time.")

@@ -102,7 +102,9 @@ def _print_next(view: WorkspaceView, program: str) -> None:
     proven = view.proof is not None and view.proof.passed is True and view.known_by not in UNPROVEN
     tree = view.last_run.worktree if view.last_run is not None else None
     branch = tree.branch if tree is not None else ""
-    known = next_actions(view.name, view.state, view.files["INSTRUCTIONS.md"], program, step, proven, branch)
+    held = view.last_run is not None and view.last_run.paused and view.state == "running"
+    state = "paused" if held else view.state
+    known = next_actions(view.name, state, view.files["INSTRUCTIONS.md"], program, step, proven, branch)
     found = [(command, what) for command, what in known if command != step or not names]
     width = max(len(command) for command, _ in found)
     output.result("You can:")
@@ -179,7 +181,7 @@ def _status(view: WorkspaceView, now: float) -> str:
         since = f"began {local_times.when(str(who['started']), now)}" if "started" in who else "began a moment ago"
         doing = _waiting(run.waiting, now) if run and run.waiting else view.state
         exactly = f", {doing}" if doing != "running" else ""
-        paused = ", paused" if run and run.paused and doing != "paused" else ""
+        paused = f", {_paused(run)}" if run and run.paused and doing != "paused" else ""
         return f"running now (pid {who.get('pid', 'unknown')}, {since}){exactly}{paused}"
     if view.copy_of is not None:
         return f"a copy of a workspace that is running now (pid {view.copy_of.pid})"
@@ -193,6 +195,11 @@ def _status(view: WorkspaceView, now: float) -> str:
 def _waiting(wait: Waiting, now: float) -> str:
     why = wait_lines.IN_SHORT.get(wait.why, wait.why)
     return f"waiting until {local_times.day_and_time(wait.until, now)} ({why})"
+
+
+def _paused(run: RunView) -> str:
+    """What `pause` comes to while something is under way."""
+    return "pauses after this iteration" if run.condition == "running" and run.iteration else "paused"
 
 
 def _now(run: RunView, at: float) -> str:

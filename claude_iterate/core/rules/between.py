@@ -88,7 +88,7 @@ def stop_was_asked(state: RunState, facts: Facts) -> Verdict | None:
         return Finish("interrupted", by)
     if not by.startswith("SIG"):
         return Finish("stopped", f"by {by}")
-    outlive = "A run that should outlive its terminal can be started in tmux, or with nohup."
+    outlive = "To let a run go on without its terminal: start it with --detach, or press d while it is shown."
     return Finish("terminated", by, outlive if by == "SIGHUP" else "")
 
 

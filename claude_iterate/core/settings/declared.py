@@ -244,7 +244,8 @@ class CommandSettings(Group):
     test: str | None = _set(
         TEXT,
         None,
-        "How the project is tested, for the prompts, `progress.tests` and `stop.test_failures`. `init` proposes it.",
+        "How the project is tested, for the prompts, `progress.tests` and `stop.test_failures`; it is no check. `init`"
+        " proposes it.",
     )
     build: str | None = _set(TEXT, None, "How the project is built, for the prompts. `init` proposes it.")
     lint: str | None = _set(TEXT, None, "How the project is linted, for the prompts. `init` proposes it.")

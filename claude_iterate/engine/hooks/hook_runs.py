@@ -44,7 +44,7 @@ class Hooks:
             return
         self._files = [file for file in found if not file.problem]
         self.warnings = [
-            Warned(f"{file.shown} is not run: {file.problem}.", f"{file.fix} Then start the run again.")
+            Warned(f"{file.shown} is not run: {file.problem}.", f"Before the next run: {file.fix}")
             for file in found
             if file.problem
         ]

@@ -11,6 +11,7 @@ from typing import Literal
 from claude_iterate.agent.processes.leftover_processes import leftovers
 from claude_iterate.core.events import RunFinished
 from claude_iterate.core.named_tuples import NamedTuple
+from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.errors import ExpectedError, NewerFormat, WorkspaceProblem
 from claude_iterate.operations.permissions import unrestricted
 from claude_iterate.workspace import leftover_files, metadata, task_file
@@ -88,7 +89,10 @@ def _last_run(layout: Layout, check: str, about: Metadata) -> Iterator[Finding]:
             yield Finding(check, "warning", f"it is a copy of a workspace that is running now (pid {pid})", fix)
         else:
             # Nothing has to be fixed: the next run goes on where it stopped.
-            yield Finding(check, "warning", "its last run was killed", f"Go on: claude-iterate run {layout.name}")
+            step = f"claude-iterate run {layout.name}"
+            if started is not None and started.again:
+                step = renamed(started.again, started.workspace, layout.name)
+            yield Finding(check, "warning", "its last run was killed", f"Go on: {step}")
     if behind(layout):
         older = metadata.is_behind(about, str(layout.folder))
         why = "git may have put back an older one" if older else "it was killed before it could write that"

@@ -39,6 +39,10 @@ API_TROUBLES = {
 }
 
 
+HINT = "  ? keys"
+"""At the end of the line, dim, where there is room."""
+
+
 class LiveLine:
     """Draws over itself at most five times a second, and gets out of the way of every normal line. With `keys` it says
     which key goes on."""
@@ -78,8 +82,12 @@ class LiveLine:
             return
         self._drawn_at = now
         # One column stays free: a terminal wraps when the last one is filled.
-        text = self._fitted(compose(state, now, self._stop), *self._doing(state, now), (self._columns() or 80) - 1)
+        room = (self._columns() or 80) - 1
+        text = self._fitted(compose(state, now, self._stop), *self._doing(state, now), room)
         columns = width(text)
+        if self._keys and columns + len(HINT) <= room:
+            text += f"\x1b[2m{HINT}\x1b[0m" if self._output.color else HINT
+            columns += len(HINT)
         rest = "\x1b[K" if self._output.color else " " * (self._drawn_columns - columns)
         if self._output.control(f"\r{text}{rest}", now_or_never=True):
             self._drawn_columns = columns
