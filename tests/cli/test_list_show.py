@@ -263,7 +263,7 @@ def test_settings_are_shown_with_origin_and_without_secrets(typed: Type, project
         assert answer.code == 0
         for secret in ("hunter2", "tk_1", "tk_2"):
             assert secret not in answer.out
-        assert "ntfy.sh/t" in answer.out
+        assert "ntfy.sh/***" in answer.out
     shown = {item["key"]: item for item in typed("show", "w", "--json").document["settings"]}
     assert shown["delay"] == {"key": "delay", "value": 0, "origin": "workspace"}
     assert shown["claude.env"]["value"] == {"MY_API_TOKEN": "***", "EDITOR": "vi"}

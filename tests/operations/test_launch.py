@@ -34,6 +34,8 @@ class User:
     def choose_permissions(self, suggested, sandbox):
         self.heard.append(("asked", ""))
         return Permissions("plan", ("Read",))
+    def ask_amount(self, question):
+        self.heard.append(("amount", question))
     steers = staticmethod(contextlib.nullcontext)
 
 project, user = Project(Path.cwd(), os.environ), User()
@@ -58,7 +60,7 @@ def test_a_program_can_start_a_run(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=tmp_path, env=environ, capture_output=True, check=True)
     answer = json.loads(done.stdout)
     assert (answer["code"], layout.run_ids()) == (0, [answer["run"]])
-    assert [kind for kind, _text in answer["heard"]] == ["asked", "note"]
+    assert [kind for kind, _text in answer["heard"]] == ["asked", "amount", "note"]
     argv = json.loads((tmp_path / "state" / "call-0001.json").read_text())["argv"]
     assert argv[argv.index("--permission-mode") + 1] == "plan"
     assert argv[argv.index("--allowedTools") + 1] == "Read"

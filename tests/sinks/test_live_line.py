@@ -78,18 +78,18 @@ def test_what_it_says(live: MakeLive, entry: MakeEntry, started: MakeStarted, co
 
 
 def test_it_names_the_key_that_goes_on(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted) -> None:
-    """Where keys are read: in a wait and in a pause."""
+    """Where keys are read: in a wait and in a pause, and at the end always the one that names them all."""
     for keys, waits, paused in ((True, "59m 58s left (r tries now)", "paused (p resumes)"), (False, "left", "paused")):
-        err = terminal()
+        err, hint = terminal(), "  ? keys" if keys else ""
         console = Fed(Console(io.StringIO(), err, "progress", live=True, wall=lambda: BEGAN, keys=keys))
         console(entry(started()))
         console(entry(WaitStarted(Why.USAGE_LIMIT, BEGAN + 3600), 1))
         console.tick(2)
-        assert Screen(err.getvalue()).rows[-1].endswith(waits)
+        assert Screen(err.getvalue()).rows[-1].endswith(waits + hint)
         console(entry(WaitEnded(Why.USAGE_LIMIT), 3))
         console(entry(Requested(Verb.PAUSE), 4))
         console.tick(5)
-        assert Screen(err.getvalue()).rows[-1].endswith(f"· {paused}")
+        assert Screen(err.getvalue()).rows[-1].endswith(f"· {paused}{hint}")
 
 
 def test_a_wait_is_counted_down_on_the_wall(terminal: MakeTerminal, entry: MakeEntry, started: MakeStarted) -> None:
