@@ -69,7 +69,7 @@ def _aside(line: str) -> None:
 
 def _print_state(view: WorkspaceView, now: float) -> None:
     """What it does or how it ended, in its colour; why, and what has to be known of that."""
-    output.result(f"{output.heading(view.name)}  ({view.mode} mode)")
+    output.result(output.heading(f"{view.name}  ({view.mode} mode)"))
     _aside(f"  {foreign(near(view.path))}")
     output.result(output.toned(f"Status: {foreign(_status(view, now))}", tone(view.state, view.known_by), bold=True))
     if view.running_run is not None:
