@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from claude_iterate.core.events.vocabulary import Why
 from claude_iterate.selftest.harness import expectations
 from claude_iterate.selftest.harness.fault import Expected, Fault
 from claude_iterate.selftest.harness.script_steps import INIT, UNFINISHED, Step, api_error, done, more, said, silent
@@ -11,7 +12,7 @@ AGAIN = Expected(outcomes=("transient", "ok"))
 SOON = {"limits.max_wait": "1s"}
 
 
-def _passes(fault: str, call: list[Step]) -> Fault:
+def _passes(fault: str, call: list[Step], why: Why = Why.TRANSIENT) -> Fault:
     """A temporary failure: the run repeats the same iteration and counts no failure."""
     return Fault(
         fault,
@@ -19,7 +20,7 @@ def _passes(fault: str, call: list[Step]) -> Fault:
         (call, done()),
         AGAIN,
         settings={**SOON, "stop.failures": 1},
-        checks=(expectations.numbers(1, 1), expectations.has("WaitStarted", 1, why="transient")),
+        checks=(expectations.numbers(1, 1), expectations.has("WaitStarted", 1, why=why)),
     )
 
 
@@ -62,6 +63,7 @@ FAULTS = {
             "rate_limit",
             {"event": {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "isUsingOverage": False}}},
         ),
+        Why.RATE_LIMIT,
     ),
     "http-500": _passes("the server fails", api_error("API Error: 500 Internal server error.", 500, "server_error")),
     "http-529": _passes("the service is overloaded", api_error("API Error: 529 Overloaded.", 529, "overloaded")),

@@ -176,7 +176,7 @@ def second_is_refused(project: FaultProject, _done: Done) -> str:
 def log_is_there(project: FaultProject, done: Done) -> str:
     """The log that the run names exists and is whole."""
     log = project.log()
-    named = str(project.layout.logs()[-1]) in done.out
+    named = project.layout.logs()[-1].name in done.out
     return "" if named and "RUN METADATA" in log and "RUN FINISHED" in log else "the log is not whole"
 
 
