@@ -91,12 +91,12 @@ def test_a_whole_run_in_the_original_form(loop: Loop, receiver: Receiver) -> Non
     assert loop.run().code == 0
     titles = [item.headers["title"] for item in receiver.received]
     assert titles[0] == "[my-task] Execution Started"
-    assert titles[-1] == "[my-task] Task Complete"
+    assert titles[-1] == "[my-task] Task Complete, Not Proven"
     assert "[my-task] Iteration 1" in titles
     last = receiver.received[-1]
     assert (last.headers["priority"], last.headers["tags"]) == ("high", "claude-iterate,completion")
     assert last.headers["content-type"].startswith("text/plain")
-    assert last.text.startswith("TASK COMPLETE ✅\n\nWorkspace: my-task\nTotal iterations: 2\n")
+    assert last.text.startswith("TASK COMPLETE, NOT PROVEN ⚠\n\nWorkspace: my-task\nTotal iterations: 2\n")
 
 
 @pytest.mark.setting("notify.report_url")
@@ -291,7 +291,7 @@ def test_an_address_set_after_init_is_used(loop: Loop, receiver: Receiver, layer
         name = "config.json" if layer == "user" else ".claude-iterate.json"
         (folder / name).write_text(json.dumps({"notifyUrl": receiver.url, "notifyEvents": ["completion"]}))
     assert loop.run().code == 0
-    assert [item.headers["title"] for item in receiver.received] == ["[my-task] Task Complete"]
+    assert [item.headers["title"] for item in receiver.received] == ["[my-task] Task Complete, Not Proven"]
 
 
 def test_what_init_was_given_is_used(loop: Loop, receiver: Receiver) -> None:
@@ -301,7 +301,7 @@ def test_what_init_was_given_is_used(loop: Loop, receiver: Receiver) -> None:
     (loop.workspace / "INSTRUCTIONS.md").write_text("- one\n")
     loop.script(FINISH)
     loop.run()
-    assert [item.headers["title"] for item in receiver.received] == ["[my-task] Task Complete"]
+    assert [item.headers["title"] for item in receiver.received] == ["[my-task] Task Complete, Not Proven"]
 
 
 @pytest.mark.parametrize(

@@ -61,11 +61,11 @@ def test_a_run_is_steered_and_noted(loop: Loop) -> None:
         until(lambda: loop.events("IterationFinished"))
         resumed = task.ask("resume")
         assert (resumed.answered, resumed.effective, resumed.text) == (True, True, "Going on.")
-        assert (run.wait(PATIENCE), run.view().reason, run.warnings) == (0, "completed", ())
+        assert (run.wait(PATIENCE), run.view().reason, run.warnings) == (10, "completed", ())
     assert "Use tabs." in Path(loop.record(2)["stdin"]).read_text()
     assert [type(entry.event).__name__ for entry in run.events()][-1] == "RunFinished"
     assert [row.outcome for told in task.history().runs for row in told.iterations] == ["ok", "ok"]
-    assert task.run(run.id).wait(1) == 0
+    assert task.run(run.id).wait(1) == 10
     assert task.start() is None
 
 
@@ -105,7 +105,7 @@ def test_a_program_goes_on_after_the_breaker(loop: Loop) -> None:
         task.start()
     again = task.start(reset=True)
     assert again is not None
-    assert again.wait(PATIENCE) == 0
+    assert again.wait(PATIENCE) == 10
 
 
 STARTS = """
@@ -139,5 +139,5 @@ def test_a_run_can_outlive_its_program(loop: Loop) -> None:
     run = api.Project(loop.root, loop.env).workspace("my-task").run()
     assert (run.id, run.is_running) == (identity, True)
     (loop.workspace / "go").touch()
-    assert run.wait(PATIENCE) == 0
+    assert run.wait(PATIENCE) == 10
     assert json.loads(Path(loop.layout.metadata).read_text())["status"] == "completed"

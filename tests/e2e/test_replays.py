@@ -78,7 +78,7 @@ def test_pictures_and_recordings(recorded: tuple[Loop, str], tmp_path: Path) -> 
     _header, *moments = [json.loads(line) for line in cast.read_text().splitlines()]
     rows = [row for row in Screen("".join(text for _at, _kind, text in moments)).rows if row]
     assert "Running iteration 1..." in rows
-    assert rows[-1].startswith("Log: ")
+    assert rows[-1].startswith("  Next: claude-iterate run my-task")
     assert any(re.search(r"\[\d/2\] · ", text) for _at, _kind, text in moments)
     assert [at for at, *_ in moments] == sorted(at for at, *_ in moments)
 

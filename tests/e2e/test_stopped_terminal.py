@@ -90,7 +90,7 @@ def stopped_while_claude_talks(loop: Loop, open_terminals: list[Terminal]) -> Te
 def test_nothing_is_lost_that_fits(loop: Loop, open_terminals: list[Terminal]) -> None:
     """After Ctrl-Q all is shown, in order, the end included; the terminal is not left without waiting for others."""
     terminal = stopped_while_claude_talks(loop, open_terminals)
-    terminal.await_text("Task completed")
+    terminal.await_text("Claude reports that it is done")
     assert shown(terminal) == list(range(LINES))
     assert "not shown" not in terminal.seen
     assert not fcntl.fcntl(terminal.theirs, fcntl.F_GETFL) & os.O_NONBLOCK
@@ -100,7 +100,7 @@ def test_what_does_not_fit_is_counted(loop: Loop, open_terminals: list[Terminal]
     """The newest lines are kept, and where others are missing stands how many."""
     loop.patch("sinks.console.terminal_writer", MOST=20_000)
     terminal = stopped_while_claude_talks(loop, open_terminals)
-    terminal.await_text("Task completed")
+    terminal.await_text("Claude reports that it is done")
     seen = shown(terminal)
     gaps = [int(number) for number in re.findall(r"… (\d+) lines? not shown", terminal.seen)]
     assert seen == sorted(set(seen))

@@ -96,7 +96,7 @@ def test_finished_run_in_the_originals_words(project: Project, reason: Reason, s
         "reason": reason,
         "cause": summarise(RunSummary, RUN, fold(played(reason)), running=False).cause,
         "detail": "because",
-        "next": "" if reason == "completed" else "claude-iterate run w",
+        "next": f"claude-iterate {'report' if reason == 'completed' else 'run'} w",
         "iterations": 2,
         "costUsd": 1.0,
         "costIsLowerBound": False,
