@@ -17,6 +17,7 @@ from tests.e2e.conftest import Loop, until
 NAME = "my-task"
 MORE: list[dict[str, Any]] = [{"status": {"complete": False}}, {"result": {"total_cost_usd": 0.004}}]
 DONE: list[dict[str, Any]] = [{"status": {"complete": True}}, {"result": {"total_cost_usd": 0.004}}]
+ENDED = "Claude reports that it is done; nothing has proven it (after 3 iterations)"
 STASH = "git stash -q && git stash pop -q"
 
 
@@ -73,7 +74,7 @@ def test_nothing_is_lost(loop: Loop, command: str) -> None:
     everything = "git add -A && git commit -qm all"
     loop.script(*calls(everything, command, ""))
     done = loop.run()
-    assert (done.code, "reports that it is done; nothing has proven it (after 3 iterations)" in done.out) == (0, True), done.err
+    assert (done.code, ENDED in done.out) == (0, True), done.err
     assert "Cost: $0.01" in done.out
     again = "Restored " in done.err or "the run goes on in it" in done.err
     assert again, done.err
@@ -113,7 +114,7 @@ def test_the_task_survives(loop: Loop, command: str) -> None:
     sweep: list[dict[str, Any]] = [{"init": {}}, {"shell": f"cd {loop.root} && {command}"}, MORE[1]]
     loop.script(sweep, sweep, *calls(""))
     done = loop.run()
-    assert (done.code, "reports that it is done; nothing has proven it (after 3 iterations)" in done.out) == (0, True), done.err
+    assert (done.code, ENDED in done.out) == (0, True), done.err
     what = (
         "the workspace, which was"
         if command in SWEPT
