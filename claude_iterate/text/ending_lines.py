@@ -34,7 +34,8 @@ def closing(finished: RunFinished, state: RunState, log: str = "", brief: bool =
     finished = in_words(finished, state)
     known = points(finished, state)
     if len(known) > _POINTS:
-        known = [*known[: _POINTS - 1], f"{known[_POINTS - 1]} (and {len(known) - _POINTS} more: see `show`)"]
+        shown = _POINTS - 1  # a line of its own tells of the others, so that each command can be pasted
+        known = [*known[:shown], f"({len(known) - shown} more lines: see `show`)"]
     return Closing(
         f"{sign(finished)} {finished.cause}",
         tuple(f"  {point}" for point in known),

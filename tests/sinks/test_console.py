@@ -182,18 +182,23 @@ def test_failed_iterations_and_interventions(play: Play, started: MakeStarted) -
 
 
 def test_the_closing_lines_are_cause_what_to_know_figures_and_next_step(play: Play, started: MakeStarted) -> None:
-    """The cause in the seed's words; four lines, however much there is to know."""
-    out, _ = play(
-        started(max_iterations=5),
-        IterationFinished(5, OK, Status(False, 3, 9, summary="Half\nway")),
-        RunFinished("max_iterations", "5", "Or allow more.\nOr edit.", iterations=5),
-    )
-    assert out.splitlines() == [
-        "⚠️ Reached maximum iterations (5)",
-        "  Or allow more. (and 1 more: see `show`)",
-        "  Iterations: 5 · Items: 3/9 · Time: 0.0s · Cost: $0.00",
-        "  Next: claude-iterate run my-task",
-    ]
+    """The cause in the seed's words; four lines, however much there is to know. Each command ends its line."""
+    figures = "  Iterations: 5 · Items: 3/9 · Time: 0.0s · Cost: $0.00"
+    for advice, between in (
+        ("Log in: claude", ["  Log in: claude", figures]),
+        ("Log in: claude\nOr: edit", ["  Log in: claude", "  Or: edit"]),
+        ("Log in: claude\nOr: edit\nOr: ask", ["  Log in: claude", "  (2 more lines: see `show`)"]),
+    ):
+        out, _ = play(
+            started(max_iterations=5),
+            IterationFinished(5, OK, Status(False, 3, 9, summary="Half\nway")),
+            RunFinished("max_iterations", "5", advice, iterations=5),
+        )
+        assert out.splitlines() == [
+            "⚠️ Reached maximum iterations (5)",
+            *between,
+            "  Next: claude-iterate run my-task",
+        ]
 
 
 def test_a_claim_that_did_not_count_is_not_repeated(play: Play, started: MakeStarted) -> None:

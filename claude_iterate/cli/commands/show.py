@@ -81,7 +81,7 @@ def _print_state(view: WorkspaceView, now: float) -> None:
     if run.reason:
         output.result(f"  Ended: {run.reason}. {foreign(run.cause)}")
     # The last iteration's error is news only if the run did not end with it.
-    error = "" if run.last_error.partition(": ")[2] in run.detail else run.last_error
+    error = "" if run.last_error.partition(": ")[2] in f"{run.detail}\n{run.cause}" else run.last_error
     tampering = _described(run.changes) if run.changes else ""
     evidence = run.detail if run.cause.endswith("...") else ""
     here = f" show {view.name}"  # the advice that led to this page

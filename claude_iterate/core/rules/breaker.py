@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Outcome
 from claude_iterate.core.events.vocabulary import Kind, Purpose
-from claude_iterate.core.formats import cost, counted, duration, money, one_line
+from claude_iterate.core.formats import cost, counted, duration, money
 from claude_iterate.core.outcomes.classes import COUNTED_FAILURES, ENDING_FAILURES
 from claude_iterate.core.outcomes.evidence import FOR_ONE_RUN
 from claude_iterate.core.rules import next_steps
@@ -134,8 +134,5 @@ def iterations_are_used_up(state: RunState, facts: Facts) -> Verdict | None:
         look = next_steps.about(state, facts.command_line, "show")
         played = state.started is not None and state.started.cassette
         options = [] if played else [f"To increase the limit: {more}", f"To check progress: {look}"]
-        last = state.last_outcome
-        if last is not None and last.kind in COUNTED_FAILURES:
-            options = [f"The last iteration failed: {one_line(last.message)}", *options]
         return Finish("max_iterations", str(facts.max_iterations), "\n".join(options))
     return None

@@ -13,6 +13,7 @@ from claude_iterate.core.events import PlanRead, ProofChange, RunFinished
 from claude_iterate.core.events.reasons import ENDINGS, Reason
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.formats import counted, one_line, shortened
+from claude_iterate.core.outcomes.classes import COUNTED_FAILURES
 from claude_iterate.core.rules import next_steps, proving
 from claude_iterate.core.rules.facts import Facts
 from claude_iterate.core.rules.next_steps import CommandLine
@@ -126,6 +127,12 @@ def _planned(after: str, state: RunState, dry_run: bool) -> str:
 
 
 def _maximum(ending: RunFinished, state: RunState) -> str:
+    last = state.last_outcome
+    failed = last is not None and last.kind in COUNTED_FAILURES
+    return _used_up(ending, state) + (f"; the last one failed: {one_line(last.message)}" if last and failed else "")
+
+
+def _used_up(ending: RunFinished, state: RunState) -> str:
     if state.started is not None and state.started.cassette and ending.iterations:
         return f"Played {counted(ending.iterations, 'iteration')} of run {state.started.cassette} (dry run)"
     most = state.started.max_iterations if state.started is not None else 0
