@@ -154,7 +154,8 @@ def _launch(
         warnings += run_checks.trial_warning(layout, options, before)
         warnings += cassette.warnings(settings) if cassette is not None else []
         warnings += worktree_of_run.warnings(project, layout, tree, options)
-        place = RunPlace(layout, run, held, plan.prompt_folders, plan.mode.judged_by == "plan")
+        works_off_plan, writes = plan.mode.judged_by == "plan", options.purpose in {Purpose.SETUP, Purpose.EDIT}
+        place = RunPlace(layout, run, held, plan.prompt_folders, works_off_plan, writes_instructions=writes)
         with user.steers(plan) as steered:
             state = _run(steered, options, warnings, user, place, cassette)
         worktree_of_run.put_away(tree, user)

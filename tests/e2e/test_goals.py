@@ -144,7 +144,7 @@ def test_edit_with_a_wish(loop: Loop) -> None:
 
 @pytest.mark.parametrize("step", [{"write": {"path": "INSTRUCTIONS.md", "text": ""}}, {"remove": "INSTRUCTIONS.md"}])
 def test_an_edit_that_leaves_nothing_is_undone(loop: Loop, step: dict[str, Any]) -> None:
-    """Instructions are never lost to an edit."""
+    """Instructions are never lost to an edit, and to leave none is no success, however it was done."""
     loop.make("- one\n")
     loop.script([{"init": {}}, step, {"result": {}}])
     done = loop.call("edit", "my-task", "--goal", "shorter")
@@ -152,6 +152,8 @@ def test_an_edit_that_leaves_nothing_is_undone(loop: Loop, step: dict[str, Any])
     assert "instructions were restored" in done.err
     assert (loop.workspace / "INSTRUCTIONS.md").read_text() == "- one\n"
     assert not (loop.workspace / "INSTRUCTIONS.md.bak").exists()
+    assert loop.call("setup", "my-task", "--goal", "shorter", "--force").code == 1
+    assert (loop.workspace / "INSTRUCTIONS.md").read_text() == "- one\n"
 
 
 def test_a_rehearsed_edit_changes_nothing(loop: Loop) -> None:

@@ -24,11 +24,17 @@ _RECORD = frozenset({LOCK, JOURNAL, LOG})
 
 
 class RunPlace:
-    """The folder of a run that is on. Looking costs little, so it can be done often. `prompts` and `works_off_plan` are
-    those of UserFiles."""
+    """The folder of a run that is on. Looking costs little, so it can be done often. `prompts` and what
+    follows it are those of UserFiles."""
 
     def __init__(
-        self, layout: Layout, run: str, held: Held, prompts: Sequence[Path] = (), works_off_plan: bool = False
+        self,
+        layout: Layout,
+        run: str,
+        held: Held,
+        prompts: Sequence[Path] = (),
+        works_off_plan: bool = False,
+        writes_instructions: bool = False,
     ) -> None:
         self._layout = layout
         self._run = run
@@ -37,7 +43,7 @@ class RunPlace:
         self._real = Path(os.path.realpath(layout.folder))
         self._created = _created(layout)
         self._summary = version(layout.metadata)
-        self._files = UserFiles(layout, prompts, works_off_plan)
+        self._files = UserFiles(layout, prompts, works_off_plan, writes_instructions)
         self._put_back: list[str] = []
         self._told: set[str] = set()
 

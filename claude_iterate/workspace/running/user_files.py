@@ -24,13 +24,17 @@ class UserFiles:
 
     TODO.md is the agent's: it may delete it, and so may it the plan, unless the run works that off (`works_off_plan`).
     They are put back only together with a file of the user: then they were not deleted, but swept away.
+    The instructions are left to a call that writes them (`writes_instructions`): what it leaves is its result.
     """
 
-    def __init__(self, layout: Layout, prompts: Sequence[Path], works_off_plan: bool) -> None:
+    def __init__(
+        self, layout: Layout, prompts: Sequence[Path], works_off_plan: bool, writes_instructions: bool
+    ) -> None:
         self._layout = layout
         self._prompts = prompts
         self._inside = [Path(os.path.realpath(place)) for place in (layout.project, layout.folder)]
         self._works_off_plan = works_off_plan
+        self._writes_instructions = writes_instructions
         self._agents = {layout.todo}
         self._known: dict[Path, tuple[str, KeptFile]] = {}
         self.lost: list[tuple[str, str]] = []
@@ -75,7 +79,8 @@ class UserFiles:
     def _named(self) -> Iterator[tuple[str, Path]]:
         """Each file, and under which name it is told."""
         layout = self._layout
-        yield INSTRUCTIONS, layout.instructions
+        if not self._writes_instructions:
+            yield INSTRUCTIONS, layout.instructions
         yield SETTINGS, layout.metadata
         for name in PROJECT_FILES:
             yield SETTINGS, layout.project / name
