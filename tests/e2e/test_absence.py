@@ -45,7 +45,7 @@ def test_one_401_after_a_good_iteration(loop: Loop) -> None:
     assert (done.code, outcomes(loop)) == (0, ["ok", "away", "ok"])
     assert "Claude worked before and cannot be called now: API Error: 401" in done.err
     assert "Iteration 2 will be repeated" in done.err
-    assert "completed successfully after 2 iterations" in done.out
+    assert "nothing has proven it (after 2 iterations)" in done.out
 
 
 def test_a_login_that_stays_lost_ends_the_run(loop: Loop) -> None:

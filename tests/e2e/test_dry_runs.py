@@ -205,7 +205,7 @@ def test_checks_are_not_run(loop: Loop) -> None:
     done = loop.run("--dry-run", "--json", "--detailed-exit-code")
     assert (done.code, json.loads(done.out)["reason"], (loop.root / "ran").exists()) == (0, "completed", False)
     assert "⚠ This is a dry run: checks are not run." in done.err
-    assert "(dry run: checks were not run, no work was done)" in done.err
+    assert "✓ Dry run finished after 2 iterations: checks were not run, no work was done" in done.err
     assert loop.call("verify", "my-task", "--dry-run").code == 0
     assert not (loop.root / "ran").exists()
 

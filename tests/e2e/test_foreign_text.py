@@ -39,7 +39,8 @@ def test_the_report_of_a_review(loop: Loop) -> None:
 def test_the_report_on_instructions(loop: Loop, by_schema: bool) -> None:
     """`validate`: an answer by schema, and a report of an agent that does not know it."""
     loop.make()
-    said: dict[str, Any] = {"structured": {"summary": f"{EVIL} looked", "criteria": [], "changes": [EVIL]}}
+    graded = [{"number": 1, "grade": "fail", "evidence": EVIL, "suggestion": f"{EVIL} first"}]
+    said: dict[str, Any] = {"structured": {"summary": f"{EVIL} looked", "criteria": graded, "changes": [EVIL]}}
     written = {"write": {"path": "validation-report.md", "text": f"# {EVIL}\n\nVERDICT: READY\n"}}
     init: dict[str, Any] = {} if by_schema else {"tools": []}
     loop.script([{"init": init}, said if by_schema else written, {"result": {}}])

@@ -24,8 +24,10 @@ FAILED: list[dict[str, Any]] = [{"init": {}}, {"exit": 3}]
 
 
 @pytest.mark.parametrize("level", ["progress", "verbose", "quiet"])
-def test_the_same_lines_on_both_streams(loop: Loop, level: str) -> None:
-    """With the clock before them, a failure that is held, and the closing message."""
+def test_the_same_lines_on_both_streams(loop: Loop, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the clock before them, a failure that is held, and the closing message. Paths are those from where the
+    reader is, so both are read at the same place."""
+    monkeypatch.chdir(loop.root)
     loop.make()
     loop.script(TOOL, FAILED, DONE)
     done = loop.call("run", "my-task", "--output", level, "--max-iterations", "5")

@@ -106,11 +106,12 @@ def test_whatever_is_odd_is_not_a_pass_and_says_why(loop: Loop, steps: list[dict
 
 
 def test_the_end_says_what_the_review_came_to(loop: Loop) -> None:
-    """Something is missing: not done. No verdict: not proven, and why. `show` has the same words."""
+    """Something is missing: not done, and what. No verdict: not proven, and why. `show` has the same words."""
     loop.make()
     loop.env["CLAUDE_ITERATE_VERIFICATION__MAX_ATTEMPTS"] = "1"
     loop.script(CLAIM, answers(answer(entry(1), entry(2, "not_met"))))
-    assert "❌ Not done: the review found 1 thing missing\n" in loop.run("--verify").err
+    missing = "❌ Not done: the review found 1 thing missing: Requirement 2 is not met: two (seen in a.txt)\n"
+    assert missing in loop.run("--verify").err
     loop.script(CLAIM, CLAIM, CLAIM, answers(answer(entry(1))))
     done = loop.run("--verify")
     why = "it says nothing about requirement 2"

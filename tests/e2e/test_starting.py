@@ -57,7 +57,6 @@ UNUSED = {
     "claude_iterate.progress.project_state": "nothing is proven",
     "claude_iterate.sinks.notifications": "no notification is sent",
     "claude_iterate.system.front_process": "there is no terminal to give up",
-    "claude_iterate.views": "no document is printed",
     "claude_iterate.workspace.archives": "nothing is archived",
     "claude_iterate.workspace.templates": "no template is used",
 }

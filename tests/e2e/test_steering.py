@@ -87,7 +87,7 @@ def test_stop_ends_the_run_after_the_iteration(loop: Loop) -> None:
     (loop.workspace / "go").touch()
     done = loop.finish(process)
     assert done.code == 8
-    assert "✓ Stopped by the command `stop`" in done.out
+    assert "⚠️ Stopped by the command `stop`" in done.out
     assert outcomes(loop) == [(1, "ok")]
     assert loop.events("RunFinished")[0]["reason"] == "stopped"
 
