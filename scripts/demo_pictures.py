@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -21,6 +22,7 @@ PICTURES = ROOT / "docs" / "pictures"
 TERMINAL, DASHBOARD, MADE_FROM = "terminal.svg", "dashboard.png", "made-from.json"
 SIZE = 1080, 860
 _COMMAND = [sys.executable, "-P", "-m", "claude_iterate"]
+_PROGRAM = "#!/usr/bin/env python3\nfrom claude_iterate.cli import program\n\nprogram()\n"
 _RUN = re.compile(r"\d{6}-\d{8}-\d{6}-[0-9a-f]{6}")
 _FIGURE = re.compile(r"\d[\d.,:]*")
 _TAG, _COMMENT = re.compile(r"<[^>]*>"), re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -29,8 +31,15 @@ _UNSEEN = frozenset({"log", "runs", "tools"})
 
 
 def run_demo(environ: dict[str, str]) -> Path:
-    """A real run of the demo; its folder."""
-    done = subprocess.run([*_COMMAND, "demo"], env=environ, check=True, capture_output=True, text=True)
+    """A real run of the demo; its folder. The program is in PATH by its name, as where it is installed: what the run
+    says to type next has no path of this machine."""
+    with tempfile.TemporaryDirectory() as installed:
+        program = Path(installed, "claude-iterate")
+        program.write_text(_PROGRAM, encoding="utf-8")
+        program.chmod(0o755)
+        environ = environ | {"PATH": f"{installed}{os.pathsep}{environ['PATH']}"}
+        command = [sys.executable, "-P", str(program), "demo"]
+        done = subprocess.run(command, env=environ, check=True, capture_output=True, text=True)
     found = re.search(r"counts as done: (\S+)$", done.stdout + done.stderr, re.MULTILINE)
     assert found is not None, done.stdout + done.stderr
     return Path(found[1])
@@ -38,7 +47,7 @@ def run_demo(environ: dict[str, str]) -> Path:
 
 def draw_terminal(folder: Path, path: Path) -> None:
     """What the run showed, by `replay`."""
-    subprocess.run([*_COMMAND, "-C", str(folder), "replay", "demo", "--svg", str(path)], check=True)
+    subprocess.run([*_COMMAND, "replay", "demo", "--svg", str(path)], cwd=folder, check=True)
 
 
 def draw_dashboard(folder: Path, path: Path) -> None:

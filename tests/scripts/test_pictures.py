@@ -23,11 +23,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_terminal_says_the_same(demo: Path, tmp_path: Path) -> None:
-    """Word for word, figures aside: a demo of today, drawn today."""
+    """Word for word, figures aside: a demo of today, drawn today. The command that it ends with has no path of the
+    machine that drew it."""
     demo_pictures.draw_terminal(demo, tmp_path / TERMINAL)
     now = demo_pictures.words_of(tmp_path / TERMINAL)
     assert len(now) > 20
     assert demo_pictures.words_of(PICTURES / TERMINAL) == now, STALE
+    for drawn in (PICTURES, tmp_path):
+        assert "Next: claude-iterate -C" in (drawn / TERMINAL).read_text()
 
 
 def test_the_dashboard_looks_the_same(demo: Path) -> None:
