@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_iterate.core.events import Event, IterationFinished, Outcome, RunFinished, Said, StatusChanged, ToolCalled
+from claude_iterate.core.events import (
+    Denial,
+    Event,
+    IterationFinished,
+    Outcome,
+    ResultReported,
+    RunFinished,
+    Said,
+    StatusChanged,
+    ToolCalled,
+)
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Change, Status
 from claude_iterate.core.secrets.patterns import MASK, SHAPES, is_secret_name
@@ -92,19 +102,21 @@ def test_ordinary_text_is_left_alone() -> None:
 
 
 def test_every_text_of_an_event_is_cleaned() -> None:
-    """Also deep within a tool's input."""
+    """Also deep within a tool's input, and where Claude Code uses words of its own."""
     redactor = Redactor(ENVIRONMENT)
     call = ToolCalled("1", "Bash", {"command": "echo very-secret-value", "deep": [{"x": "very-secret-value"}]})
     assert redactor.clean_event(call) == ToolCalled("1", "Bash", {"command": f"echo {MASK}", "deep": [{"x": MASK}]})
     assert redactor.clean_event(Said("very-secret-value")) == Said(MASK)
+    said, masked = (ResultReported(denials=(Denial("a", why=x),), signs=(x,)) for x in ("very-secret-value", MASK))
+    assert redactor.clean_event(said) == masked
 
 
 TEXTS = frozenset(
     """
     about_claim advice again agent_version allowed_by blocked blockers cause changed command cwd denied description
     detail doing error error_said errors evidence facts findings flaky gone hint how input instructions message next
-    output path pattern phase problem problems processes red results said settings status_instructions structured
-    summary system_prompt tests text to_prove tools trigger tripped trouble work
+    output path pattern phase problem problems processes red results said settings signs status_instructions structured
+    summary system_prompt tests text to_prove tools trigger tripped trouble why work
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
 

@@ -92,7 +92,7 @@ SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
     "task_started": _task_started,
     "background_tasks_changed": _tasks_listed,
     "permission_denied": lambda document: events.ToolDenied(
-        *_words(document, "tool_use_id", "tool_name", "message", "decision_reason_type")
+        *_words(document, "tool_use_id", "tool_name", "message"), word(document.get("decision_reason_type"))[:80]
     ),
     "task_updated": _task_updated,
     "task_notification": lambda document: events.TaskEnded(*_words(document, "task_id", "status", "summary")),

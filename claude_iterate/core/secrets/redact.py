@@ -29,7 +29,7 @@ WORDS = frozenset(
     hook_point hook_running hooks hooks_ran means point scope
     birth branch by cut depth digest files fingerprint head host id instructions_hash kind known_by log mode model name
     now parent permission_mode progress project prompt_hash purpose reason ref report report_id resumes review run
-    sandbox session signs source status subtype task tool tree verb verdict version was why window windows workspace
+    sandbox session source status subtype task tool tree verb verdict version was window windows workspace
     base cassette main replaced
     """.split()  # noqa: SIM905 - one name per line would take a page
 )
