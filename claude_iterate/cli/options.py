@@ -142,10 +142,10 @@ def _chosen(context: click.Context, parameter: click.Parameter, value: str | Non
     return picker.choose_workspace(context, parameter) if value is None else names.checked(value)
 
 
-def workspace_argument(new: bool = False) -> click.Argument:
-    """NAME: a workspace that is there, or with `new` one that may have to be made."""
-    callback = _checked if new else _chosen
-    return click.Argument(["name"], required=new, callback=callback, shell_complete=completion.workspaces)
+def workspace_argument(required: bool = False) -> click.Argument:
+    """NAME: a workspace. Unless it is `required`, it can be left out on a terminal."""
+    callback = _checked if required else _chosen
+    return click.Argument(["name"], required=required, callback=callback, shell_complete=completion.workspaces)
 
 
 class Command(click.Command):
@@ -180,20 +180,20 @@ class Sections(Command):
 def command(
     name: str,
     workspace: bool = True,
-    new: bool = False,
+    name_required: bool = False,
     cls: type[click.Command] = Command,
     json: str = "Print one JSON document.",
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """A command that gets the Invocation and can answer in JSON.
 
-    If it is about a workspace, its first argument is a NAME; a bad one is refused before the command begins. `new`: it
-    can make the workspace, so none is proposed.
+    If it is about a workspace, its first argument is a NAME; a bad one is refused before the command begins.
+    `name_required`: the command makes the workspace, deletes it, or takes words behind its name; so none is proposed.
     """
 
     def made(function: Callable[..., Any]) -> click.Command:
         found = click.command(name, cls=cls)(click.pass_obj(function))
         if workspace:
-            found.params.insert(0, workspace_argument(new))
+            found.params.insert(0, workspace_argument(name_required))
         found.params.append(click.Option(["--json", "as_json"], is_flag=True, help=json))
         return found
 

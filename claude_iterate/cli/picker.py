@@ -21,7 +21,7 @@ def choose_workspace(context: click.Context, parameter: click.Parameter) -> str:
     project: Project = context.obj.project
     found = project.workspaces() if on_terminal() else []
     if not found:
-        raise click.MissingParameter(ctx=context, param=parameter)
+        raise click.MissingParameter(ctx=context, param=parameter, param_hint="'NAME'")
     if len(found) == 1:
         output.note(f"{found[0]} is the only workspace here.")
         return found[0]

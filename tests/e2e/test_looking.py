@@ -236,7 +236,10 @@ def test_a_name_left_out_is_asked_for(loop: Loop, terminal: Open) -> None:
     assert first.finish() == 0
     first.await_text("my-task is the only workspace here.")
     first.await_text("my-task  (loop mode)")
-    assert loop.call("clean", "--force").code == 2
+    for words in (("clean", "--force", "--no-archive"), ("archive", "save", "--force")):  # what deletes has to be named
+        screen = terminal(*words)
+        screen.await_text("Missing argument 'NAME'")
+        assert (screen.finish(), loop.layout.instructions.exists()) == (2, True)
     assert loop.call("init", "other").code == 0
     screen = terminal("show")
     screen.await_text("Which workspace?")
@@ -246,5 +249,6 @@ def test_a_name_left_out_is_asked_for(loop: Loop, terminal: Open) -> None:
     screen.type("2\n")
     screen.await_text("other  (loop mode)")
     assert screen.finish() == 0
-    refused = loop.call("clean", "--force")
-    assert (refused.code, "Workspaces here: my-task, other" in refused.err) == (2, True)
+    refused = loop.call("show")
+    assert (refused.code, "Missing argument 'NAME'" in refused.err) == (2, True)
+    assert "Workspaces here: my-task, other" in refused.err

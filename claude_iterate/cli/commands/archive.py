@@ -29,7 +29,7 @@ archive_argument = click.argument(
 """The name of an archive, with or without `.tar.gz`; a bad one is refused before the command begins."""
 
 
-@options.command("save")
+@options.command("save", name_required=True)
 @options.flag("--keep", help="Keep the workspace as well.")
 @options.force_option
 def save(invocation: Invocation, name: str, keep: bool, force: bool, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
 
 
-@options.command("clean")
+@options.command("clean", name_required=True)
 @options.force_option
 @options.flag("--no-archive", help="Delete without keeping an archive.")
 def command(invocation: Invocation, name: str, force: bool, no_archive: bool, as_json: bool) -> None:

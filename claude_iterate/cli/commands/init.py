@@ -8,7 +8,7 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
 
 
-@options.command("init", new=True)
+@options.command("init", name_required=True)
 @options.mode_option
 @options.setting_option("max_iterations", "-m", "--max-iterations")
 @options.setting_option("delay", "-d", "--delay", metavar="TIME", more="0 means none.")

@@ -28,7 +28,7 @@ class _Words(options.Command):
             raise UsageProblem(unknown.message, hint) from None
 
 
-@options.command("note", cls=_Words)
+@options.command("note", name_required=True, cls=_Words)
 @click.argument("text", nargs=-1, required=True)
 def command(invocation: Invocation, name: str, text: tuple[str, ...], as_json: bool) -> None:
     """Leave a note for the next iteration of NAME; `-` takes it from standard input.

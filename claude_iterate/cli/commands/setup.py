@@ -33,7 +33,7 @@ class _Given:
     settings: dict[str, Any]
 
 
-@options.command("setup", new=True)
+@options.command("setup", name_required=True)
 @click.option(
     "--from",
     "source",
