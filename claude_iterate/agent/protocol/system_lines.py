@@ -81,6 +81,11 @@ def _compacted(document: dict[str, Any]) -> StreamEvent:
     return events.ContextCompacted(word(about.get("trigger")), whole(about.get("pre_tokens")))
 
 
+def _denied(document: dict[str, Any]) -> events.ToolDenied:
+    identity, tool, said, why = _words(document, "tool_use_id", "tool_name", "message", "decision_reason_type")
+    return events.ToolDenied(identity, tool, said, why[:80])
+
+
 def _words(document: dict[str, Any], *names: str) -> list[str]:
     return [word(document.get(name)) for name in names]
 
@@ -91,9 +96,7 @@ SYSTEM: dict[str, Callable[[dict[str, Any]], StreamEvent]] = {
     "compact_boundary": _compacted,
     "task_started": _task_started,
     "background_tasks_changed": _tasks_listed,
-    "permission_denied": lambda document: events.ToolDenied(
-        *_words(document, "tool_use_id", "tool_name", "message"), word(document.get("decision_reason_type"))[:80]
-    ),
+    "permission_denied": _denied,
     "task_updated": _task_updated,
     "task_notification": lambda document: events.TaskEnded(*_words(document, "task_id", "status", "summary")),
 }
