@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from claude_iterate.core.secrets.masked_settings import differing
+import pytest
+
+from claude_iterate.core.secrets.masked_settings import differing, masked_setting
 from claude_iterate.core.settings.catalogue import build, catalogue
 
 
@@ -34,3 +36,19 @@ def test_groups_lists_and_secrets() -> None:
         "notify.secret": "***",
         "notify.url": "https://***@ntfy.sh/***?***",
     }
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://ntfy.sh/topic", "https://ntfy.sh/***"),
+        ("https://ntfy.sh//topic", "https://ntfy.sh//***"),
+        ("https://ntfy.sh/topic/", "https://ntfy.sh/***/"),
+        ("https://hooks.example/a//b/token//", "https://hooks.example/a//b/***//"),
+        ("https://ntfy.sh/topic#a/b", "https://ntfy.sh/***#***"),
+        ("https://ntfy.sh", "https://ntfy.sh"),
+    ],
+)
+def test_the_end_of_an_address_is_covered_however_it_is_written(url: str, expected: str) -> None:
+    """What a service takes for the topic or the token: the last part of the path that is not empty."""
+    assert masked_setting("notify.url", url) == expected

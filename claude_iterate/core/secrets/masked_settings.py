@@ -34,8 +34,8 @@ def masked_setting(key: str, value: Any) -> Any:
         # User and password before the host, the query, and the end of the path, where services put their tokens: who
         # knows a topic of ntfy can read it and write to it.
         without_user = re.sub(r"//[^/@\s]*@", f"//{COVER}@", value)
-        without_query = re.sub(r"\?.*$", f"?{COVER}", without_user)
-        return re.sub(r"(//[^/?]+(?:/[^/?]+)*/)[^/?]+", rf"\g<1>{COVER}", without_query)
+        without_query = re.sub(r"([?#]).*$", rf"\g<1>{COVER}", without_user)
+        return re.sub(r"(//[^/?#]+(?:/[^/?#]*)*/)[^/?#]+", rf"\g<1>{COVER}", without_query)
     if key == "notify.secret" and value:
         return COVER
     if key == "notify.headers" and isinstance(value, dict):
