@@ -143,15 +143,17 @@ class Snapshots:
         words = [f"^{before}"] if before else []
         words += [f"--since=@{moment}"] if moment else []
         made = self._git.ask("rev-list", after, *words)
+        commits = set(made.decode().split())
         listing = ["diff-tree", "--stdin", "-r", "-z", "-m", "--root", "--no-renames", "--name-only"]
-        only_ours = dict.fromkeys(made.decode().split(), False)
+        with_files, with_work = set(), set()
         commit = ""
         for name in names(self._git.ask(*listing, given=made)):
-            if name in only_ours:
-                commit, only_ours[name] = name, True
+            if name in commits:  # a merge is listed once for each of its parents
+                commit = name
+                with_files.add(commit)
             elif not (name.startswith(self.prefix) and self.is_ours(name[len(self.prefix) :])):
-                only_ours[commit] = False
-        return sum(not ours for ours in only_ours.values())
+                with_work.add(commit)
+        return len(commits - (with_files - with_work))
 
     def repositories_inside(self, now: Snapshot) -> list[str]:
         """The folders of other repositories within the project, submodules among them."""

@@ -122,6 +122,22 @@ def test_commits_of_our_own_files_do_not_count(repository: Repository) -> None:
     assert repository.snapshots.commits(before.head, repository.take().head) == 1
 
 
+def test_a_merge_counts_if_it_brings_work_from_either_side(repository: Repository) -> None:
+    """Git lists its files once for each parent; that only our own files differ from one of them says nothing."""
+    ours = repository.root / "claude-iterate" / ".metadata.json"
+    ours.parent.mkdir(exist_ok=True)
+    repository.git("checkout", "-q", "-b", "side")
+    repository.write(a="work")
+    repository.commit()
+    repository.git("checkout", "-q", "main")
+    ours.write_text("1")
+    repository.commit()
+    before = repository.take()
+    repository.git("merge", "-q", "--no-ff", "-m", "merge", "side")
+    after = repository.take()
+    assert repository.snapshots.commits(before.head, after.head) == 2
+
+
 def test_ignored_files_are_never_captured(repository: Repository) -> None:
     """Neither `.env` nor node_modules; what is tracked although it is ignored is, also if it was forced later."""
     repository.write(**{".gitignore": ".env\nnode_modules/\n*.dat\n", ".env": "KEY=1", "kept.dat": "1"})
