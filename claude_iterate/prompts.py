@@ -104,9 +104,11 @@ class Prompts:
         self._asked_for.clear()
         user, system = self.render("iteration", known), self.render("iteration-system", known)
         own = self._locate("iteration", shipped=False) is not None  # the shipped one asks for all it needs
-        missing = [name for name in _NEEDED if own and name not in self._asked_for]
+        needed = {name: form.format(known[name]) for name, form in _NEEDED.items() if own}
+        # What a prompt includes by its file, such as `status-instructions.md`, is there without being asked for.
+        missing = [name for name, text in needed.items() if name not in self._asked_for and text.strip() not in user]
         for name in missing:
-            user = f"{user.rstrip()}\n\n{_NEEDED[name].format(known[name])}"
+            user = f"{user.rstrip()}\n\n{needed[name]}"
         if user.lstrip().startswith(("/", "-")):
             user = "The task:\n\n" + user
         return IterationPrompts(system, user, status, tuple(missing))

@@ -223,6 +223,7 @@ def test_a_template_that_is_not_text_is_an_expected_error(tmp_path: Path) -> Non
         ("{% include 'parts/common.md' %}", ("status_instructions",)),
         ("{# {{ instructions }} #}{% raw %}{{ instructions }}{% endraw %}{{ status_instructions }}", ("instructions",)),
         ("{{ instructions | upper }}{{ status_instructions }}", ()),
+        ("{{ instructions }}\n{% include 'status-instructions.md' %}", ()),
     ],
 )
 def test_what_an_iteration_cannot_do_without_is_appended(
@@ -238,7 +239,7 @@ def test_what_an_iteration_cannot_do_without_is_appended(
         assert made.user.count(f"<instructions>\n{known['instructions']}\n</instructions>") == (
             "instructions" in appended
         )
-        assert made.status_instructions.strip() in made.user
+        assert made.user.count(made.status_instructions.strip()) == 1
 
 
 def test_the_system_prompt_may_say_it_too(tmp_path: Path) -> None:
