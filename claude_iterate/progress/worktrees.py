@@ -25,7 +25,8 @@ _CHECKOUT = 600.0
 
 class Worktree(Record):
     """Where a run is to work. `top` is the worktree, `place` the project in it, `main` the project itself; `base` is
-    the commit that its branch begins at, `found` whether the branch is there, `registered` whether git knows `top`."""
+    the commit that its branch begins at, `found` whether the branch is there, `registered` whether git knows `top`.
+    `behind`: what the branch should begin at, where it is there already and does not have all commits of that."""
 
     main: Path
     top: Path
@@ -35,6 +36,7 @@ class Worktree(Record):
     found: bool
     registered: bool
     environ: Mapping[str, str]
+    behind: str = ""
 
     def make(self) -> WorktreeMade:
         """Check the branch out, unless it is. A WorkspaceProblem when git cannot."""
@@ -116,10 +118,11 @@ def find(root: Path, workspace: str, wanted: str, environ: Mapping[str, str]) ->
     known = _checkouts(git)
     _refuse_obstacles(top, branch, known)
     tip = _commit(git, f"refs/heads/{branch}")
-    if begins and not tip and not (base := _commit(git, begins)):
+    if begins and not (base := _commit(git, begins)):
         raise _problem(f"The branch {branch} cannot begin at {begins!r}: git knows no such commit.", "git branch --all")
+    behind = begins if begins and tip and int(git.line("rev-list", "--count", f"{tip}..{base}")) else ""
     place = top / prefix if prefix else top
-    return Worktree(root, top, place, branch, tip or base, bool(tip), os.path.realpath(top) in known, environ)
+    return Worktree(root, top, place, branch, tip or base, bool(tip), os.path.realpath(top) in known, environ, behind)
 
 
 def merge_command(root: Path, branch: str, environ: Mapping[str, str]) -> str:

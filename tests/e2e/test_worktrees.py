@@ -122,9 +122,11 @@ def test_what_cannot_be_is_said_before_anything_is_written(repository: Loop) -> 
     for wrong in ("a..b", ":main", ""):
         with pytest.raises(WorkspaceProblem, match="cannot be the name"):
             worktrees.find(root, "my-task", wrong, env)
-    for unknown in ("topic:nowhere", "topic:--all"):
-        with pytest.raises(WorkspaceProblem, match="branch topic cannot begin at"):
+    git(loop, "branch", "kept")
+    for unknown in ("topic:nowhere", "topic:--all", "kept:nowhere"):
+        with pytest.raises(WorkspaceProblem, match=r"branch (topic|kept) cannot begin at"):
             worktrees.find(root, "my-task", unknown, env)
+    git(loop, "branch", "-D", "kept")
     top(loop).mkdir(parents=True)
     (top(loop) / "mine").touch()
     with pytest.raises(WorkspaceProblem, match="in the way"):
@@ -139,7 +141,8 @@ def test_what_cannot_be_is_said_before_anything_is_written(repository: Loop) -> 
 
 
 def test_a_new_branch_begins_where_the_user_says(repository: Loop) -> None:
-    """`BRANCH:BASE`; the same words again go on with the branch, and so does the next step."""
+    """`BRANCH:BASE`; the same words again go on with the branch, and so does the next step. A base that the branch does
+    not have is named."""
     loop = repository
     base = git(loop, "rev-parse", "HEAD").strip()
     git(loop, "tag", "-m", "old", "old")
@@ -152,6 +155,10 @@ def test_a_new_branch_begins_where_the_user_says(repository: Loop) -> None:
     loop.script(DONE)
     assert loop.call(*shlex.split(step)[1:]).code == 0
     assert loop.events("WorktreeMade")[-1]["again"]
+    assert "does not have" not in ran.err
+    behind = loop.run("--worktree=topic:main", "--again", "-m", "1")
+    assert "The branch topic was there already, and does not have all commits of main." in behind.err
+    assert loop.events("WorktreeMade")[-1]["base"] == git(loop, "rev-parse", "topic").strip()
 
 
 def test_a_worktree_needs_a_commit_and_a_repository(loop: Loop) -> None:

@@ -121,6 +121,10 @@ def warnings(project: Project, layout: Layout, tree: Worktree | None, options: O
         warned.append(
             Warned(text, f"If the task needs them: claude-iterate stop {layout.name}, commit, and run again.")
         )
+    if tree.behind:
+        text = f"The branch {tree.branch} was there already, and does not have all commits of {tree.behind}."
+        other = shlex.quote(f"--worktree=NEW-BRANCH:{tree.behind}")
+        warned.append(Warned(text, f"To begin there, take a new branch: claude-iterate run {layout.name} {other}"))
     own = tree.main / ".claude" / "settings.local.json"
     if own.is_file() and not (tree.place / ".claude" / "settings.local.json").exists():
         text = f"{own} is not in the worktree, so what it allows is not allowed there."
