@@ -35,7 +35,7 @@ def closing(finished: RunFinished, state: RunState, log: str = "", brief: bool =
     known = points(finished, state)
     if len(known) > _POINTS:
         shown = _POINTS - 1  # a line of its own tells of the others, so that each command can be pasted
-        known = [*known[:shown], f"({len(known) - shown} more lines: see `show`)"]
+        known = [*known[:shown], f"({len(known) - shown} more lines: see `logs`)"]
     return Closing(
         f"{sign(finished)} {finished.cause}",
         tuple(f"  {point}" for point in known),

@@ -77,20 +77,17 @@ def worktree_made(event: WorktreeMade) -> list[str]:
 
 
 def worktree_left(state: RunState) -> list[str]:
-    """What the run leaves in its worktree, each with the command that leads on."""
+    """What the run leaves in its worktree, with the command that leads on: one line, for which the end has room."""
     tree, left = state.worktree.made, state.worktree.left
     if tree is None or left is None:
         return []
     if left.trouble:
         return [f"  What is in the worktree {tree.path} is not known: {left.trouble}"]
-    block = []
+    merge = shlex.join(["git", "-C", tree.main, "merge", tree.branch])
     if not left.clean:
         git = shlex.join(["git", "-C", tree.path])
-        commit = f"{git} add -A && {git} commit -m {shlex.quote(tree.branch)}"
-        block.append(f"  The worktree stays: it has work that is not committed. Commit it: {commit}")
-    merge = shlex.join(["git", "-C", tree.main, "merge", tree.branch])
+        both = f"{git} add -A && {git} commit -m {shlex.quote(tree.branch)} && {merge}"
+        return [f"  The worktree stays: it has work that is not committed. Commit and merge it: {both}"]
     if left.commits:
-        block.append(f"  Branch {tree.branch}: {counted(left.commits, 'commit')} to merge: {merge}")
-    elif not left.clean:
-        block.append(f"  Then merge it: {merge}")
-    return block or [f"  Branch {tree.branch} has nothing to merge."]
+        return [f"  Branch {tree.branch}: {counted(left.commits, 'commit')} to merge: {merge}"]
+    return [f"  Branch {tree.branch} has nothing to merge."]

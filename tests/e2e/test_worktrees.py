@@ -89,13 +89,14 @@ def test_the_checkout_is_untouched_and_the_branch_is_kept(repository: Loop) -> N
 
 
 def test_a_worktree_with_work_survives(repository: Loop) -> None:
-    """An untracked file keeps it, and the next run works in it again. The closing lines say so, with commands that
-    commit and merge it as they stand."""
+    """An untracked file keeps it, and the next run works in it again. The closing lines say so, with a command that
+    commits and merges it as it stands, at the iteration limit too. The log has it."""
     loop = repository
-    loop.script([{"init": {}}, {"shell": "echo left > left.txt"}, *DONE[1:]])
-    done = loop.run("--worktree", "topic")
-    _, _, after = done.out.partition("it has work that is not committed. Commit it: ")
-    commit, merge = after.split("\n  Then merge it: ")
+    loop.script([{"init": {}}, {"shell": "echo left > left.txt"}, {"result": {}}])
+    done = loop.run("--worktree", "topic", "-m", "1")
+    assert done.out.splitlines()[0] == "⚠️ Reached maximum iterations (1)"
+    merge = done.out.partition("it has work that is not committed. Commit and merge it: ")[2].splitlines()[0]
+    assert merge in loop.log()
     assert (top(loop) / "left.txt").exists()
     assert git(loop, "status", "--porcelain") == ""
     loop.script(DONE)
@@ -107,7 +108,7 @@ def test_a_worktree_with_work_survives(repository: Loop) -> None:
     refused = loop.call("verify", "my-task", "--checks-only")
     assert (refused.code, "its work is not here" in refused.err, loop.call("list").out) == (1, True, before)
     assert loop.call("verify", "my-task", "--checks-only", "--worktree=topic").code == 0
-    subprocess.run(f"{commit} && {merge.splitlines()[0]}", shell=True, env=loop.env, check=True, capture_output=True)
+    subprocess.run(merge, shell=True, env=loop.env, check=True, capture_output=True)
     assert (loop.root / "left.txt").read_text() == "left\n"
 
 
@@ -222,8 +223,7 @@ def test_a_worktree_that_the_agent_removes_ends_the_run_with_its_cause(repositor
 
 
 def test_several_runs_name_what_is_to_merge(repository: Loop) -> None:
-    """Below the table: the merge command of a branch with commits, and a worktree that stays with what is not
-    committed."""
+    """Below the table: a worktree that stays with what is not committed, and the command that commits and merges."""
     repository.script([{"init": {}}, {"shell": f"{WORK}; echo more > left.txt"}, *DONE[1:]])
     other = repository.workspace.parent / "other"
     other.mkdir()
@@ -232,6 +232,6 @@ def test_several_runs_name_what_is_to_merge(repository: Loop) -> None:
     done = repository.call("run", "my-task", "other", "--worktree", "--parallel", "1")
     assert done.code == 0, done.err
     for name in ("my-task", "other"):
-        merge = f"git -C {shlex.quote(str(repository.root))} merge claude-iterate/{name}"
-        assert f"{name}: Branch claude-iterate/{name}: 1 commit to merge: {merge}" in done.err
-        assert f"{name}: The worktree stays: it has work that is not committed." in done.err
+        merge = f" && git -C {shlex.quote(str(repository.root))} merge claude-iterate/{name}\n"
+        _, stays, command = done.err.partition(f"{name}: The worktree stays: it has work that is not committed. ")
+        assert (bool(stays), merge in command) == (True, True)

@@ -46,7 +46,7 @@ def test_nothing_is_denied_in_a_worktree(real: RealLoop, way: str) -> None:
     assert todo.read_text() == "- [x] one\n"
     answers = [answer for request in real.api.requests for answer in request.tool_results]
     assert [answer for answer in answers if answer.get("is_error")] == []
-    assert f"Commit it: git -C {shlex.quote(str(place))} add -A" in done.out
+    assert f"Commit and merge it: git -C {shlex.quote(str(place))} add -A" in done.out
 
 
 def test_nothing_is_denied_in_a_workspace_outside_of_the_project(real: RealLoop) -> None:

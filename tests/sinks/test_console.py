@@ -187,7 +187,7 @@ def test_the_closing_lines_are_cause_what_to_know_figures_and_next_step(play: Pl
     for advice, between in (
         ("Log in: claude", ["  Log in: claude", figures]),
         ("Log in: claude\nOr: edit", ["  Log in: claude", "  Or: edit"]),
-        ("Log in: claude\nOr: edit\nOr: ask", ["  Log in: claude", "  (2 more lines: see `show`)"]),
+        ("Log in: claude\nOr: edit\nOr: ask", ["  Log in: claude", "  (2 more lines: see `logs`)"]),
     ):
         out, _ = play(
             started(max_iterations=5),

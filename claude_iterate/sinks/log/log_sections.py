@@ -11,6 +11,7 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.text import ending_lines, run_lines
 from claude_iterate.text.claim_lines import remarks
 from claude_iterate.text.line_blocks import first_and_rest, indented
+from claude_iterate.text.work_lines import worktree_left
 
 RULE = "=" * 80
 
@@ -107,7 +108,7 @@ def run_closing(event: RunFinished, at: float, state: RunState) -> list[str]:
         first, rest = first_and_rest(event.detail)
         block += [f"Detail: {first}", *indented(rest)]
     block += [f"Advice: {one_line(line)}" for line in event.advice.splitlines()]
-    block += remarks(event, state)
+    block += [*remarks(event, state), *(line.strip() for line in worktree_left(state))]
     if event.next:
         block.append(f"Next: {event.next}")
     return [
