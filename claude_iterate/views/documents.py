@@ -145,8 +145,9 @@ def ended_verification(
 ) -> dict[str, Any]:
     """What `verify --json` prints."""
     ended = summarise(RunView, proof.run, state, running=False)
+    status = "not_run" if proof.passed is None else "pass" if proof.passed and not exit_code else "fail"
     facts = msgspec.structs.asdict(proof) | {
-        "status": {True: "pass", False: "fail", None: "not_run"}[proof.passed],
+        "status": status,
         **{name: getattr(ended, name) for name in ("reason", "cause", "next")},
     }
     return document(EndedVerification(workspace=workspace, exit_code=exit_code, report=report, **facts))

@@ -237,14 +237,19 @@ def test_refusing_cannot_be_switched_off_by_the_agent(project: Loop) -> None:
     assert project.run("--accept-changes").code == 0
 
 
-def test_a_task_that_is_done_has_told_it(project: Loop) -> None:
-    """With `warn` the next run begins with what is there, and does not repeat it."""
+def test_a_changed_proof_stays_changed_until_it_is_accepted(project: Loop) -> None:
+    """Neither `verify` nor another run makes a proof of what a completed run left; `--accept-changes` does."""
     project.script(does("echo true > check.sh"))
-    assert project.run().code == 0
+    assert project.run("--detailed-exit-code").code == 11
     project.script([{"init": {}}, *CLAIM])
-    done = project.run("--again", "--json")
-    assert (done.code, json.loads(done.out)["changes"]) == (0, [])
-    assert "earlier run" not in done.err
+    for command, code in (("verify", "--checks-only"), 1), (("run", "--again", "--detailed-exit-code"), 11):
+        done = project.call(*command, "my-task", "--json")
+        assert [change["path"] for change in json.loads(done.out)["changes"]] == ["check.sh"]
+        assert done.code == code
+        assert "completed (proof changed)" in project.call("list").out
+    accepted = project.call("verify", "my-task", "--checks-only", "--accept-changes")
+    assert accepted.code == 0
+    assert "proof changed" not in project.call("list").out
 
 
 def test_a_check_whose_file_is_gone_is_red_with_a_word(project: Loop) -> None:

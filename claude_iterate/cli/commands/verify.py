@@ -10,6 +10,7 @@ import click
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.settings.kinds import OWN_FILES
+from claude_iterate.core.tones import CHANGED
 from claude_iterate.errors import UsageProblem
 from claude_iterate.views import documents, evidence_view
 from claude_iterate.views.story.proofs import EvidenceView
@@ -39,6 +40,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     """Prove that the task NAME is done: run the checks, then let Claude review the work with fresh context.
 
     Exit code 0 only for green checks and a fresh, well-formed, positive verdict; with --checks-only for green checks.
+    A part of the proof that a run changed, and that is neither undone nor accepted, proves nothing: exit code 1.
     """
     from claude_iterate.cli.terminal.terminal_user import TerminalUser
     from claude_iterate.operations.launch import launch
@@ -66,11 +68,13 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     done = launch(project, layout, asked, TerminalUser())
     proof = evidence_view.of_run(layout, done.run) or EvidenceView(done.run)
     report = _report(proof) if show_report or as_json else None
+    changed = done.state.finished is not None and done.state.finished.known_by == CHANGED
+    code = done.exit_code or int(changed)
     if as_json:
-        output.document(documents.ended_verification(name, done.exit_code, done.state, proof, report))
+        output.document(documents.ended_verification(name, code, done.state, proof, report))
     elif report is not None:
         output.result(output.foreign(report))
-    return done.exit_code
+    return code
 
 
 def _report_path(layout: Layout, given: str, dry_run: bool) -> str:

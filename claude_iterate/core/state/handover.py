@@ -21,14 +21,12 @@ def handed_on(state: RunState) -> Carried:
     findings = state.findings if state.proof is not None and not state.proof.passed else ""
     findings = findings or ("" if worked else state.carried.findings)
     results = dict(list(state.claim.results.items())[-_RESULTS:])
-    # What was told at the end of a task that is done is not told again.
-    changes = () if state.task_is_done else state.changes
     refuses = state.carried.refuses or (state.defined is not None and state.defined.refuses)
     return Carried(
         *(state.total_iterations, cost, state.carried.runs + 1, findings, results),
         cost_is_lower_bound=partly,
-        changes=changes,
-        refuses=bool(changes) and refuses,
+        changes=state.changes,
+        refuses=bool(state.changes) and refuses,
         breaker=breaker_steps.handed_on(state),
         calls=breaker_steps.recent_calls(state),
         replaced=_replaced(state),
