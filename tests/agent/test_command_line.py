@@ -87,6 +87,14 @@ def test_newer_options_are_only_for_a_claude_that_has_them(given: dict[str, Any]
         assert not options & {*NEWER}
 
 
+@pytest.mark.parametrize("args", [("--permission-prompts", "host"), ("--permission-prompts=host",)])
+def test_who_answers_prompts_is_left_to_the_user(args: tuple[str, ...]) -> None:
+    """A later word of ours would take theirs back."""
+    argv = arguments(ClaudeSettings(args=args), "S", known=TODAY)
+    assert [word for word in argv if word.startswith("--permission-prompts")] == [args[0]]
+    assert "none" not in argv
+
+
 def test_a_call_that_looks_gets_no_tool_that_acts() -> None:
     """Whatever the settings allow, and no flag in `claude.args` gives it all of them."""
     skip = "--dangerously-skip-permissions"

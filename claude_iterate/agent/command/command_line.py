@@ -116,7 +116,7 @@ def _permissions(
 ) -> list[str]:
     """What Claude may do, and that nobody is there to ask."""
     words = {argument.split("=")[0] for argument in claude.args}
-    alone = known.has("--permission-prompts") and "--permission-prompt-tool" not in words
+    alone = known.has("--permission-prompts") and not words & {"--permission-prompts", "--permission-prompt-tool"}
     prompts = ["--permission-prompts", "none"] if alone else []
     if looking is not None:
         prompts += ["--permission-mode", "default"]
