@@ -1,7 +1,7 @@
 """Asks Claude for an answer in a schema of ours: it may look at the project and is given no tool that acts.
 
-An older Claude, which does not know the option for a schema, is asked once more for a report in prose. One whose login
-is in the project's own settings of Claude Code, which do not count in such a call, is asked once more with them.
+An older Claude, which does not know the option for a schema, is asked once more for a report in prose. Settings of
+Claude Code in the project do not count in such a call; where they say how to log in, Claude is asked once more with them.
 """
 
 from __future__ import annotations
@@ -47,21 +47,16 @@ class Asked(NamedTuple):
 def ask(plan: Plan, recorder: Recorder, supervisor: Supervisor, question: Question) -> Asked:
     """Ask by schema; in prose if Claude does not know that. The answer is in the state."""
     asked = _ask_once(plan, recorder, supervisor, question, by_schema=True)
-    if asked.outcome.kind in {Kind.AUTH, Kind.AWAY} and plan.known.has("--restricted") and _has_settings(plan):
+    if asked.outcome.kind in {Kind.AUTH, Kind.AWAY} and plan.known.has("--restricted") and plan.project_has_login:
         text = "Without the settings of Claude Code in the project there is no login, so the review reads them."
-        recorder.record(events.Warned(text, "Put the login into your own settings: ~/.claude/settings.json"))
+        recorder.warn_once(text, "Put the login into your own settings: ~/.claude/settings.json")
         asked = _ask_once(plan, recorder, supervisor, question, by_schema=True, restricted=False)
     call = recorder.state.call
     if asked.outcome.kind != Kind.CONFIG or call is None or _OPTION not in call.stderr:
         return asked
     text = f"This Claude does not know {_OPTION}, so it is asked for a report in prose."
-    recorder.record(events.Warned(text, "Update it: claude update"))
+    recorder.warn_once(text, "Update it: claude update")
     return _ask_once(plan, recorder, supervisor, question, by_schema=False)
-
-
-def _has_settings(plan: Plan) -> bool:
-    folder = plan.layout.root / ".claude"
-    return (folder / "settings.json").exists() or (folder / "settings.local.json").exists()
 
 
 def _ask_once(
@@ -120,4 +115,4 @@ def warn_if_unknown(recorder: Recorder, project: ProjectState) -> None:
     """A change of a project that cannot be looked at would not be noticed."""
     if not project.is_known:
         text = "Whether Claude changes the project meanwhile cannot be known: it has too many files to look at."
-        recorder.record(events.Warned(text, "Put it under git: git init"))
+        recorder.warn_once(text, "Put it under git: git init")

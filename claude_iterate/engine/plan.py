@@ -69,6 +69,8 @@ class Plan(Record):
     """The one that Claude gets where the settings name none."""
     judges_settings: str = ""
     """The user's own settings file of Claude Code: a call that only looks reads no other."""
+    project_has_login: bool = False
+    """A settings file of Claude Code in the project says how to log in."""
     dry_run: bool = False
     cassette: str = ""
     """The recorded run that a dry run plays."""

@@ -52,6 +52,7 @@ class Recorder:
         self._encode = msgspec.json.Encoder().encode
         self._began = time.monotonic()
         self._sequence = 0
+        self._warnings: set[str] = set()
         self._before = RunState()
         self.state = RunState()
 
@@ -66,6 +67,12 @@ class Recorder:
     def record(self, event: Event) -> None:
         """Record what the runner did or saw. It has left our memory when this returns."""
         self.record_printed([event])
+
+    def warn_once(self, text: str, hint: str) -> None:
+        """Record a warning that this run has not given yet."""
+        if text not in self._warnings:
+            self._warnings.add(text)
+            self.record(Warned(text, hint))
 
     def record_printed(self, events: list[Event]) -> None:
         """Record a batch: one look for secrets, one time, one write. A flood must not cost a write per line."""

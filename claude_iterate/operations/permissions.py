@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.agent.command.command_line import decides_permissions
+from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.core import json_texts
 from claude_iterate.core.records import Record
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.settings_files import settings_writer
 
 UNDECIDED = (
     "Nothing says what Claude may do, so it will be denied every edit and command.",
@@ -23,6 +25,13 @@ _MANAGED = (
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 )
+_LOGINS = frozenset(
+    {
+        *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS"),
+        *("CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_FOUNDRY", "CLAUDE_CODE_USE_VERTEX"),
+    }
+)
+"""Variables that say how to log in, or where."""
 _DECIDING_HOOKS = frozenset({"PreToolUse", "PermissionRequest"})
 
 
@@ -37,18 +46,25 @@ class Permissions(Record):
 
 def are_decided(settings: Settings, project: Project) -> bool:
     """True when flags, settings or Claude's own settings files say what is allowed."""
-    return decides_permissions(settings.claude) or any(_file_decides(path) for path in _settings_files(project))
+    return decides_permissions(settings.claude) or any(
+        _file_decides(path) for path in _settings_files(settings, project)
+    )
 
 
-def mode_is_decided(project: Project) -> bool:
+def mode_is_decided(settings: Settings, project: Project) -> bool:
     """True when a settings file of Claude Code names a mode. Claude Code reads it, and knows which file may decide."""
-    return any(_permissions(path).get("defaultMode") for path in _settings_files(project))
+    return any(_permissions(path).get("defaultMode") for path in _settings_files(settings, project))
 
 
-def own_settings_file(project: Project) -> str:
+def own_settings_file(settings: Settings, project: Project) -> str:
     """The user's own settings file of Claude Code; empty when there is none."""
-    path = _own_settings(project)
+    path = _own_settings(settings, project)
     return str(path) if path is not None and path.is_file() else ""
+
+
+def project_has_login(project: Project) -> bool:
+    """True when a settings file of Claude Code in the project says how to log in."""
+    return any(_has_login(_document(path)) for path in _settings_of_project(project))
 
 
 def unrestricted(settings: Settings, project: Project) -> str:
@@ -60,7 +76,7 @@ def unrestricted(settings: Settings, project: Project) -> str:
         return f"claude.args has {SKIP if SKIP in arguments else EVERYTHING}"
     if settings.claude.permission_mode:  # which overrides the files
         return ""
-    files = (path for path in _settings_files(project) if _permissions(path).get("defaultMode") == EVERYTHING)
+    files = (path for path in _settings_files(settings, project) if _permissions(path).get("defaultMode") == EVERYTHING)
     return next((f"defaultMode is {EVERYTHING} in {path}" for path in files), "")
 
 
@@ -74,8 +90,6 @@ def with_permissions(settings: Settings, chosen: Permissions) -> Settings:
 
 def save(layout: Layout, chosen: Permissions) -> str:
     """Make them settings of the workspace; says so. The lock must be held: a run writes the same file."""
-    from claude_iterate.workspace.settings_files import settings_writer
-
     settings_writer.set_value(layout.metadata, "claude.permission_mode", chosen.mode)
     if chosen.tools:
         settings_writer.set_value(layout.metadata, "claude.allowed_tools", list(chosen.tools))
@@ -84,18 +98,26 @@ def save(layout: Layout, chosen: Permissions) -> str:
     return f"Saved for {layout.name}. Change it: claude-iterate config -w {layout.name} claude.permission_mode MODE"
 
 
-def _settings_files(project: Project) -> list[Path]:
+def _settings_files(settings: Settings, project: Project) -> list[Path]:
     """Claude's own settings files that apply in this project."""
-    files = [project.root / ".claude" / "settings.json", project.root / ".claude" / "settings.local.json"]
-    own = _own_settings(project)
-    return [*files, *([] if own is None else [own]), *map(Path, _MANAGED)]
+    own = _own_settings(settings, project)
+    return [*_settings_of_project(project), *([] if own is None else [own]), *map(Path, _MANAGED)]
 
 
-def _own_settings(project: Project) -> Path | None:
-    environ = project.environ
+def _settings_of_project(project: Project) -> list[Path]:
+    return [project.root / ".claude" / name for name in ("settings.json", "settings.local.json")]
+
+
+def _own_settings(settings: Settings, project: Project) -> Path | None:
+    environ = claude_environment(project.environ, settings.claude)
     if environ.get("CLAUDE_CONFIG_DIR"):
-        return Path(environ["CLAUDE_CONFIG_DIR"], "settings.json")
+        return project.root / environ["CLAUDE_CONFIG_DIR"] / "settings.json"
     return Path(environ["HOME"], ".claude", "settings.json") if environ.get("HOME") else None
+
+
+def _has_login(document: dict[str, Any]) -> bool:
+    given = document.get("env")
+    return bool(document.get("apiKeyHelper")) or (isinstance(given, dict) and not _LOGINS.isdisjoint(given))
 
 
 def _file_decides(path: Path) -> bool:

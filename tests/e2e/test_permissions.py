@@ -204,11 +204,16 @@ def test_a_run_that_could_write_nothing_is_refused(loop: Loop) -> None:
         {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "approve"}]}]}},
     ],
 )
-def test_claudes_own_settings_make_a_run_possible(loop: Loop, document: dict[str, Any]) -> None:
-    """Rules, a mode, or a hook that may allow things: it is not for us to refuse."""
+@pytest.mark.parametrize("moved", [False, True])
+def test_claudes_own_settings_make_a_run_possible(loop: Loop, document: dict[str, Any], moved: bool) -> None:
+    """Rules, a mode, or a hook that may allow things: it is not for us to refuse, also where `claude.env` says where
+    these settings are."""
     installed(loop)
-    (loop.home / ".claude").mkdir()
-    (loop.home / ".claude" / "settings.json").write_text(json.dumps(document))
+    folder = loop.home / ("elsewhere" if moved else ".claude")
+    folder.mkdir()
+    (folder / "settings.json").write_text(json.dumps(document))
+    if moved:
+        loop.call("config", "-w", "my-task", "claude.env.CLAUDE_CONFIG_DIR", str(folder))
     assert loop.run().code == 0
 
 

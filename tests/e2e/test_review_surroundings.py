@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
+import sys
 
 import pytest
 
@@ -104,3 +106,53 @@ def test_a_report_may_lie_in_the_project(loop: Loop) -> None:
     reviewing(loop, "VERIFIED")
     assert loop.call("verify", "my-task", "--report-path", str(loop.root / "report.md")).code == 0
     assert (loop.root / "report.md").exists()
+
+
+def restricted(loop: Loop, verdict: str, findings: str = "None.") -> None:
+    """A Claude Code that reviews as the test says, and has no login in a call that is restricted."""
+    reviewing(loop, verdict, findings)
+    answer = {"type": "result", "subtype": "success", "is_error": True, "result": "Not logged in"}
+    (loop.folder / "claude").write_text(
+        f"""#!/bin/sh
+case " $* " in
+    *" --version "*) echo "2.1.327 (Claude Code)" ;;
+    *" --help "*) printf "Usage: claude\\n  --restricted  Ignore settings\\n" ;;
+    *" --restricted "*) echo "$*" >> restricted; cat > /dev/null; echo {shlex.quote(json.dumps(answer))}; exit 1 ;;
+    *) exec {shlex.quote(sys.executable)} -S {shlex.quote(str(loop.folder / "claude.py"))} "$@" ;;
+esac
+"""
+    )
+
+
+def settings_of_claude(loop: Loop, document: dict[str, object]) -> None:
+    (loop.root / ".claude").mkdir()
+    (loop.root / ".claude" / "settings.json").write_text(json.dumps(document))
+
+
+def test_a_lost_login_is_no_reason_to_read_settings_without_one(loop: Loop) -> None:
+    """The project allows tools, and that is all it says: the review ends as it must, and blames nothing else."""
+    loop.make()
+    restricted(loop, "VERIFIED")
+    settings_of_claude(loop, {"permissions": {"allow": ["Read"]}})
+    done = loop.call("verify", "my-task")
+    assert done.code == 1
+    assert "Not logged in" in done.err
+    assert "Without the settings" not in done.err
+    assert not [*loop.workspace.rglob("*-unrestricted*")]
+
+
+def test_a_login_in_the_project_is_found_for_every_review_and_named_once(loop: Loop) -> None:
+    """One warning in a run of two reviews; each of them gives its verdict. The restricted call before it had the
+    user's own settings, from where `claude.env` says that they are."""
+    loop.make()
+    restricted(loop, "INCOMPLETE", "1. Something is missing.")
+    settings_of_claude(loop, {"permissions": {"allow": ["Read"]}, "env": {"ANTHROPIC_AUTH_TOKEN": "dummy"}})
+    own = loop.folder / "own"
+    own.mkdir()
+    (own / "settings.json").write_text("{}")
+    loop.call("config", "-w", "my-task", "claude.env.CLAUDE_CONFIG_DIR", str(own))
+    loop.call("config", "-w", "my-task", "verification.max_attempts", "2")
+    done = loop.run("--verify")
+    assert (done.code, done.err.count("Without the settings of Claude Code")) == (1, 1), done.err
+    assert len([*loop.workspace.rglob("*-unrestricted.prompt.md")]) == 2
+    assert (loop.root / "restricted").read_text().count(f"--settings {own}/settings.json") == 2
