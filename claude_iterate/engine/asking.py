@@ -1,7 +1,8 @@
 """Asks Claude for an answer in a schema of ours: it may look at the project and is given no tool that acts.
 
 An older Claude, which does not know the option for a schema, is asked once more for a report in prose. Settings of
-Claude Code in the project do not count in such a call; where they say how to log in, Claude is asked once more with them.
+Claude Code in the project do not count in such a call; where they say how to log in, Claude is asked once more with
+them.
 """
 
 from __future__ import annotations
