@@ -13,7 +13,7 @@ from freezegun import freeze_time
 from claude_iterate.workspace.files import kept_file
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
-from claude_iterate.workspace.running import run_lock, run_place
+from claude_iterate.workspace.running import run_lock, run_place, user_files
 from claude_iterate.workspace.running.run_place import GONE, REPLACED, RunPlace
 
 RUN = "000001-20260101-000000-aaaaaa"
@@ -229,6 +229,54 @@ def test_nothing_is_written_through_links(layout: Layout, full: RunPlace) -> Non
     assert (full.restore(), list(outside.iterdir()), layout.instructions.is_symlink()) == (False, [], True)
     ((text, _),) = full.news(" during iteration 3")
     assert text == "Deleted during iteration 3, and cannot be put back: prompts (a link leads its folder elsewhere)."
+
+
+@pytest.mark.parametrize("name", ["iteration.md", "loop/iteration.md"])
+def test_nothing_is_read_through_links(layout: Layout, name: str) -> None:
+    """A folder becomes a link to a private one for a moment, and a real one again: its files are not taken for those of
+    the user. One that became a link before it could be opened is not followed, either."""
+    mine, private = layout.prompts / name, layout.root / "private"
+    for path, text in ((mine, "mine"), (private / name, "plover")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    with run_lock.hold(layout.lock, "w", RUN) as held:
+        place = RunPlace(layout, RUN, held, [layout.prompts])
+        shutil.rmtree(layout.prompts)
+        layout.prompts.symlink_to(private)
+        place.remember()
+        raced = kept_file.KeptFile(mine, layout.root, mine.parent.relative_to(layout.root))
+        raced.remember()
+        layout.prompts.unlink()
+        assert (place.restore(deleted_by_us=True), mine.read_text(), raced.size) == (True, "mine", 0)
+
+
+def test_a_file_that_was_emptied_first_is_put_back_with_its_text(layout: Layout, full: RunPlace) -> None:
+    """As `: > INSTRUCTIONS.md; rm INSTRUCTIONS.md` does it. One that stays empty is left alone."""
+    layout.instructions.write_text("\n")
+    full.remember()
+    assert (full.restore(deleted_by_us=True), layout.instructions.read_text()) == (False, "\n")
+    layout.instructions.unlink()
+    assert (full.restore(deleted_by_us=True), layout.instructions.read_bytes()) == (True, b"the task \xff")
+
+
+def test_what_is_kept_of_all_files_has_a_limit(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The instructions come first; a file that has no room any more is as good as unknown, also one that grew."""
+    monkeypatch.setattr(user_files, "_MOST_BYTES", 4096)
+    large, small = layout.prompts / "a.md", layout.prompts / "b.md"
+    layout.prompts.mkdir()
+    large.write_bytes(b"x" * 4096)
+    small.write_bytes(b"x")
+    layout.instructions.write_bytes(b"x")
+    with run_lock.hold(layout.lock, "w", RUN) as held:
+        place = RunPlace(layout, RUN, held, [layout.prompts])
+        for path in (layout.instructions, large, small):
+            path.unlink()
+        assert place.restore(deleted_by_us=True)
+        assert [path.exists() for path in (layout.instructions, large, small)] == [True, False, True]
+        small.write_bytes(b"x" * 4096)
+        place.remember()
+        small.unlink()
+        assert (place.restore(deleted_by_us=True), small.exists()) == (False, False)
 
 
 @pytest.mark.parametrize("what", ["folder", "everything", "and wrote a report"])

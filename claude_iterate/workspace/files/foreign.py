@@ -60,11 +60,11 @@ def read(path: Path, most: int = MOST) -> bytes | None:
     return found.data if found.whole else None
 
 
-def look(path: Path, most: int = MOST, links: bool = True) -> Found:
+def look(path: Path, most: int = MOST, links: bool = True, folder: int | None = None) -> Found:
     """The first `most` bytes of a regular file. What cannot be read, or is not a regular file, is an OSError; so is a
-    symbolic link, unless `links` may be followed."""
+    symbolic link, unless `links` may be followed. `folder`: an open one that the path begins at."""
     try:
-        handle = os.open(path, _FLAGS if links else _FLAGS | getattr(os, "O_NOFOLLOW", 0))
+        handle = os.open(path, _FLAGS if links else _FLAGS | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder)
     except OSError as error:
         if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
             raise _irregular(path) from None

@@ -17,6 +17,8 @@ from claude_iterate.workspace.running import hook_files, notes
 INSTRUCTIONS, SETTINGS, PROMPTS, HOOKS, NOTES = "INSTRUCTIONS.md", "settings", "prompts", "hooks", "notes"
 SEVERAL = frozenset({SETTINGS, PROMPTS, HOOKS, NOTES})
 _MOST_FILES = 200
+_MOST_BYTES = 16 * 1024 * 1024
+"""Of all files together."""
 
 
 class UserFiles:
@@ -45,13 +47,18 @@ class UserFiles:
         """Take all files as they are now."""
         if not self._works_off_plan:
             self._agents.update(plan_file.paths(self._layout))
+        held = sum(file.size for _, file in self._known.values())
         for label, path in self._named():
+            if path not in self._known and len(self._known) < _MOST_FILES and os.path.lexists(path):
+                folder = Path(os.path.realpath(path.parent))
+                place = next((place for place in self._inside if folder.is_relative_to(place)), None)
+                if place is not None:
+                    self._known[path] = label, KeptFile(path, place, folder.relative_to(place))
             if path in self._known:
-                self._known[path][1].remember()
-            elif len(self._known) < _MOST_FILES and os.path.lexists(path):
-                file = KeptFile(path)
-                if any(file.folder.is_relative_to(place) for place in self._inside):
-                    self._known[path] = label, file
+                file = self._known[path][1]
+                held -= file.size
+                file.remember(_MOST_BYTES - held)
+                held += file.size
 
     def put_back(self, swept: bool = False) -> list[str]:
         """Put back what was deleted, and say what. `swept`: more was deleted with it."""
