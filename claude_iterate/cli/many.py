@@ -15,6 +15,7 @@ from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import state_words
 from claude_iterate.errors import ExpectedError, UsageProblem
+from claude_iterate.operations import completed_task
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_processes.many_runs import ManyRuns, OneRun
 from claude_iterate.operations.run_processes.run_order import Noted, Refused
@@ -96,7 +97,7 @@ def _print_table(runs: Sequence[OneRun], typed: CommandLine) -> None:
 
 
 def _sharing(project: Project, layouts: Sequence[Layout], options: Options) -> list[str]:
-    """Those that will work in the project itself beside another one."""
+    """Those that will work in the project itself beside another one; a completed task is left as it is."""
     if options.dry_run:
         return []
     here = [layout.name for layout in layouts if _works_in_project(project, layout, options)]
@@ -105,7 +106,8 @@ def _sharing(project: Project, layouts: Sequence[Layout], options: Options) -> l
 
 def _works_in_project(project: Project, layout: Layout, options: Options) -> bool:
     try:
-        return options.settings_for(project, layout).worktree is None
+        in_project = options.settings_for(project, layout).worktree is None
+        return in_project and completed_task.find_to_leave(project, layout, options) is None
     except ExpectedError:  # its run will say what is wrong
         return False
 

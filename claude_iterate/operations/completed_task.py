@@ -1,4 +1,8 @@
-"""A task that is done already: it is run again only with `--again`, because that costs money like the first time."""
+"""A task that is done already: it is run again only with `--again`, because that costs money like the first time.
+
+In the modes plan and build the plan says more: `plan` may make another one at any time, and `build` works off what is
+open in it and runs its checks.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,21 @@ from datetime import datetime
 from claude_iterate.core.formats import duration
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules import next_steps
+from claude_iterate.core.settings.modes import MODES
+from claude_iterate.core.tones import CHANGED, UNPROVEN
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.user import User
-from claude_iterate.workspace import metadata, task_file
+from claude_iterate.workspace import metadata, plan_file, task_file
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle.project import Project
 
 
 class Completed(Record):
-    """The run that completed the task, and how long ago in seconds, where that is known."""
+    """The run that completed the task, how long ago in seconds and how that is known, as far as it is."""
 
     run: str
     ago: float | None
+    known_by: str | None = None
 
     def sentence(self, name: str) -> str:
         """`my-task was completed 2h 03m ago`."""
@@ -32,7 +40,7 @@ def find(layout: Layout) -> Completed | None:
     known = about.status == "completed" or about.last_run.get("state") == "running"
     if not known and not metadata.is_behind(about, str(layout.folder)):
         return None
-    from claude_iterate.views.listing_view import standing  # most runs do without it
+    from claude_iterate.views.listing_view import known_by, standing  # most runs do without it
 
     found = standing(about, str(layout.folder))
     run = found.about.last_run
@@ -44,18 +52,37 @@ def find(layout: Layout) -> Completed | None:
     elif run.get("reason") != "completed":
         return None
     ended = _moment(run.get("finished"))
-    return Completed(str(run.get("id") or ""), max(0.0, time.time() - ended) if ended is not None else None)
+    ago = max(0.0, time.time() - ended) if ended is not None else None
+    return Completed(str(run.get("id") or ""), ago, known_by(found))
 
 
-def to_leave(layout: Layout, options: Options, user: User) -> Completed | None:
-    """The completed task, if this run is not to work on it again; then the user hears how to."""
+def find_to_leave(project: Project, layout: Layout, options: Options) -> Completed | None:
+    """The completed task, if this run is not to work on it again."""
     if options.dry_run or options.again or not task_file.is_readable(layout.instructions):
         return None  # a run says what is wrong with the instructions
     done = find(layout)
+    mode = MODES[options.mode or metadata.read(layout.metadata).mode] if done is not None else None
+    if mode is None or mode.makes_plan:
+        return None
+    if mode.judged_by == "plan":
+        plan = plan_file.look(layout)
+        if plan.left or not plan.tasks or options.settings_for(project, layout).verification.checks:
+            return None
+    return done
+
+
+def to_leave(project: Project, layout: Layout, options: Options, user: User) -> Completed | None:
+    """The completed task, if this run is not to work on it again; then the user hears how to, or how to prove it."""
+    done = find_to_leave(project, layout, options)
     if done is not None:
         line = options.command_line
-        step = next_steps.command(line, line.verb or "run", layout.name, "--again")
-        user.note(f"{done.sentence(layout.name)}: nothing to do. To run it again: {step}")
+        again = f"To run it again: {next_steps.command(line, line.verb or 'run', layout.name, '--again')}"
+        if done.known_by in UNPROVEN and project.settings_for(layout).settings.verification.checks:
+            accept = (next_steps.ACCEPT,) if done.known_by == CHANGED else ()
+            verify = next_steps.in_place(line, "verify", layout.name, "--checks-only", *accept)
+            user.note(f"{done.sentence(layout.name)} ({UNPROVEN[done.known_by]}). Prove it: {verify}\n  {again}")
+        else:
+            user.note(f"{done.sentence(layout.name)}: nothing to do. {again}")
     return done
 
 

@@ -94,6 +94,16 @@ def test_a_limit_that_one_meets_holds_the_others_back(loop: Loop) -> None:
     assert done.err.index(said) < done.err.index("iteration 1"), "before they begin"
 
 
+def test_a_completed_task_shares_no_folder(loop: Loop) -> None:
+    """It is left as it is, so the other one works alone, and nobody is warned; with `--again` both work."""
+    workspaces(loop, {"one": [DONE], "two": [UNDONE]})
+    assert loop.call("run", "one").code == 0
+    done = loop.call("run", "--all", "-m", "1")
+    assert "one: was completed before\n" in done.err
+    assert "in one folder" not in done.err
+    assert "one, two work in one folder" in loop.call("run", "--all", "-m", "1", "--again").err
+
+
 def test_where_the_end_of_a_limit_is_not_known_they_do_not_try_at_once(loop: Loop) -> None:
     """The one that met it tries first, then the others one after the other, so that one call finds out for all."""
     refused = {"is_error": True, "api_error_status": 429, "result": "You've hit your session limit"}

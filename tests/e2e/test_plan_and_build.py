@@ -82,6 +82,24 @@ def test_a_finished_plan_makes_no_call_and_is_still_proven(loop: Loop) -> None:
     assert "test -e proof" in Path(loop.record(1)["stdin"]).read_text()
 
 
+def test_a_plan_that_grows_is_worked_off(loop: Loop) -> None:
+    """After a completed build: an open task or a check that was added since is work, another `plan` is always possible,
+    and only where nothing is open there is nothing to do."""
+    loop.make()
+    loop.layout.plan.write_text("- [ ] one\n")
+    loop.script(done(plan_of("- [x] one\n")), done(plan_of("- [x] one\n- [x] two\n")))
+    assert loop.call("build", TASK).code == 0
+    assert "nothing to do. To run it again: claude-iterate build my-task --again" in loop.call("build", TASK).err
+    loop.layout.plan.write_text("- [x] one\n- [ ] two\n")
+    assert (loop.call("build", TASK).code, calls(loop)) == (0, 2)
+    assert "nothing to do" in loop.call("build", TASK).err
+    loop.layout.plan.unlink()
+    assert "There is no plan. Make one" in loop.call("build", TASK).err
+    loop.layout.plan.write_text("- [x] one\n")
+    assert "proven by checks" in loop.call("build", TASK, "--check", "true").out
+    assert "Planned after" in loop.call("plan", TASK).out
+
+
 def test_a_planning_run_without_commits_goes_on(loop: Loop) -> None:
     """Claude writes the plan in steps and reports completion at the end; a claim without a plan counts for nothing, and
     the next prompt says so."""

@@ -95,6 +95,22 @@ def test_only_another_text_is_a_new_task(completed: Loop, text: str | None, expe
     assert ("was completed" in done.err) == (expected == 1)
 
 
+def test_a_check_that_was_added_since_proves_it(completed: Loop) -> None:
+    """Nothing had proven the task, and the end said to add a check: then `run` names the command that runs it, and the
+    task is proven or worked on."""
+    assert completed.call("config", "-w", "my-task", "verification.checks", "--add", "test -e proof").code == 0
+    done = completed.run()
+    verify = "claude-iterate verify my-task --checks-only"
+    assert f" ago (not proven). Prove it: {verify}\n  To run it again: claude-iterate run my-task --again" in done.err
+    assert (done.code, runs(completed)) == (0, 1)
+    (completed.root / "proof").touch()
+    assert completed.call(*verify.split()[1:]).code == 0
+    assert " ago: nothing to do." in completed.run().err
+    (completed.root / "proof").unlink()
+    assert completed.call(*verify.split()[1:]).code != 0
+    assert "was completed" not in completed.run("-m", "1").err
+
+
 @pytest.mark.parametrize("flags", [["-m", "1"], ["--dry-run"]])
 def test_only_a_completed_task_is_left(loop: Loop, flags: list[str]) -> None:
     """Not one that reached its limit, nor one that only a dry run completed; a reset forgets."""

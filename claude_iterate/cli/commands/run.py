@@ -51,7 +51,7 @@ _OPTIONS = (
         shell_complete=completion.runs,
         help="With --dry-run: play this recorded run in place of Claude, by its id or its number.",
     ),
-    options.flag("--again", help="Run a completed task again; without it there is nothing to do."),
+    options.flag("--again", help="Run a task although it is completed."),
     options.flag("--detailed-exit-code", help="A different exit code for every reason to end."),
     options.flag("--detach", help="Let it run without this terminal; `attach` shows it."),
     options.flag("--watch", help="Let it run without this terminal, and open `watch` on it."),
@@ -185,7 +185,7 @@ def _run(
     from claude_iterate.operations.launch import launch
 
     project, user, as_json = invocation.project, TerminalUser(worker, detaches), asked.as_json
-    if (done := completed_task.to_leave(layout, asked, user)) is not None:
+    if (done := completed_task.to_leave(project, layout, asked, user)) is not None:
         return _leave(layout, done.run, as_json)
     if as_json:  # before the run: an upgrade of the package must not come between
         from claude_iterate.views import documents

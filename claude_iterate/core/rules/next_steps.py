@@ -34,8 +34,13 @@ def command(line: CommandLine, verb: str, *words: str) -> str:
 
 def about(state: RunState, line: CommandLine, verb: str, *words: str) -> str:
     """A command about the workspace of the run, and where that has a worktree, about the work there."""
+    return in_place(line, verb, name(state), *words)
+
+
+def in_place(line: CommandLine, verb: str, workspace: str, *words: str) -> str:
+    """A command about a workspace, and where a worktree was named, about the work there."""
     where = [word for option in line.options if option[0] == _PLACE and verb in _PLACED for word in option]
-    return command(line, verb, name(state), *where, *words)
+    return command(line, verb, workspace, *where, *words)
 
 
 def again(state: RunState, line: CommandLine, *changed: Words) -> str:
