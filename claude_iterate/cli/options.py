@@ -79,7 +79,8 @@ def setting_option(
                 return setting.kind.accept(text) if text else None
             return None if text is None else setting.kind.from_text(text)
         except ValueError as refused:
-            raise click.BadParameter(f"{text!r} is not {refused}.", context, parameter) from None
+            given = ", ".join(map(repr, text)) if isinstance(text, tuple) else repr(text)
+            raise click.BadParameter(f"{given} is not {refused}.", context, parameter) from None
 
     sentence = f"{setting.sentence} {more}".rstrip()
     offered = completion.of_kind(setting.kind)

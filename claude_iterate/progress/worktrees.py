@@ -151,9 +151,11 @@ def _refuse_obstacles(top: Path, branch: str, known: Mapping[str, str]) -> None:
             f"The branch {branch} is checked out in {elsewhere[0]}.", f"Switch there, or take another: {hint}"
         )
     if here in known and top.is_dir() and known[here] != f"refs/heads/{branch}":
-        found = known[here].removeprefix("refs/heads/") or "no branch"
-        back = shlex.join(["git", "-C", str(top), "switch", branch])
-        raise _problem(f"The worktree {top} is on {found}, not on {branch}.", back)
+        found = known[here].removeprefix("refs/heads/")
+        there = f"claude-iterate run {top.name} {shlex.quote(f'--worktree={found}')}"
+        remove = shlex.join(["git", "worktree", "remove", str(top)])
+        hint = f"Work there: {there}" if found else f"Remove it: {remove}"
+        raise _problem(f"The worktree {top} is on {found or 'no branch'}, not on {branch}.", hint)
     if here not in known and top.is_dir() and any(top.iterdir()):
         raise _problem(f"{top} is in the way: it is not a worktree of this repository.", f"Move it away: mv {top} ...")
 

@@ -44,8 +44,8 @@ def tests(counts: TestCounts) -> str:
 
 
 _RESETS = {
-    "run": "what was counted before is forgotten (--reset)",
-    "reset": "what was counted before is forgotten (reset)",
+    "run": "its counters are cleared (--reset)",
+    "reset": "its counters are cleared (reset)",
     "instructions": "the instructions are another task now, so counting begins again",
 }
 
