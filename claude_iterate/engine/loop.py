@@ -226,10 +226,10 @@ class Engine:
             withdrawn=self._reports.claims_nothing,
         )
 
-    def _keep_place(self, after_call: bool = False) -> bool:
+    def _keep_place(self, after_call: bool = False) -> None:
         """Something begins or ends, and Claude does not work: what names this run must be in its place, and what the
-        user wrote for it. What was put back is told. True when that was something of the user's."""
-        restored = self._place.restore(deleted_by_us=after_call)
+        user wrote for it. What was put back is told."""
+        self._place.restore(deleted_by_us=after_call)
         if not self._place.look() and self._place.summary_was_replaced():
             self._try_to_summarise()
         if self._watched != self._place.identity:
@@ -238,7 +238,6 @@ class Engine:
         when = f" during iteration {number}" if number else f" after iteration {done}" if done else ""
         for text, hint in self._place.news(when):
             self._recorder.record(events.Warned(text, hint))
-        return restored
 
     def _step(self, dispatcher: Dispatcher, supervisor: Supervisor) -> bool:
         """One verdict; False when the run is over."""
@@ -250,8 +249,8 @@ class Engine:
             if dispatcher.catch_up():
                 return True  # the user said something meanwhile; it may be `stop`
             verdict = decide_start(self._state, facts) or verdict
-        if not isinstance(verdict, verdicts.Wait | verdicts.Ask) and self._keep_place():
-            return True  # the verdict may have been about what was deleted
+        if not isinstance(verdict, verdicts.Wait | verdicts.Ask):
+            self._keep_place()
         if isinstance(verdict, verdicts.Recorded):
             return self._note(verdict)
         match verdict:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,6 +77,27 @@ def test_pause_lets_the_iteration_finish_and_holds_until_resume(loop: Loop) -> N
     kinds = order(loop)
     assert kinds.index("IterationFinished") < kinds.index("resume")
     assert "IterationStarted" not in kinds[kinds.index("pause") : kinds.index("resume")]
+
+
+def test_what_the_user_deletes_between_iterations_stays_deleted(loop: Loop) -> None:
+    """A note is withdrawn, and settings of the project: neither comes back."""
+    loop.make()
+    settings = loop.root / ".claude-iterate.toml"
+    settings.write_text("delay = 0\n")
+    loop.script(PATIENT, DONE)
+    process = running(loop)
+    assert loop.call("note", "my-task", "Use tabs.").code == 0
+    say(loop, "pause")
+    (loop.workspace / "go").touch()
+    until(lambda: loop.events("IterationFinished"))
+    assert say(loop, "pause") == "Already paused.\n"
+    (note,) = loop.layout.notes.glob("*.md")
+    for path in (note, settings):
+        path.unlink()
+    say(loop, "resume")
+    assert loop.finish(process).code == 0
+    assert (b"Use tabs." in Path(loop.record(2)["stdin"]).read_bytes(), settings.exists()) == (False, False)
+    assert [event["text"] for event in loop.events("Warned") if "Restored" in event["text"]] == []
 
 
 def test_stop_ends_the_run_after_the_iteration(loop: Loop) -> None:

@@ -156,7 +156,7 @@ def test_what_the_user_wrote_is_put_back(layout: Layout, full: RunPlace, written
     for path in layout.folder.iterdir():
         delete(path)
     (layout.project / ".claude-iterate.toml").unlink()
-    assert full.restore()
+    assert full.restore(deleted_by_us=True)
     assert {path: path.read_bytes() for path in written} == written
     assert (layout.folder / "hooks" / "started").stat().st_mode & 0o777 == 0o755
     assert (layout.project / ".claude-iterate.toml").stat().st_mode & 0o777 == 0o600
@@ -164,16 +164,24 @@ def test_what_the_user_wrote_is_put_back(layout: Layout, full: RunPlace, written
     ((text, _),) = full.news(" during iteration 3")
     assert text == f"Restored {names}, which were deleted, replaced or emptied during iteration 3."
     layout.instructions.unlink()
-    assert (full.restore(), list(full.news()), layout.instructions.exists()) == (True, [], True)
+    assert (full.restore(deleted_by_us=True), list(full.news()), layout.instructions.exists()) == (True, [], True)
+
+
+def test_what_its_user_deleted_stays_deleted(layout: Layout, full: RunPlace, written: dict[Path, bytes]) -> None:
+    """A note that was withdrawn between two iterations is not put back then, and not after the next one."""
+    for path in written:
+        path.unlink()
+    assert (full.restore(), full.restore(deleted_by_us=True), list(full.news())) == (False, False, [])
+    assert not any(path.exists() for path in written)
 
 
 def test_the_agents_own_lists_are_its_own_to_delete(layout: Layout, full: RunPlace) -> None:
     """They are not put back when nothing else is gone, and not later, either."""
     layout.todo.unlink()
     delete(layout.impl)
-    assert (full.restore(), layout.todo.exists(), list(full.news())) == (False, False, [])
+    assert (full.restore(deleted_by_us=True), layout.todo.exists(), list(full.news())) == (False, False, [])
     layout.instructions.unlink()
-    assert (full.restore(), layout.todo.exists(), layout.impl.exists()) == (True, False, False)
+    assert (full.restore(deleted_by_us=True), layout.todo.exists(), layout.impl.exists()) == (True, False, False)
 
 
 def test_a_plan_that_is_worked_off_is_put_back(layout: Layout, written: dict[Path, bytes]) -> None:
@@ -181,15 +189,15 @@ def test_a_plan_that_is_worked_off_is_put_back(layout: Layout, written: dict[Pat
     with run_lock.hold(layout.lock, "w", RUN) as held:
         place = RunPlace(layout, RUN, held, works_off_plan=True)
         delete(layout.impl)
-        assert (place.restore(), (layout.impl / "README.md").read_bytes()) == (True, b"- [ ] task\n")
+        assert (place.restore(deleted_by_us=True), (layout.impl / "README.md").read_bytes()) == (True, b"- [ ] task\n")
 
 
 def test_an_edit_is_left_as_it_is(layout: Layout, full: RunPlace) -> None:
     """Whatever it is; and deleted later, the file comes back as it was edited."""
     layout.instructions.write_text("the new task")
-    assert (full.restore(), layout.instructions.read_text()) == (False, "the new task")
+    assert (full.restore(deleted_by_us=True), layout.instructions.read_text()) == (False, "the new task")
     layout.instructions.unlink()
-    assert (full.restore(), layout.instructions.read_text()) == (True, "the new task")
+    assert (full.restore(deleted_by_us=True), layout.instructions.read_text()) == (True, "the new task")
     ((text, _),) = full.news(" during iteration 3")
     assert text == "Restored INSTRUCTIONS.md, which was deleted during iteration 3."
 
@@ -198,7 +206,7 @@ def test_a_delivered_note_is_not_delivered_again(layout: Layout, full: RunPlace)
     """It has moved on."""
     (layout.notes / "delivered").mkdir()
     (layout.notes / "1.md").rename(layout.notes / "delivered" / "1.md")
-    assert (full.restore(), (layout.notes / "1.md").exists()) == (False, False)
+    assert (full.restore(deleted_by_us=True), (layout.notes / "1.md").exists()) == (False, False)
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "large"])
@@ -215,7 +223,7 @@ def test_only_regular_files_are_kept(layout: Layout, kind: str) -> None:
     with run_lock.hold(layout.lock, "w", RUN) as held:
         place = RunPlace(layout, RUN, held)
         layout.instructions.rmdir() if kind == "folder" else layout.instructions.unlink()
-        assert (place.restore(), layout.instructions.exists()) == (False, False)
+        assert (place.restore(deleted_by_us=True), layout.instructions.exists()) == (False, False)
 
 
 def test_nothing_is_written_through_links(layout: Layout, full: RunPlace) -> None:
@@ -226,7 +234,11 @@ def test_nothing_is_written_through_links(layout: Layout, full: RunPlace) -> Non
     layout.prompts.symlink_to(outside)
     layout.instructions.unlink()
     layout.instructions.symlink_to(outside / "INSTRUCTIONS.md")
-    assert (full.restore(), list(outside.iterdir()), layout.instructions.is_symlink()) == (False, [], True)
+    assert (full.restore(deleted_by_us=True), list(outside.iterdir()), layout.instructions.is_symlink()) == (
+        False,
+        [],
+        True,
+    )
     ((text, _),) = full.news(" during iteration 3")
     assert text == "Deleted during iteration 3, and cannot be put back: prompts (a link leads its folder elsewhere)."
 

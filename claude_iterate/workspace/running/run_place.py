@@ -77,8 +77,9 @@ class RunPlace:
         """Put back the lock and what was deleted of the user's files. True when one of these was put back. Only while
         Claude does not work.
 
-        `deleted_by_us`: a program of the run has just ended. A folder that was deleted meanwhile is made again; at any
-        other time its user has deleted it. One that was moved or replaced is never made again.
+        `deleted_by_us`: a program of the run has just ended. Files that were deleted meanwhile are put back, a folder
+        is made again; at any other time their user has deleted them. A folder that was moved or replaced is never made
+        again.
         """
         if deleted_by_us and self.look():
             self._make_again()
@@ -87,6 +88,9 @@ class RunPlace:
         if self._held.keep():
             self.note(LOCK)
         self._files.remember()
+        if not deleted_by_us:
+            self._files.forget_deleted()
+            return False
         found = self._files.put_back(swept=WORKSPACE in self._put_back)
         self._put_back += [what for what in found if what not in self._put_back]
         return bool(found)

@@ -1,6 +1,7 @@
 """What the user wrote for a run, as the run last saw it: instructions, settings, prompts, hooks, notes.
 
-What `git clean`, `git checkout` or `rm` deletes of it is put back; an edit is left as it is.
+What a program of the run deletes of it (`git clean`, `git checkout`, `rm`) is put back; what its user deletes between
+two of them is not, and an edit is left as it is.
 """
 
 from __future__ import annotations
@@ -59,6 +60,10 @@ class UserFiles:
                 held -= file.size
                 file.remember(_MOST_BYTES - held)
                 held += file.size
+
+    def forget_deleted(self) -> None:
+        """What is deleted now stays deleted: its user did that."""
+        self._known = {path: known for path, known in self._known.items() if not known[1].is_deleted}
 
     def put_back(self, swept: bool = False) -> list[str]:
         """Put back what was deleted, and say what. `swept`: more was deleted with it."""
