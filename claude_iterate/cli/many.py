@@ -22,7 +22,7 @@ from claude_iterate.operations.run_processes.run_order import Noted, Refused
 from claude_iterate.system import terminals
 from claude_iterate.text import local_times
 from claude_iterate.text.claim_lines import remarks
-from claude_iterate.text.wait_lines import IN_SHORT
+from claude_iterate.text.wait_lines import words_for
 from claude_iterate.text.work_lines import worktree_left
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
@@ -143,7 +143,7 @@ def _phrase(state: RunState, at: float) -> str:
     most = f" of {state.started.max_iterations}" if state.started.max_iterations else ""
     if state.wait is not None:
         until = local_times.day_and_time(formats.moment(state.wait.until), at)
-        return f"waiting until {until} ({IN_SHORT.get(state.wait.why, state.wait.why)})"
+        return f"waiting until {until} ({words_for(state.wait.why).short})"
     if state.iteration:
         return f"iteration {state.iteration}{most}" + ("" if word == "running" else f", {word}")
     return word.replace("_", " ")

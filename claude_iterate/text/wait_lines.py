@@ -6,31 +6,37 @@ from datetime import UTC, datetime
 
 from claude_iterate.core.events import WaitEnded, WaitStarted
 from claude_iterate.core.formats import duration, one_line
+from claude_iterate.core.records import Record
 from claude_iterate.core.state.run_state import RunState
 
-REASONS = {
-    "usage_limit": "Usage limit reached",
-    "reserve": "The reserve is reached",
-    "transient": "The API is overloaded or down",
-    "rate_limit": "The API's rate limit is reached",
-    "away": "Claude worked before and cannot be called now",
-    "pace": "Keeping the pace",
-    "schedule": "Outside of the hours for this run",
-    "failures": "A pause after the failure",
+
+class Words(Record):
+    """What is said of a wait: as a sentence; where a line says more than that; and of what the run does meanwhile."""
+
+    sentence: str
+    short: str
+    doing: str
+
+
+WORDS: dict[str, Words] = {
+    "usage_limit": Words("Usage limit reached", "usage limit", "waiting for the usage limit"),
+    "reserve": Words("The reserve is reached", "the reserve is reached", "waiting for the window's reset"),
+    "transient": Words("The API is overloaded or down", "the API is overloaded or down", "waiting for the API"),
+    "rate_limit": Words("The API's rate limit is reached", "rate limit of the API", "waiting for the API's rate limit"),
+    "away": Words("Claude worked before and cannot be called now", "Claude cannot be called", "waiting for Claude"),
+    "pace": Words("Keeping the pace", "keeping the pace", "keeping the pace"),
+    "schedule": Words(
+        "Outside of the hours for this run", "outside of the hours for this run", "waiting for its hours"
+    ),
+    "failures": Words("A pause after the failure", "a pause after the failure", "pausing after a failure"),
 }
-IN_SHORT = {
-    "usage_limit": "usage limit",
-    "reserve": "the reserve is reached",
-    "transient": "the API is overloaded or down",
-    "rate_limit": "rate limit of the API",
-    "away": "Claude cannot be called",
-    "pace": "keeping the pace",
-    "schedule": "outside of the hours for this run",
-    "failures": "a pause after the failure",
-}
-"""The same where a line says more than that."""
 _LONG = 60.0
 """Seconds; for a longer wait it is worth saying how to end it."""
+
+
+def words_for(why: str) -> Words:
+    """The words for this wait. One that a newer version recorded has its own name only."""
+    return WORDS.get(why) or Words(why, why, why)
 
 
 def started(event: WaitStarted, at: float, state: RunState) -> list[str]:
@@ -38,7 +44,7 @@ def started(event: WaitStarted, at: float, state: RunState) -> list[str]:
     about = f": {one_line(event.detail)}" if event.detail else ""
     name = state.started.workspace if state.started is not None else ""
     then = f"{_afterwards(event, state)}.{_sooner(event, at, name)}"
-    return [f"⏳ {REASONS.get(event.why, event.why)}{about}", f"  Waiting until {_moment(event, at)}{then}"]
+    return [f"⏳ {words_for(event.why).sentence}{about}", f"  Waiting until {_moment(event, at)}{then}"]
 
 
 def resumed(event: WaitStarted, at: float, name: str) -> str:

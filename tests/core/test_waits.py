@@ -30,7 +30,6 @@ from claude_iterate.core.rules.verdicts import Begin, Finish, Verify, Wait
 from claude_iterate.core.state.handover import resumption
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold, reduce
-from claude_iterate.sinks.console.live_line import WAITS
 from claude_iterate.text import wait_lines
 from tests.core.building import facts
 
@@ -55,7 +54,7 @@ def test_a_rate_limit_is_not_told_as_an_overload() -> None:
     assert isinstance(overloaded, WaitStarted)
     assert (overloaded.why, overloaded.until) == (Why.TRANSIENT, verdict.until)
     assert "rate limit" in wait_lines.started(verdict, 0.0, RunState())[0]
-    assert {*wait_lines.REASONS} == {*wait_lines.IN_SHORT} == {*WAITS} == {*Why}
+    assert {*wait_lines.WORDS} == {*Why}
 
 
 def test_a_limit_is_awaited_with_its_margin() -> None:

@@ -193,7 +193,7 @@ def _status(view: WorkspaceView, now: float) -> str:
 
 
 def _waiting(wait: Waiting, now: float) -> str:
-    why = wait_lines.IN_SHORT.get(wait.why, wait.why)
+    why = wait_lines.words_for(wait.why).short
     return f"waiting until {local_times.day_and_time(wait.until, now)} ({why})"
 
 

@@ -13,20 +13,11 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.sinks.console.safe_stream import Output
 from claude_iterate.text import work_lines
 from claude_iterate.text.tool_calls import headline
+from claude_iterate.text.wait_lines import words_for
 
 PAUSE = 0.2
 """Least time between two drawings."""
 CELLS = 8
-WAITS = {
-    "usage_limit": "waiting for the usage limit",
-    "transient": "waiting for the API",
-    "rate_limit": "waiting for the API's rate limit",
-    "away": "waiting for Claude",
-    "reserve": "waiting for the window's reset",
-    "pace": "keeping the pace",
-    "schedule": "waiting for its hours",
-    "failures": "pausing after a failure",
-}
 TOOL_COLUMNS = 60
 FEWEST = 8
 """Columns that a tool's name and command get at least; a terminal with fewer shows the time alone."""
@@ -106,7 +97,7 @@ class LiveLine:
         """What the run does or waits for, and for how long."""
         if state.wait is not None:
             left = min(state.wait.until - self._wall(), state.waiting.ends - now)
-            return f"{WAITS.get(state.wait.why, state.wait.why)}:", f" {_age(left)} left{self._key('r tries now')}"
+            return f"{words_for(state.wait.why).doing}:", f" {_age(left)} left{self._key('r tries now')}"
         call = state.call
         if call is None:
             return ("paused", self._key("p resumes")) if state.paused else ("", "")

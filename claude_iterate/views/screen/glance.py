@@ -15,7 +15,7 @@ from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.tones import Tone, tone_of_line
-from claude_iterate.text.wait_lines import REASONS
+from claude_iterate.text.wait_lines import words_for
 from claude_iterate.views.listing_view import COPIED
 from claude_iterate.views.screen.watched_workspace import Seen
 from claude_iterate.views.setting_values import shortened
@@ -157,7 +157,7 @@ def doing(seen: Seen, at: float) -> str:
         return ""
     state = story.state
     if state.wait is not None:
-        return f"{REASONS.get(state.wait.why, state.wait.why)}: {_age(state.wait.until - at)} left"
+        return f"{words_for(state.wait.why).sentence}: {_age(state.wait.until - at)} left"
     now = story.now(at)
     if now.tool is not None:
         return f"{one_line(now.tool)} ({_age(now.tool_duration or 0.0)})"

@@ -16,7 +16,7 @@ from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.text import local_times
-from claude_iterate.text.wait_lines import REASONS
+from claude_iterate.text.wait_lines import words_for
 from claude_iterate.views.charts import iteration_words
 from claude_iterate.views.charts.iteration_charts import iteration_charts
 from claude_iterate.views.run_names import short
@@ -138,7 +138,7 @@ def _doing(picture: RunPicture, story: Story) -> str:
     """What it is busy with; how long is counted on the page."""
     state, now = story.state, story.now(picture.at)
     if state.wait is not None:
-        return str(REASONS.get(state.wait.why, state.wait.why))
+        return words_for(state.wait.why).sentence
     if now.tool is not None:
         return now.tool
     if state.call is None:
