@@ -16,7 +16,6 @@ from importlib import import_module
 _PACKAGE = "claude_iterate"
 _ANY_RUN = (
     "core.outcomes.denials",
-    "core.outcomes.usage_limits",
     "core.reports.fallbacks",
     "core.tampering.comparison",
     "engine.shell_command",

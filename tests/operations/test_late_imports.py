@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
+from claude_iterate.operations import late_imports
 from tests.package_path import PACKAGES
 
 ROOT = Path(__file__).parents[2]
@@ -57,6 +60,13 @@ def test_a_damaged_file_ends_nothing(tmp_path: Path) -> None:
     loaded = output_of(CODE, tmp_path).split()
     assert "claude_iterate.core.outcomes.denials" not in loaded
     assert {"claude_iterate.text.wait_lines", "claude_iterate.workspace.running.liveness"} <= set(loaded)
+
+
+def test_every_module_that_is_to_be_loaded_exists() -> None:
+    """A name that is gone would be passed over in silence."""
+    names = {*late_imports._ANY_RUN, *late_imports._WITH, *chain.from_iterable(late_imports._WITH.values())}
+    missing = [name for name in names if importlib.util.find_spec(f"claude_iterate.{name}") is None]
+    assert missing == []
 
 
 def test_a_prompt_stays_as_it_was_read(tmp_path: Path) -> None:
