@@ -10,19 +10,17 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from claude_iterate.core.harmless import harmless, harmless_json
-from claude_iterate.core.tones import Tone
+from claude_iterate.core.tones import COLORS, Tone
 
 if TYPE_CHECKING:
     from msgspec import Struct
 
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("❌", "red", "[x]")}
 
-_COLORS: dict[Tone, str] = {"good": "green", "warning": "yellow", "bad": "red", "live": "cyan"}
-
 
 def toned(text: str, tone: Tone, bold: bool = False) -> str:
     """Text in the colour of its tone."""
-    return click.style(text, fg=_COLORS.get(tone), bold=bold or None)
+    return click.style(text, fg=COLORS.get(tone), bold=bold or None)
 
 
 def dim(text: str) -> str:

@@ -23,6 +23,9 @@ _TONES: dict[str, Tone] = {
     **dict.fromkeys(("new", "new_task", "unfinished", "in_progress"), "plain"),
 }
 
+COLORS: dict[Tone, str] = {"good": "green", "warning": "yellow", "bad": "red", "live": "cyan"}
+"""The colours of a terminal by name; a plain line has none."""
+
 _SIGNS: dict[str, Tone] = {"✓": "good", "✅": "good", "⚠": "warning", "❌": "bad"}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from claude_iterate.core.rules import next_steps
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
-from claude_iterate.operations.detection.project_commands import detect
+from claude_iterate.operations.detection.project_commands import test_command
 from claude_iterate.operations.user import User
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout
@@ -64,4 +64,4 @@ def _test_without_check(project: Project, settings: Settings) -> str:
     """The command that tests this project, if nothing proves the work yet."""
     if settings.verification.checks or settings.verification.auto_verify:
         return ""
-    return settings.commands.test or detect(project.root).commands.get("test", "")
+    return test_command(settings, project.root)

@@ -86,7 +86,7 @@ def refuse_doomed(project: Project, layout: Layout, settings: Settings, options:
     about.
     """
     exempt = options.dry_run or options.skip_permissions or options.purpose != "run"
-    if exempt or permissions.are_decided(settings, project) or not is_claude_code(settings, version):
+    if exempt or permissions.are_decided(settings, project) or not _is_claude_code(settings, version):
         return
     name = layout.name
     raise UsageProblem(
@@ -96,11 +96,11 @@ def refuse_doomed(project: Project, layout: Layout, settings: Settings, options:
     )
 
 
-def is_claude_code(settings: Settings, version: str) -> bool:
+def _is_claude_code(settings: Settings, version: str) -> bool:
     """True for what is called `claude` and says that it is Claude Code: the program, or the shim of a version manager
     that calls it."""
     program = settings.claude.command
-    return len(program) == 1 and Path(program[0]).name == "claude" and "(Claude Code)" in version
+    return len(program) == 1 and Path(program[0]).name == "claude" and claude_versions.is_claude_code(version)
 
 
 def warnings(project: Project, layout: Layout, settings: Settings, options: Options) -> list[Warned]:

@@ -17,7 +17,7 @@ from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.operations import late_imports, permissions, run_folders
-from claude_iterate.operations.detection.project_commands import detect
+from claude_iterate.operations.detection.project_commands import test_command
 from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_options import Options
 from claude_iterate.workspace import metadata
@@ -73,7 +73,7 @@ def plan_run(
         command_line=options.command_line,
         load=late_imports.loader(),
         checks_only=options.checks_only,
-        test_command=settings.commands.test or detect(project.root).commands.get("test", ""),
+        test_command=test_command(settings, project.root),
         look_at_plan=_plan_reader(layout, texts.mode, options.purpose),
     )
 

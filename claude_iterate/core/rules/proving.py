@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from claude_iterate.core.checksums import checksum
 from claude_iterate.core.events import ClaimDropped, ProofChange, VerificationFinished
-from claude_iterate.core.events.reasons import Reason
+from claude_iterate.core.events.reasons import NOT_PROVEN, Reason
 from claude_iterate.core.events.vocabulary import Kind, Purpose
 from claude_iterate.core.formats import listed, one_line, shortened
 from claude_iterate.core.named_tuples import NamedTuple
@@ -28,8 +28,7 @@ KNOWN_BY = {
     CHECKS: "proven by checks",
     REVIEW: "proven by review",
     BOTH: "proven by checks and review",
-    REPORT: "Claude reports that it is done; nothing has proven it",
-    PLAN: "All tasks of the plan are ticked; nothing has proven that they are done",
+    **{how: NOT_PROVEN[how].meaning.rstrip(".") for how in (REPORT, PLAN)},
 }
 
 WAVERED = "The review says yes after saying no, and nothing changed in between."

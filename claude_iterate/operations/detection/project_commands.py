@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from claude_iterate.core.records import Record
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.operations.detection.project_files import MANAGERS, TARGET, json_in, names_in, text_of
 
 WORDS = ("test", "build", "lint")
@@ -39,6 +40,11 @@ def detect(root: Path) -> Detected:
             kind = kind or found_kind
             commands = dict(found) | commands
     return Detected(kind, {word: commands[word] for word in WORDS if word in commands})
+
+
+def test_command(settings: Settings, root: Path) -> str:
+    """What tests this project: as the settings say, or as its files do; empty where neither does."""
+    return settings.commands.test or detect(root).commands.get("test", "")
 
 
 def _node(root: Path, names: frozenset[str]) -> Commands | None:

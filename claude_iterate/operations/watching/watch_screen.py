@@ -18,7 +18,7 @@ from textual.screen import ModalScreen
 from textual.widgets import DataTable, Footer, Input, Static
 
 from claude_iterate.core.formats import clip
-from claude_iterate.core.tones import Tone
+from claude_iterate.core.tones import COLORS
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.run_processes.requests_to_runs import ask
 from claude_iterate.views.screen import glance
@@ -31,7 +31,6 @@ _COLUMNS = ("WORKSPACE", "STATE", "NOW", "ITEMS", "ITERATION", "TIME", "COST")
 _NOW = _COLUMNS.index("NOW")
 _LEAST = 12
 """Columns of the terminal that NOW gets at least."""
-_COLORS: dict[Tone, str] = {"good": "green", "warning": "yellow", "bad": "red", "live": "cyan"}
 _HELP = """\
 p  pause, or go on after a pause        s  stop after this iteration
 k  skip: end this iteration             n  leave a note for the next iteration
@@ -177,7 +176,7 @@ class WatchScreen(App[None]):
         rows = {}
         for name, row in cells.items():
             row[_NOW] = clip(row[_NOW], room)
-            look = _COLORS.get(self._seen[name].tone, "")
+            look = COLORS.get(self._seen[name].tone, "")
             rows[name] = [Text(cell, look if at == 1 else "") for at, cell in enumerate(row)]
         return rows
 
@@ -265,5 +264,5 @@ def _text(lines: Sequence[glance.Line]) -> Text:
     shown = []
     for number, line in enumerate(lines):
         weight = "bold" if number == 0 else "dim" if line.dim else ""
-        shown.append(Text(line.text, f"{weight} {_COLORS.get(line.tone, '')}".strip()))
+        shown.append(Text(line.text, f"{weight} {COLORS.get(line.tone, '')}".strip()))
     return Text("\n").join(shown)
