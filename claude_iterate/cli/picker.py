@@ -25,10 +25,10 @@ def choose_workspace(context: click.Context, parameter: click.Parameter) -> str:
     if len(found) == 1:
         output.note(f"{found[0]} is the only workspace here.")
         return found[0]
-    return _picked({name: state_words(*state_of(str(project.layout(name).folder))) for name in found})
+    return _pick({name: state_words(*state_of(str(project.layout(name).folder))) for name in found})
 
 
-def _picked(states: Mapping[str, str]) -> str:
+def _pick(states: Mapping[str, str]) -> str:
     """One of these workspaces, by its number or its name."""
     width = max(map(len, states))
     output.note("Which workspace?")

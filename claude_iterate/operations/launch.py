@@ -101,12 +101,12 @@ def _claude(
     if options.checks_only:
         return sandbox, Agent("")
     if sandbox is None or not sandbox.is_container:
-        return sandbox, _asked(project, settings, sandbox)
+        return sandbox, _ask_claude(project, settings, sandbox)
     from claude_iterate.agent.processes.containers import end_containers
 
     asking = sandbox.changed(run=f"version-{os.getpid()}")
     try:
-        agent = _asked(project, settings, asking)
+        agent = _ask_claude(project, settings, asking)
     except AgentProblem:
         end_containers(sandbox.program, asking.run)  # it may have given no answer, and go on
         raise
@@ -115,10 +115,10 @@ def _claude(
     return sandbox, agent
 
 
-def _asked(project: Project, settings: Settings, sandbox: Sandbox | None) -> Agent:
+def _ask_claude(project: Project, settings: Settings, sandbox: Sandbox | None) -> Agent:
     about = settings.claude, project.environ, project.root
     version = discovery.version(*about, sandbox=sandbox)
-    return Agent(version, discovery.known(version, *about, sandbox))
+    return Agent(version, discovery.known_options(version, *about, sandbox))
 
 
 def _launch(

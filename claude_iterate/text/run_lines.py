@@ -218,6 +218,6 @@ def exited(event: events.AgentExited) -> list[str]:
     return [f"Claude was killed by signal {-event.code}" if event.code < 0 else f"Claude exited with code {event.code}"]
 
 
-def printed(event: events.AgentExited) -> list[str]:
+def amount_printed(event: events.AgentExited) -> list[str]:
     """How much came from Claude. Only the log says it; it helps to find out what went wrong."""
     return [f"Claude printed {event.stdout_bytes:,} bytes on stdout and {event.stderr_bytes:,} bytes on stderr"]

@@ -106,10 +106,10 @@ def document(form: msgspec.Struct) -> dict[str, Any]:
 
 def ended_run(layout: Layout, run: str, exit_code: int, state: RunState | None = None) -> dict[str, Any]:
     """What `run --json` prints; `state` is the run's, if it is at hand."""
-    return document(_ended(EndedRun, layout, run, exit_code, state))
+    return document(_document_of(EndedRun, layout, run, exit_code, state))
 
 
-def _ended(kind: type[Run], layout: Layout, run: str, exit_code: int, state: RunState | None) -> Run:
+def _document_of(kind: type[Run], layout: Layout, run: str, exit_code: int, state: RunState | None) -> Run:
     found = run_view.recorded(layout, run)
     story = found.story if found is not None else Story(run)
     rows = history_of(story).iterations
@@ -132,7 +132,7 @@ def ended_runs(
 ) -> dict[str, Any]:
     """What `run A B --json` prints; each with its workspace, run, state, exit code and why it was refused."""
     runs = tuple(
-        _ended(OneOfManyRuns, layout, run, code, state)
+        _document_of(OneOfManyRuns, layout, run, code, state)
         for layout, run, state, code, _ in ended
         if state.started is not None
     )

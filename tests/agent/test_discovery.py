@@ -64,7 +64,7 @@ def test_what_it_knows_is_read_from_its_help(
     """Options, not words of their explanations. A script that is no Claude Code is not asked: it may do anything
     then. One that does not answer is called without the newer options."""
     asked = claude(program(tmp_path, f"echo asked > {tmp_path}/asked; {answer}"))
-    known = discovery.known(version, asked, os.environ, tmp_path)
+    known = discovery.known_options(version, asked, os.environ, tmp_path)
     assert known.options == options
     assert (tmp_path / "asked").exists() == ("Claude Code" in version)
 

@@ -110,7 +110,7 @@ def version(
     return " ".join(_answer("--version", claude, environ, root, patience, sandbox).split())[:100]
 
 
-def known(
+def known_options(
     version: str, claude: ClaudeSettings, environ: Mapping[str, str], root: Path, sandbox: Sandbox | None = None
 ) -> Known:
     """The options that `--help` names. What does not call itself Claude Code is not asked: a script may do anything

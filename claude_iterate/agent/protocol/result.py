@@ -10,7 +10,7 @@ import msgspec
 
 from claude_iterate.agent.protocol.fields import number, text_of, texts, whole, word
 from claude_iterate.core.events import Denial, ResultReported, Tokens, ToolDenied
-from claude_iterate.core.events.stream_events import asked
+from claude_iterate.core.events.stream_events import request_of
 from claude_iterate.core.reports import json_input
 
 NONE: Mapping[str, ToolDenied] = MappingProxyType({})
@@ -137,5 +137,5 @@ def _denials(value: Any, refusals: Mapping[str, ToolDenied]) -> tuple[Denial, ..
 def _denial(item: dict[str, Any], refusals: Mapping[str, ToolDenied]) -> Denial:
     refusal = refusals.get(word(item.get("tool_use_id"))) or ToolDenied("")
     given = item.get("tool_input")
-    detail = asked(given) if isinstance(given, dict) else ""
+    detail = request_of(given) if isinstance(given, dict) else ""
     return Denial(word(item.get("tool_name")) or "a tool", detail, refusal.said, refusal.why)

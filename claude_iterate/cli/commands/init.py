@@ -6,6 +6,11 @@ from typing import Any
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.terminal.terminal_user import TerminalUser
+from claude_iterate.operations import first_questions
+from claude_iterate.operations.detection.proposed_commands import propose
+from claude_iterate.text.next_run import next_run
+from claude_iterate.workspace import metadata
 
 
 @options.command("init", name_required=True)
@@ -22,19 +27,12 @@ def command(invocation: Invocation, /, name: str, mode: str | None, force: bool,
     project = invocation.project
     fixing = force and project.exists(name)
     layout = project.create(name, mode, options.layer_from_options(given).values, force=force)
-    from claude_iterate.operations.detection.proposed_commands import propose
-
     proposal = propose(project)
     document = {"name": name, "path": str(layout.folder), "fixed": fixing, "commands": dict(proposal.commands)}
     output.answer(
         as_json, document, f"{'Fixed' if fixing else 'Made'} the workspace {name}: {layout.folder}", proposal.text()
     )
     if not as_json:
-        from claude_iterate.cli.terminal.terminal_user import TerminalUser
-        from claude_iterate.operations import first_questions
-        from claude_iterate.text.next_run import next_run
-        from claude_iterate.workspace import metadata
-
         first_questions.ask_or_advise(project, layout, TerminalUser(), asks=True)
         plan = next_run(metadata.read(layout.metadata).mode, project.settings_for(layout).settings)
         output.note(f"  {plan[:1].upper()}{plan[1:]}")

@@ -103,12 +103,12 @@ def telling(values: dict[str, Any]) -> tuple[str, str]:
     return "", ""
 
 
-_ASKED = 500
+_LONGEST_REQUEST = 500
 
 
-def asked(values: dict[str, Any]) -> str:
+def request_of(values: dict[str, Any]) -> str:
     """What a tool was asked to do, in short."""
-    return telling(values)[1][:_ASKED]
+    return telling(values)[1][:_LONGEST_REQUEST]
 
 
 class ToolAnswered(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):

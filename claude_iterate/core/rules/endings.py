@@ -90,7 +90,7 @@ def _completed(ending: RunFinished, state: RunState) -> str:
             Purpose.VERIFY: "Dry run finished. It proves nothing: the stand-in did not look at the work.",
         }.get(purpose, f"{purpose.capitalize()} finished (dry run).")
     if purpose == Purpose.RUN:
-        return _known(ending, state, after)
+        return _completed_line(ending, state, after)
     if ending.known_by == CHANGED:
         return f"{_changed_proof(ending, state)}."
     # The command says which verdict the grades come to, if there is one.
@@ -98,7 +98,7 @@ def _completed(ending: RunFinished, state: RunState) -> str:
     return words.get(purpose, f"{purpose.capitalize()} finished.")
 
 
-def _known(ending: RunFinished, state: RunState, after: str) -> str:
+def _completed_line(ending: RunFinished, state: RunState, after: str) -> str:
     """What is proven comes first; so does what is not."""
     if ending.known_by == CHANGED:
         return f"{_changed_proof(ending, state)} (after {after})"

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from claude_iterate.core import events
-from claude_iterate.core.events.stream_events import asked, telling
+from claude_iterate.core.events.stream_events import request_of, telling
 from claude_iterate.core.formats import duration, one_line, shortened
 from claude_iterate.core.named_tuples import NamedTuple
 
@@ -102,7 +102,7 @@ def _tool_answered(now: Call, event: events.ToolAnswered, _elapsed: float) -> Ca
     opened = tuple([tool for tool in now.open_tools if tool[0].id != identity])
     if not event.is_error and not now.tool_error:
         return replace(now, open_tools=opened)
-    failed = next(((tool.name, asked(tool.input)) for tool, _ in now.open_tools if tool.id == identity), ())
+    failed = next(((tool.name, request_of(tool.input)) for tool, _ in now.open_tools if tool.id == identity), ())
     if event.is_error:
         return replace(now, open_tools=opened, tool_error=event.text[-_ERROR_KEPT:], failed=failed)
     return replace(now, open_tools=opened, tool_error="" if failed and failed == now.failed else now.tool_error)
@@ -167,7 +167,7 @@ def _with_open_tasks(now: Call, tasks: tuple[tuple[events.TaskStarted, float], .
 
 def _tool_denied(now: Call, event: events.ToolDenied, _elapsed: float) -> Call:
     given = next((tool.input for tool, _ in now.open_tools if tool.id == event.id), {})
-    denial = events.Denial(event.tool or "a tool", asked(given), event.said, event.why)
+    denial = events.Denial(event.tool or "a tool", request_of(given), event.said, event.why)
     return replace(now, denials=(*now.denials[-_DENIALS_KEPT:], denial))
 
 

@@ -54,7 +54,7 @@ def _checked(state: RunState, event: events.CheckFinished) -> RunState:
     return state._replace(claim=claim._replace(results={**claim.results, event.command: now}, flaky=flaky))
 
 
-def reviewed(state: RunState, event: events.ReviewFinished) -> Claim:
+def claim_after_review(state: RunState, event: events.ReviewFinished) -> Claim:
     """The claim after its review. What it said of which project is remembered, over claims and runs."""
     if not event.project or event.verdict not in {"verified", "incomplete"}:
         return state.claim

@@ -191,7 +191,7 @@ def _call_finished(
 
 
 def _review_finished(state: RunState, event: events.ReviewFinished) -> RunState:
-    state = _call_finished(state, event)._replace(claim=claims.reviewed(state, event))
+    state = _call_finished(state, event)._replace(claim=claims.claim_after_review(state, event))
     if event.outcome is None:
         waiting = state.waiting._replace(waits=0, waited=0.0)
         return state._replace(streaks=state.streaks._replace(retries=0, absences=0), waiting=waiting)

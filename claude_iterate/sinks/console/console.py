@@ -255,7 +255,7 @@ class Console:
         # The two streams may be one terminal: what was said before must stand above.
         self._err.flush()
         output = self._out if good and not quiet else self._err
-        output.say([found.cause], _joined(BOLD, _COLORS.get(tone_of_line(found.cause), "")))
+        output.say([found.cause], _style(BOLD, _COLORS.get(tone_of_line(found.cause), "")))
         for line in found.known:
             output.say([line], _COLORS.get(tone_of_line(line), ""))
         output.say([line for line in (found.log, found.figures) if line], DIM)
@@ -263,7 +263,7 @@ class Console:
         output.flush()
 
 
-def _joined(*styles: str) -> str:
+def _style(*styles: str) -> str:
     return ";".join(filter(None, styles))
 
 

@@ -112,7 +112,7 @@ class TextLog:
             found = event_lines.lines(entry, self._state, state, self._attended, whole=True)
             if found is None:
                 left = entry.event if isinstance(entry.event, AgentExited) else None
-                found = [*run_lines.exited(left), *run_lines.printed(left)] if left is not None else []
+                found = [*run_lines.exited(left), *run_lines.amount_printed(left)] if left is not None else []
             block = [OURS + line.strip() for line in found]
         if block:
             self._transcript.interrupted()
