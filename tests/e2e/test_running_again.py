@@ -111,6 +111,19 @@ def test_a_check_that_was_added_since_proves_it(completed: Loop) -> None:
     assert "was completed" not in completed.run("-m", "1").err
 
 
+def test_a_changed_proof_is_accepted_before_it_proves(loop: Loop) -> None:
+    """Claude changed the check that it passed: `run` names the command that takes the check as it is now."""
+    loop.make()
+    (loop.root / "check.sh").write_text("false\n")
+    loop.env["CLAUDE_ITERATE_VERIFICATION__CHECKS"] = json.dumps(["sh check.sh"])
+    loop.script([{"init": {}}, {"write": {"path": str(loop.root / "check.sh"), "text": "true\n"}}, *DONE[1:]])
+    assert loop.run().code == 0
+    verify = "claude-iterate verify my-task --checks-only --accept-changes"
+    assert f" ago (proof changed). Prove it: {verify}\n" in loop.run().err
+    assert loop.call(*verify.split()[1:]).code == 0
+    assert " ago: nothing to do." in loop.run().err
+
+
 @pytest.mark.parametrize("flags", [["-m", "1"], ["--dry-run"]])
 def test_only_a_completed_task_is_left(loop: Loop, flags: list[str]) -> None:
     """Not one that reached its limit, nor one that only a dry run completed; a reset forgets."""
