@@ -139,13 +139,13 @@ def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -
     return names.checked(value)
 
 
-def _chosen(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+def _choose(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
     return picker.choose_workspace(context, parameter) if value is None else names.checked(value)
 
 
 def workspace_argument(required: bool = False) -> click.Argument:
     """NAME: a workspace. Unless it is `required`, it can be left out on a terminal."""
-    callback = _checked if required else _chosen
+    callback = _checked if required else _choose
     return click.Argument(["name"], required=required, callback=callback, shell_complete=completion.workspaces)
 
 
@@ -207,7 +207,7 @@ def _all_checked(_context: click.Context, _parameter: click.Parameter, value: tu
 
 def named_workspace(function: Function) -> Function:
     """NAME as the first argument of a command that is made by click alone."""
-    return click.argument("name", required=False, callback=_chosen, shell_complete=completion.workspaces)(function)
+    return click.argument("name", required=False, callback=_choose, shell_complete=completion.workspaces)(function)
 
 
 names_argument = click.argument(

@@ -102,16 +102,16 @@ def test_a_resumed_session_has_the_prompt_and_the_effort_of_today(real: RealLoop
     assert done.err.count("claude.autocompact has no effect") == lacks
 
 
-def test_rules_for_other_agents_are_read_where_there_are_none_for_claude(real: RealLoop, claude: str) -> None:
+@pytest.mark.parametrize("is_set", [False, True])
+def test_rules_for_other_agents_are_read_where_there_are_none_for_claude(
+    real: RealLoop, claude: str, is_set: bool
+) -> None:
     """AGENTS.md, by a Claude Code that does so itself; with our setting `claude.agents_file` also by the others."""
     real.make()
     (real.root / "AGENTS.md").write_text("Use tabs.\n")
+    if is_set:
+        real.set(claude__agents_file="AGENTS.md")
     real.api.script(real.report(True), text("Done."))
     assert real.run().code == 0
     newer = known(real, claude)[1].has("--restricted")
-    assert ("Use tabs." in json.dumps(real.api.requests[0].body)) == newer
-    if not newer:
-        real.set(claude__agents_file="AGENTS.md")
-        real.api.script(real.report(True), text("Done."))
-        assert real.run("--again").code == 0
-        assert "Use tabs." in real.api.requests[-1].system
+    assert ("Use tabs." in json.dumps(real.api.requests[0].body)) == (newer or is_set)
