@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from datetime import datetime
 
+from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.formats import duration
 from claude_iterate.core.records import Record
 from claude_iterate.core.rules import next_steps
@@ -22,11 +23,13 @@ from claude_iterate.workspace.lifecycle.project import Project
 
 
 class Completed(Record):
-    """The run that completed the task, how long ago in seconds and how that is known, as far as it is."""
+    """The run that completed the task, how long ago in seconds and how that is known, as far as it is. A run that
+    leaves the task ends with the exit code of that run."""
 
     run: str
     ago: float | None
     known_by: str | None = None
+    exit_code: int = 0
 
     def sentence(self, name: str) -> str:
         """`my-task was completed 2h 03m ago`."""
@@ -62,13 +65,15 @@ def find_to_leave(project: Project, layout: Layout, options: Options) -> Complet
         return None  # a run says what is wrong with the instructions
     done = find(layout)
     mode = MODES[options.mode or metadata.read(layout.metadata).mode] if done is not None else None
-    if mode is None or mode.makes_plan:
+    if done is None or mode is None or mode.makes_plan:
         return None
+    settings = options.settings_for(project, layout)
     if mode.judged_by == "plan":
         plan = plan_file.look(layout)
-        if plan.left or not plan.tasks or options.settings_for(project, layout).verification.checks:
+        if plan.left or not plan.tasks or settings.verification.checks:
             return None
-    return done
+    detailed = options.detailed or settings.exit_codes == "detailed"
+    return done.changed(exit_code=exit_code("completed", detailed, done.known_by))
 
 
 def to_leave(project: Project, layout: Layout, options: Options, user: User) -> Completed | None:

@@ -35,6 +35,7 @@ def test_it_is_left_as_it_is(completed: Loop) -> None:
     assert " ago: nothing to do. To run it again: claude-iterate run my-task --again" in done.err
     document = json.loads(completed.run("--json").out)
     assert (document["reason"], document["iterations"], document["exitCode"]) == ("completed", 2, 0)
+    assert completed.run("--detailed-exit-code").code == 10  # as the run that completed it: nothing has proven it
     assert completed.call("run", "--all").code == 0
     assert runs(completed) == 1
 

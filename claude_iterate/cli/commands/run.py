@@ -13,6 +13,7 @@ from claude_iterate.cli.invocation import Invocation, on_terminal
 from claude_iterate.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from claude_iterate.operations.completed_task import Completed
     from claude_iterate.operations.run_options import Options
     from claude_iterate.system.front_process import Worker
     from claude_iterate.workspace.layout import Layout
@@ -186,7 +187,7 @@ def _run(
 
     project, user, as_json = invocation.project, TerminalUser(worker, detaches), asked.as_json
     if (done := completed_task.to_leave(project, layout, asked, user)) is not None:
-        return _leave(layout, done.run, as_json)
+        return _leave(layout, done, as_json)
     if as_json:  # before the run: an upgrade of the package must not come between
         from claude_iterate.views import documents
     performed = launch(project, layout, asked, user)
@@ -224,13 +225,13 @@ def _cassette(given: str | None, dry_run: bool) -> str:
     return given
 
 
-def _leave(layout: Layout, run: str, as_json: bool) -> int:
+def _leave(layout: Layout, done: Completed, as_json: bool) -> int:
     """The answer is that of the run that completed the task."""
     if as_json:
         from claude_iterate.views import documents
 
-        output.document(documents.ended_run(layout, run, 0))
-    return 0
+        output.document(documents.ended_run(layout, done.run, done.exit_code))
+    return done.exit_code
 
 
 def _settings(

@@ -116,8 +116,8 @@ def _performed(order: RunOrder, source: int, line: _Line) -> Ended:
         threading.Thread(target=_end_with, args=(source,), daemon=True).start()
     project, options, user = order.project(os.environ), order.asked(), _Absent(line)
     layout = project.layout(order.workspace)
-    if completed_task.to_leave(project, layout, options, user) is not None:
-        return Ended(0)
+    if (left := completed_task.to_leave(project, layout, options, user)) is not None:
+        return Ended(left.exit_code)
     done = launch(project, layout, options, user)
     return Ended(done.exit_code, done.run)
 
