@@ -48,9 +48,9 @@ def test_environment_folder_and_input_are_its_own(loop: Loop, tmp_path: Path) ->
     with (tmp_path / "task").open("rb") as typed:
         assert loop.finish(loop.start("setup", NAME, "--from", "-", "--force", stdin=typed)).code == 0
     assert loop.layout.instructions.read_text() == "- from standard input\n"
-    assert loop.call("config", "delay").out == "7\n"
+    assert loop.call("config", "delay").out == "7s\n"
     loop.env["CLAUDE_ITERATE_DELAY"] = "8s"
-    assert loop.call("config", "delay").out == "8\n"
+    assert loop.call("config", "delay").out == "8s\n"
     assert "CLAUDE_ITERATE_DELAY" not in os.environ
 
 
