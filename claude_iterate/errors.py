@@ -25,7 +25,7 @@ class UsageProblem(ExpectedError):
 
 
 class SettingsProblem(ExpectedError):
-    """A settings file, variable or flag has a value that is not allowed."""
+    """A settings file, a variable or a call of `config` has a value that is not allowed."""
 
 
 class WorkspaceProblem(ExpectedError):

@@ -288,8 +288,10 @@ def outcomes() -> list[str]:
 def _effect(kind: str) -> str:
     if kind in ENDING_FAILURES:
         return "the run ends"
+    if kind == "budget":
+        return "the run ends; with `limits.max_cost_per_iteration_usd` it continues as after `timeout`"
     if kind in COUNTED_FAILURES:
-        return "the run continues until `stop.failures` of these came in a row"
+        return "the run continues until there were `stop.failures` of these without progress in between"
     if kind in RETRIED:
         return "the same iteration is repeated"
     return "the run ends" if kind == "interrupted" else "the run continues"

@@ -12,7 +12,7 @@ from claude_iterate.cli.invocation import Invocation
 @options.named_workspace
 @options.verbose_option
 @options.flag("-q", "--quiet", help="Show errors only.")
-@options.flag("--detailed-exit-code", help="A different exit code for every reason to end.")
+@options.flag("--detailed-exit-code", help="A different exit code for each group of reasons to end.")
 @click.pass_obj
 def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, detailed_exit_code: bool) -> int:
     """Show the run of NAME as the terminal does that it was started on, wherever that was; keys steer it.

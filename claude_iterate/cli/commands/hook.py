@@ -70,7 +70,8 @@ def _document(file: HookFile) -> dict[str, Any]:
 @click.argument("point", type=click.Choice(_POINTS))
 @_workspace
 def test(invocation: Invocation, point: str, workspace: str | None, as_json: bool) -> int:
-    """Call the hooks of a point now, with what is known of the last run. Exit code 1 if one of them fails."""
+    """Call the hooks of a point now, with what is known of the last run. Exit code 1 if one of them fails; 0 where its
+    exit code would end the run, also by `hooks.fail_on_error`."""
     if workspace is None:
         raise UsageProblem("Which workspace?", f"Name it: claude-iterate hook test {point} -w NAME")
     from claude_iterate.operations import hook_trial

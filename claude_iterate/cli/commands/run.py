@@ -53,7 +53,7 @@ _OPTIONS = (
         help="With --dry-run: play this recorded run in place of Claude, by its id or its number.",
     ),
     options.flag("--again", help="Run a task although it is completed."),
-    options.flag("--detailed-exit-code", help="A different exit code for every reason to end."),
+    options.flag("--detailed-exit-code", help="A different exit code for each group of reasons to end."),
     options.flag("--detach", help="Let it run without this terminal; `attach` shows it."),
     options.flag("--watch", help="Let it run without this terminal, and open `watch` on it."),
 )

@@ -40,6 +40,7 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     """Prove that the task NAME is done: run the checks, then let Claude review the work with fresh context.
 
     Exit code 0 only for green checks and a fresh, well-formed, positive verdict; with --checks-only for green checks.
+    A dry run proves nothing, and ends with 0 as well.
     A part of the proof that a run changed, and that is neither undone nor accepted, proves nothing: exit code 1.
     """
     from claude_iterate.cli.terminal.terminal_user import TerminalUser

@@ -51,7 +51,10 @@ ENDINGS: dict[Reason, Ending] = {
     "blocked": Ending(1, 5, "The agent says that it needs help."),
     "verification_failed": Ending(1, 5, "The agent claimed completion, and the proof failed."),
     "agent_failed": Ending(
-        1, 6, "Claude crashed, hung, was misconfigured, not logged in or not allowed to work; or the disk is full."
+        1,
+        6,
+        "Claude crashed, hung, was misconfigured, not logged in or not allowed to work; the API did not recover; the"
+        " workspace or its plan is gone; or the disk is full.",
     ),
     "budget": Ending(1, 7, "The money allowed for the workspace is spent."),
     "duration": Ending(1, 7, "The time allowed for the run is over."),

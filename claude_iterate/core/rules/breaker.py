@@ -63,7 +63,8 @@ def denied_again(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def too_many_failures(state: RunState, facts: Facts) -> Verdict | None:
-    """`stop.failures` crashes, hangs or time-outs without progress in between: **agent_failed**."""
+    """`stop.failures` crashes, hangs, time-outs, refused requests or iterations that spent their money, without
+    progress in between: **agent_failed**."""
     outcome = state.last_outcome
     if outcome is None or outcome.kind not in COUNTED_FAILURES:
         return None

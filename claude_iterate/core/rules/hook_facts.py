@@ -79,7 +79,7 @@ FACTS = (
     Fact(
         "TOTAL_ITERATIONS", "Iterations of all runs of the workspace so far.", lambda here: here.state.total_iterations
     ),
-    Fact("MODE", "The mode of the workspace.", _started("mode", "")),
+    Fact("MODE", "The mode of the run.", _started("mode", "")),
     Fact("PROJECT_DIR", "The project's folder, which is also the current folder.", lambda here: here.project),
     Fact("WORKSPACE", "The name of the workspace.", _started("workspace", "")),
     Fact("WORKSPACE_DIR", "The folder of the workspace.", lambda here: here.workspace),

@@ -26,7 +26,7 @@ _LOOK = "See what Claude did, change the instructions or what stands in its way,
 
 def nothing_moves(state: RunState, facts: Facts) -> Verdict | None:
     """`stop.no_progress` iterations in a row without measured progress: **no_progress**. In iterative mode
-    `worked: false` is a matter of `stagnation_threshold`."""
+    `worked: false` is a matter of `stagnation_threshold`, unless that is 0."""
     most, status = most_unmoved(facts.settings, facts.stagnates), state.last_status
     if not _reached(state, most, state.streaks.unmoved):
         return None
@@ -115,8 +115,8 @@ def trial_moved_nothing(state: RunState, facts: Facts) -> Verdict | None:
 
 
 def failures_make_pauses(state: RunState, facts: Facts) -> Verdict | None:
-    """The last iteration failed: wait 5 s, twice as long after each further failure in a row, at most 5 min; with
-    `delay = 0` not at all."""
+    """The last iteration failed: wait 5 s, twice as long after each further failure without progress in between, at
+    most 5 min, but never less than `delay`; with `delay = 0` and in dry runs not at all."""
     last, dry_run = state.last_outcome, state.started is not None and state.started.made_up
     if last is None or last.kind not in COUNTED_FAILURES or not facts.settings.delay or dry_run:
         return None

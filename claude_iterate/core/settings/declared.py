@@ -296,7 +296,7 @@ class Settings(Group):
     )
     output: str = _set(choice("quiet", "progress", "verbose"), "progress", "How much `run` shows.", "outputLevel")
     exit_codes: str = _set(
-        choice("simple", "detailed"), "simple", "`detailed` gives every reason for ending a code of its own."
+        choice("simple", "detailed"), "simple", "`detailed` gives each group of reasons for ending a code of its own."
     )
     colors: bool = _set(FLAG, True, "Colour on terminals that can show it.")
     session: str = _set(

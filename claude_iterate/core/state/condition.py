@@ -21,7 +21,8 @@ CONDITIONS: dict[Live, str] = {
     "starting": "The run has begun. Claude was not called yet.",
     "running": "An iteration is under way, or the next one is about to begin.",
     "verifying": "A claim of completion is put to the proof, or `verify` looks for itself: checks, then the review.",
-    "waiting": "The run waits for the end of a usage limit, an overload, a reserve or its pace.",
+    "waiting": "The run waits: for a usage limit, an overload, a reserve, its pace or its hours, for Claude that is"
+    " away, or after a failure.",
     "paused": "The user said `pause`, and nothing is under way.",
     "stopping": "The run is to end. What is under way comes to its end, or is ended.",
 }
