@@ -27,7 +27,7 @@ from claude_iterate.engine.status_reports import StatusReports
 from claude_iterate.engine.steering import Steering
 from claude_iterate.engine.stop_conditions.looked_for import StopConditions
 from claude_iterate.engine.supervision import Orphans, Supervisor
-from claude_iterate.engine.work.measuring import Measuring, begun
+from claude_iterate.engine.work.measuring import Measuring, start_measuring
 from claude_iterate.errors import ExpectedError
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace import task_file
@@ -95,7 +95,7 @@ class Engine:
             afterwards.callback(signals.on_stop_signals(lambda name: self._inbox.post(Signalled(name))))
             afterwards.callback(self._summarise_end)
             dispatcher, supervisor = self._prepare(afterwards)
-            self._measuring = begun(self._plan, self._recorder, supervisor)
+            self._measuring = start_measuring(self._plan, self._recorder, supervisor)
             self._record_start()
             self._summarise_progress()
             self._prepare_proof()

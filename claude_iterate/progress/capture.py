@@ -10,7 +10,7 @@ import os
 import stat
 from collections import Counter
 
-from claude_iterate.core.records import Record
+import msgspec
 
 LARGEST_NEW = 10 << 20
 LARGEST_CHANGED = 100 << 20
@@ -24,7 +24,7 @@ Mark = tuple[int, int, int]
 """Size, time of the last change and inode: another mark is another content."""
 
 
-class Captured(Record):
+class Captured(msgspec.Struct, frozen=True):
     """What to hash, what is gone, and what is left out: with the reason, and with a mark that shows whether it
     changed."""
 

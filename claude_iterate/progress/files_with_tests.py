@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
+
 from claude_iterate.core.tampering.marks_of_tests import may_hold_tests
 from claude_iterate.progress.tool_output import is_named_as_such
 
@@ -21,7 +22,7 @@ _OF_OTHERS = frozenset(
 with a dot are left out as well."""
 
 
-class FoundTests(NamedTuple):
+class FoundTests(msgspec.Struct, frozen=True):
     """Paths in the project, sorted, and how many more there are; at least 1 when not all folders were looked into."""
 
     paths: list[str]

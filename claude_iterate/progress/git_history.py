@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,8 +18,6 @@ def had(root: Path, data: bytes, since: float, environ: Mapping[str, str] = os.e
 
     The age of git's own copy tells an old text from one that was written and committed just now.
     """
-    import hashlib
-
     blob = b"blob %d\0%b" % (len(data), data)
     names = [hashlib.new(kind, blob, usedforsecurity=False).hexdigest() for kind in ("sha1", "sha256")]
     git = Git(str(root), environ)

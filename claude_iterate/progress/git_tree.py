@@ -13,7 +13,8 @@ import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
+
 from claude_iterate.progress.git_commands import FILTERS, OPTIONS, GitProblem, without_filters
 from claude_iterate.progress.tool_output import ToolOutput
 
@@ -30,7 +31,7 @@ _OPTIONS = (*OPTIONS, "core.looseCompression=0")  # these objects are not kept, 
 _GIT = ("git", *(word for option in _OPTIONS for word in ("-c", option)))
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True):
     """How git is asked: with which environment, None for our own, and whether its filters may run."""
 
     environ: Mapping[str, str] | None = None
@@ -41,18 +42,19 @@ class Asked(NamedTuple):
 
     def of(self, root: Path) -> Asked:
         """In this repository, which may have filters of its own."""
+        plain = msgspec.structs.replace(self, options=())
         if self.filters:
-            return self
+            return plain
         try:
-            return self._replace(options=tuple(without_filters(_run(root, FILTERS, self._replace(options=())))))
+            return msgspec.structs.replace(plain, options=tuple(without_filters(_run(root, FILTERS, plain))))
         except _Failed:
-            return self._replace(options=())  # there are none
+            return plain  # there are none
 
 
 USUAL = Asked()
 
 
-class Tree(NamedTuple):
+class Tree(msgspec.Struct, frozen=True):
     """The id of the tree, and each file of it with its content's id."""
 
     id: str
@@ -70,7 +72,7 @@ def tree_of(root: Path, counts: Callable[[str], bool], scratch: Path, asked: Ask
     The index and new objects go into the folder `scratch`, which is removed afterwards.
     """
     try:
-        asked = asked._replace(more=()).of(root)
+        asked = msgspec.structs.replace(asked, more=()).of(root)
         prefix, index, objects = _ask(
             root, asked, "rev-parse", "--show-prefix", "--git-path", "index", "--git-path", "objects"
         )
@@ -84,7 +86,9 @@ def tree_of(root: Path, counts: Callable[[str], bool], scratch: Path, asked: Ask
             "GIT_OBJECT_DIRECTORY": f"{scratch}/objects",
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": _known_objects(root / objects),
         }
-        return _Look(root, counts, asked._replace(more=tuple(elsewhere.items())), scratch / "nested").tree(prefix)
+        return _Look(
+            root, counts, msgspec.structs.replace(asked, more=tuple(elsewhere.items())), scratch / "nested"
+        ).tree(prefix)
     except (_Failed, GitProblem, OSError, ValueError):
         return None
     finally:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from claude_iterate.core.records import Record
+import msgspec
 
 
-class Place(Record):
+class Place(msgspec.Struct, frozen=True):
     """The project, for which workspace and run. `own` are folders of ours, `kept` files of ours that are captured all
     the same; both relative to the project. `ignore` are patterns of the user's for what does not count;
     `notes` are the paths of files and folders in which Claude keeps notes for itself, which are no work either."""

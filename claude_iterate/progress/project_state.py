@@ -7,15 +7,16 @@ either, and the state has a name.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from claude_iterate.core.checksums import checksum
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.progress import file_scan, git_tree
 
 
-class ProjectState(Record):
+class ProjectState(msgspec.Struct, frozen=True):
     """`tree` is git's name for it, if git knows the project; `files` what is in each file. None: it is not known."""
 
     tree: str = ""
@@ -32,7 +33,7 @@ class ProjectState(Record):
         if self.files is None:
             return ""
         listed = "\0".join(f"{name}\0{self.files[name]}" for name in sorted(self.files))
-        return checksum(listed.encode("utf-8", "surrogateescape"), 16)
+        return hashlib.blake2b(listed.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
     def changes_since(self, before: ProjectState) -> tuple[str, ...]:
         """The paths that differ, sorted; none when one of the two states is not known."""

@@ -6,16 +6,15 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.progress import scanned_files
+from claude_iterate.progress.git_commands import GitProblem
+from claude_iterate.progress.last_look.quiet_sign import Sign
 from claude_iterate.progress.places import Place
 from claude_iterate.progress.scanned_files import Scan
-
-if TYPE_CHECKING:
-    from claude_iterate.progress.last_look.quiet_sign import Sign
-    from claude_iterate.progress.snapshots import Snapshot, Snapshots
+from claude_iterate.progress.snapshots import Snapshot, Snapshots
 
 KEPT_RUNS = 5
 """Older runs lose their snapshots."""
@@ -26,7 +25,7 @@ _UNSURE = 2
 """Seconds by which git's times may be older than ours."""
 
 
-class Look(Record):
+class Look(msgspec.Struct, frozen=True):
     """What was found: `changes` is A, M or D by path since the look before, None where that is not known. `how` is git,
     store or files; `problem` says why nothing is known; `notes`: those that Claude keeps for itself changed."""
 
@@ -77,7 +76,7 @@ class Work:
         name = f"{number:04d}-next" if again else f"{number:04d}"
         by_git = self._how == "git"
         found = self._look_by_git(name, since, before) if by_git else self._look_at_files(name, since)
-        return found.changed(notes=True) if self._look_at_notes() else found
+        return msgspec.structs.replace(found, notes=True) if self._look_at_notes() else found
 
     def give_up(self) -> None:
         """From another thread: the look under way is not wanted any more, and there will be no other."""
@@ -93,7 +92,6 @@ class Work:
         """Keep the snapshots of the newest runs only."""
         if self._snapshots is None:
             return
-        from claude_iterate.progress.git_commands import GitProblem
 
         try:
             # By their time: the workspace of another checkout of the repository counts its runs for itself.
@@ -109,8 +107,6 @@ class Work:
         self._how = "files" if self._wanted != "auto" else "store"
         if self._wanted == "files" or not _is_in_repository(self._place.root):
             return
-        from claude_iterate.progress.git_commands import GitProblem
-        from claude_iterate.progress.snapshots import Snapshots
 
         try:
             self._snapshots = Snapshots(self._place, self._environ, filters=self._filters)
@@ -119,7 +115,6 @@ class Work:
             pass
 
     def _look_by_git(self, name: str, since: tuple[str, str] | None, looked_at: float) -> Look:
-        from claude_iterate.progress.git_commands import GitProblem
 
         assert self._snapshots is not None
         sign = self._snapshots.sign()  # before git is asked
@@ -185,8 +180,6 @@ class Work:
         if len(now.files) > MOST_STORED or sum(seen.mark[0] for seen in now.files.values()) > MOST_STORED_BYTES:
             self._how = "files"
             return None
-        from claude_iterate.progress.git_commands import GitProblem
-        from claude_iterate.progress.snapshots import Snapshots
 
         try:
             if self._snapshots is None:

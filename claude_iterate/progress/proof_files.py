@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from claude_iterate.core.checksums import checksum
-from claude_iterate.core.named_tuples import NamedTuple
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.core.tampering import marks_of_tests
 from claude_iterate.core.tampering.check_words import Named
 from claude_iterate.core.tampering.comparison import EMPTY
@@ -29,7 +29,7 @@ _THERE = "there"
 Files = dict[str, dict[str, str]]
 
 
-class Watched(Record):
+class Watched(msgspec.Struct, frozen=True):
     """What is looked at: files by kind, folders with prompts, the checks' words, the folders in which programs are
     looked for, and which paths of the project are not our own files."""
 
@@ -41,7 +41,7 @@ class Watched(Record):
     counts: Callable[[str], bool]
 
 
-class _Seen(NamedTuple):
+class _Seen(msgspec.Struct, frozen=True):
     """A file as it was: what the system says of it, and its fingerprint; of a test first its content alone."""
 
     signature: tuple[int, ...]
@@ -241,7 +241,7 @@ def _content(kind: str, path: Path, about: os.stat_result) -> str:
         return part or EMPTY
     if not part:
         return "" if kind == "config" else EMPTY
-    return checksum(part.encode("utf-8", "surrogateescape"))
+    return hashlib.blake2b(part.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 
 def _counted(name: str, data: bytes) -> str:

@@ -5,14 +5,15 @@ A file is read again only if one of these moved, so a second look at an unchange
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from claude_iterate.core.checksums import checksum
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.progress.ignored import Ignored
 from claude_iterate.progress.tool_output import ToolOutput
 
@@ -23,7 +24,7 @@ _RACY = 50_000_000
 """Nanoseconds: a file that changed so shortly before we looked may change again without another time."""
 
 
-class Seen(Record):
+class Seen(msgspec.Struct, frozen=True):
     """One file: `mark` moves with every change, `content` is empty where it was not read."""
 
     mark: tuple[int, ...]
@@ -31,7 +32,7 @@ class Seen(Record):
     certain: bool
 
 
-class Scan(Record):
+class Scan(msgspec.Struct, frozen=True):
     """All files by path. `whole` is False when there are more than we look at."""
 
     files: dict[str, Seen]
@@ -104,9 +105,9 @@ def _walk(root: str, own: tuple[str, ...], ignored: Ignored) -> Iterator[tuple[s
 def _hash(path: str, about: os.stat_result) -> bytes:
     try:
         if stat.S_ISLNK(about.st_mode):
-            return bytes.fromhex(checksum(os.fsencode(os.readlink(path)), 16))
+            return hashlib.blake2b(os.fsencode(os.readlink(path)), digest_size=16).digest()
         with open(path, "rb") as file:
-            return bytes.fromhex(checksum(file.read(LARGEST_READ), 16))
+            return hashlib.blake2b(file.read(LARGEST_READ), digest_size=16).digest()
     except OSError:
         return b""
 

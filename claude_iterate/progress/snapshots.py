@@ -7,14 +7,15 @@ and a ref of ours holds it. An index of our own, seeded with a copy of the user'
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from claude_iterate.core.checksums import checksum
+import msgspec
+
 from claude_iterate.core.formats import size
-from claude_iterate.core.records import Record
 from claude_iterate.progress.capture import Captured, Mark, captured
 from claude_iterate.progress.git_commands import Git, GitProblem, names, stream
 from claude_iterate.progress.ignored import Ignored
@@ -29,7 +30,7 @@ MIN_FREE = 20_000_000
 """Bytes of the disk that a snapshot leaves alone: the last ones are for Claude's work and for our own records."""
 
 
-class Snapshot(Record):
+class Snapshot(msgspec.Struct, frozen=True):
     """The work tree at one moment. `head` and `branch` are empty where there is none; `left_out` says why, by path."""
 
     tree: str
@@ -61,7 +62,7 @@ class Snapshots:
             if self.prefix and git.ignores(self.prefix.rstrip("/")):
                 raise GitProblem("the repository around the project ignores it")
         # Workspaces of the same name can be in two projects of one repository.
-        project = f"{checksum(os.fsencode(self.prefix), 4)}-" if self.prefix else ""
+        project = f"{hashlib.blake2b(os.fsencode(self.prefix), digest_size=4).hexdigest()}-" if self.prefix else ""
         self._index = os.path.join(self._folder, "claude-iterate", f"{project}{place.workspace}.index")
         self._kept_index = KeptIndex(git, self._index, self._users)
         self._ignored = Ignored(place.ignore)

@@ -11,8 +11,9 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from claude_iterate.core.events import WorktreeLeft, WorktreeMade
-from claude_iterate.core.records import Record
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.progress.git_commands import Git, GitProblem
 
@@ -23,7 +24,7 @@ _CHECKOUT = 600.0
 """Seconds for a checkout of a large repository."""
 
 
-class Worktree(Record):
+class Worktree(msgspec.Struct, frozen=True):
     """Where a run is to work. `top` is the worktree, `place` the project in it, `main` the project itself; `base` is
     the commit that its branch begins at, `found` whether the branch is there, `registered` whether git knows `top`.
     `behind`: what the branch should begin at, where it is there already and does not have all commits of that."""

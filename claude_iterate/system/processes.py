@@ -7,13 +7,16 @@ module in a bare Python, so it needs nothing but the standard library, and littl
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
+
 from claude_iterate.system import signals
 
 try:
@@ -30,15 +33,11 @@ _CHUNK = 64 * 1024
 def become_subreaper() -> None:
     """Let orphans of our children become our children, so that we can find them all (Linux)."""
     if LINUX:
-        # Not `ctypes`, whose import takes longer than all else that a run prepares: only what is under it.
-        with contextlib.suppress(ImportError, OSError, AttributeError, TypeError):
-            import _ctypes
-
-            prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
-            _ctypes.call_function(prctl, (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-class ExitNotice(NamedTuple):
+class ExitNotice(msgspec.Struct, frozen=True):
     """How to notice the end of a process: a handle that becomes readable, if any, and how often to check anyway."""
 
     handle: int | None
@@ -102,8 +101,6 @@ def _environments() -> Iterator[tuple[int, list[bytes]]]:
                     yield int(name), _read(f"/proc/{name}/environ").split(b"\0")
         return
     # macOS and the BSDs: ps prints the environment of our own processes after the command.
-    import subprocess
-
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         command = ["ps", "-Eww", "-A", "-o", "pid=,command="]
         listing = subprocess.run(command, capture_output=True, timeout=10, check=False)
@@ -148,8 +145,6 @@ def start_identity(pid: int) -> str:
     if LINUX:
         stat = _stat(pid)
         return f"{_pid_namespace()}/{stat[19].decode()}" if len(stat) > 19 else ""
-    import subprocess
-
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         command = ["env", "TZ=UTC", "LC_ALL=C", "ps", "-o", "lstart=", "-p", str(pid)]
         words = subprocess.run(command, capture_output=True, timeout=10, check=False).stdout.decode().split()

@@ -13,7 +13,7 @@ from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.core.events import StopRequested, TestCounts
 from claude_iterate.engine.shell_command import ShellCommand
 from claude_iterate.engine.supervision import Orphans
-from claude_iterate.engine.work.suite_run import SuiteRun
+from claude_iterate.engine.work.suite_run import count_tests
 from claude_iterate.system import processes
 from tests.engine.test_measuring import Run, nothing
 
@@ -38,7 +38,7 @@ class Suite(Run):
     def count(self, command: str) -> tuple[TestCounts | None, str]:
         self.measuring._finish_first()  # as the engine does: what git is still doing would be ended as left behind
         shell = ShellCommand(self.plan, self.recorder, self.supervisor)
-        return SuiteRun(shell, self.supervisor, self.root).count(command)
+        return count_tests(shell, self.supervisor, self.root, command)
 
 
 def _guardian() -> Guardian:

@@ -46,7 +46,8 @@ class Guardian:
         the run has."""
         import subprocess
 
-        found = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})"
+        # A bare Python finds neither us nor the packages that we need.
+        found = f"import sys; sys.path[:] = {[str(Path(__file__).parents[3]), *sys.path]!r}"
         code = f"{found}; from {__name__} import end_run; end_run({run!r}, sys.argv[1:], {containers!r}, {folder!r})"
         folder_of_python, python = os.path.split(sys.executable)
         read_end, self._write_end = os.pipe()

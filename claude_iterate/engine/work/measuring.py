@@ -7,8 +7,8 @@ The first look is made while the run prepares, and is over before Claude is call
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from claude_iterate.core.events import Changes, Event, SnapshotTaken, TestCounts, Warned, WorkMeasured
 from claude_iterate.core.events.vocabulary import Point, Purpose
@@ -17,20 +17,20 @@ from claude_iterate.core.rules.verdicts import Ask, Begin, Finish, RunHook, RunS
 from claude_iterate.core.state.work_steps import contradiction, moved
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.engine.shell_command import ShellCommand
 from claude_iterate.engine.supervision import Supervisor
+from claude_iterate.engine.work.suite_run import count_tests
 from claude_iterate.progress.ignored import literally
 from claude_iterate.progress.places import Place
 from claude_iterate.progress.project_work import Look, Work
 from claude_iterate.system import output_files
-
-if TYPE_CHECKING:
-    from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.layout import Layout
 
 _NAMES = 50
 _LONGEST = 300
 
 
-def begun(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> Measuring | None:
+def start_measuring(plan: Plan, recorder: Recorder, supervisor: Supervisor) -> Measuring | None:
     """The first look at the project has begun: it takes place while the rest is prepared. None where no iteration can
     do work: a dry run works on a copy."""
     if plan.purpose != Purpose.RUN or plan.dry_run or plan.settings.progress.measure == "off":
@@ -61,8 +61,6 @@ class Measuring:
 
     def begin(self) -> None:
         """Start the first look."""
-        if self._counts_tests:
-            import_module("claude_iterate.engine.work.suite_run")  # no upgrade of the package may come between
         first = lambda: self._work.begin(self._taken_over, self._since)  # noqa: E731
         self._first = self._supervisor.begun(first, self._work.give_up)
 
@@ -105,7 +103,7 @@ class Measuring:
         if look is None:
             return
         if first is not None and unknown:
-            look = first.changed(changes=None)
+            look = msgspec.structs.replace(first, changes=None)
         tests = self._run_tests()
         changes = _changes(look)
         progress = moved(self._recorder.state, changes, tests)
@@ -137,12 +135,9 @@ class Measuring:
         settings = self._plan.settings
         if not self._counts_tests or self._recorder.state.stop is not None:
             return None
-        from claude_iterate.engine.shell_command import ShellCommand
-        from claude_iterate.engine.work.suite_run import SuiteRun
-
         self._stale = True  # a test command may write reports and caches
         shell = ShellCommand(self._plan, self._recorder, self._supervisor)
-        counts, why = SuiteRun(shell, self._supervisor, self._plan.layout.root).count(settings.commands.test or "")
+        counts, why = count_tests(shell, self._supervisor, self._plan.layout.root, settings.commands.test or "")
         if why and self._recorder.state.stop is None:
             self._warn_once("tests", f"The tests were not counted: {why}.", "See the setting `commands.test`.")
         return counts

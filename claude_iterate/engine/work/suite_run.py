@@ -8,7 +8,6 @@ from pathlib import Path
 
 from claude_iterate.core.events import TestCounts
 from claude_iterate.core.formats import one_line, shortened
-from claude_iterate.core.records import Record
 from claude_iterate.core.rules.during import decide_check
 from claude_iterate.engine.shell_command import Ended, Program, ShellCommand, shell_line
 from claude_iterate.engine.supervision import Supervisor
@@ -23,35 +22,29 @@ _COARSE = 50_000_000
 _LONGEST = 300
 
 
-class SuiteRun(Record, frozen=False):
-    """Runs the command in the project root."""
+def count_tests(shell: ShellCommand, supervisor: Supervisor, root: Path, command: str) -> tuple[TestCounts | None, str]:
+    """Run the command in the project root: the counts; or None, and why they are not known."""
+    began = time.time_ns() - _COARSE
+    ended = shell.run(Program(shell_line(command, "test"), "The shell", tail=_TAIL), decide_check)
+    if ended.code is None:
+        return None, f"`{command}` {ended.how}"
+    try:
+        found = supervisor.meanwhile(lambda: _read(root, command, ended, began))
+    except junit_files.JunitProblem as problem:
+        return None, f"`{command}` {ended.how}, and its JUnit file cannot be used: {problem}"
+    if found is None:
+        return None, f"`{command}` {ended.how}, and no counts of tests are in its output"
+    return _recorded(found, command, ended), ""
 
-    _shell: ShellCommand
-    _supervisor: Supervisor
-    _root: Path
 
-    def count(self, command: str) -> tuple[TestCounts | None, str]:
-        """The counts; or None, and why they are not known."""
-        began = time.time_ns() - _COARSE
-        ended = self._shell.run(Program(shell_line(command, "test"), "The shell", tail=_TAIL), decide_check)
-        if ended.code is None:
-            return None, f"`{command}` {ended.how}"
-        try:
-            found = self._supervisor.meanwhile(lambda: self._read(command, ended, began))
-        except junit_files.JunitProblem as problem:
-            return None, f"`{command}` {ended.how}, and its JUnit file cannot be used: {problem}"
-        if found is None:
-            return None, f"`{command}` {ended.how}, and no counts of tests are in its output"
-        return _recorded(found, command, ended), ""
-
-    def _read(self, command: str, ended: Ended, began: int) -> Counts | None:
-        """JUnit files are exact; what is printed is for people."""
-        written = junit_files.read(junit_files.written_by(command, self._root, began))
-        if written is not None:
-            return written
-        output = RunnerOutput()
-        output.hear(line.encode("utf-8", "replace") for line in ended.output.split("\n"))
-        return output.counts()
+def _read(root: Path, command: str, ended: Ended, began: int) -> Counts | None:
+    """JUnit files are exact; what is printed is for people."""
+    written = junit_files.read(junit_files.written_by(command, root, began))
+    if written is not None:
+        return written
+    output = RunnerOutput()
+    output.hear(line.encode("utf-8", "replace") for line in ended.output.split("\n"))
+    return output.counts()
 
 
 def _recorded(found: Counts, command: str, ended: Ended) -> TestCounts:

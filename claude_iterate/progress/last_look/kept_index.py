@@ -6,7 +6,9 @@ A lock on it, or a torn one, is left by a killed run: only we use it.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import shutil
 
 from claude_iterate.progress.capture import Mark
 from claude_iterate.progress.git_commands import Git, GitProblem, names, stream
@@ -47,8 +49,6 @@ class KeptIndex:
         if seed is None:
             _remove(self.path)
             return True
-        import shutil  # only where there is an index to copy
-
         # With its time: git takes a file that is as old as the index for one that may have changed since.
         shutil.copyfile(self._users, f"{self.path}.new")
         os.utime(f"{self.path}.new", ns=(seed[1], seed[1]))
@@ -85,8 +85,6 @@ def _is_whole(path: str) -> bool:
             data = memoryview(file.read())
     except FileNotFoundError:
         return True
-    import hashlib  # only where there is an index
-
     kinds = (hashlib.sha1, hashlib.sha256)  # as git names its objects
     sums = [(kind(usedforsecurity=False), kind().digest_size) for kind in kinds]
     ends = [(summed, data[:-size], data[-size:]) for summed, size in sums if len(data) > size]

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from claude_iterate.core.expressions import expression
 from claude_iterate.progress.suite_results.suite_counts import Counts, kept, number
 
-_COUNT = expression(r"(\d+) (failed|passed|skipped|todo|pending)")
-_JEST = expression(r"^Tests: +((?:\d+ (?:failed|passed|skipped|todo|pending), )*)\d+ total$")
-_JEST_RED = expression(r"^  ● (.+ › .+|\S.*)$")
+_COUNT = re.compile(r"(\d+) (failed|passed|skipped|todo|pending)")
+_JEST = re.compile(r"^Tests: +((?:\d+ (?:failed|passed|skipped|todo|pending), )*)\d+ total$")
+_JEST_RED = re.compile(r"^  ● (.+ › .+|\S.*)$")
 _NOT_NAMES = ("Test suite failed to run", "Console")
-_VITEST = expression(r"^ +Tests +((?:\d+ \w+(?: expected fail)? ?\|? ?)+\(\d+\)|no tests)$")
-_VITEST_SUITES = expression(r"^.*Failed Suites (\d+)")
-_VITEST_RED = expression(r"^ FAIL  (.+?)(?: \[ .* \])?$")
-_PASSING = expression(r"^  (\d+) passing \([\d.]+\w+\)$")
-_OTHER = expression(r"^  (\d+) (pending|failing)$")
-_MOCHA_RED = expression(r"^  \d+\) (.+)$")
-_MOCHA_BROKEN = expression(r"^\s*(?:Exception during run: |✖ ERROR: |Error: Cannot find module )")
-_NODE = expression(r"^(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo) (\d+)$")
-_TAP_RED = expression(r"^\s*not ok \d+ - (.*?)(?: # .*)?$")
-_SPEC_RED = expression(r"^\s*✖ (.*) \([\d.]+m?s\)$")
+_VITEST = re.compile(r"^ +Tests +((?:\d+ \w+(?: expected fail)? ?\|? ?)+\(\d+\)|no tests)$")
+_VITEST_SUITES = re.compile(r"^.*Failed Suites (\d+)")
+_VITEST_RED = re.compile(r"^ FAIL  (.+?)(?: \[ .* \])?$")
+_PASSING = re.compile(r"^  (\d+) passing \([\d.]+\w+\)$")
+_OTHER = re.compile(r"^  (\d+) (pending|failing)$")
+_MOCHA_RED = re.compile(r"^  \d+\) (.+)$")
+_MOCHA_BROKEN = re.compile(r"^\s*(?:Exception during run: |✖ ERROR: |Error: Cannot find module )")
+_NODE = re.compile(r"^(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo) (\d+)$")
+_TAP_RED = re.compile(r"^\s*not ok \d+ - (.*?)(?: # .*)?$")
+_SPEC_RED = re.compile(r"^\s*✖ (.*) \([\d.]+m?s\)$")
 _NOTHING = {
-    "jest": expression(r"^No tests found, exiting with code"),
-    "vitest": expression(r"^No test files found, exiting with code"),
-    "mocha": expression(r"^Error: No test files found"),
+    "jest": re.compile(r"^No tests found, exiting with code"),
+    "vitest": re.compile(r"^No test files found, exiting with code"),
+    "mocha": re.compile(r"^Error: No test files found"),
 }
 
 

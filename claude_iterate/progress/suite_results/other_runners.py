@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from claude_iterate.core.expressions import expression
 from claude_iterate.progress.suite_results.suite_counts import Counts, kept, number
 
-_CARGO_BEGIN = expression(r"^running \d+ tests?$")
-_CARGO = expression(
+_CARGO_BEGIN = re.compile(r"^running \d+ tests?$")
+_CARGO = re.compile(
     r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; \d+ measured; \d+ filtered out"
 )
-_CARGO_BROKEN = expression(r"^error: could not compile ")
-_CARGO_RED = expression(r"^test (\S+)(?: - should panic)? \.\.\. FAILED$")
-_GO_TEST = expression(r"^--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$")
-_GO_RUN = expression(r"^=== RUN   ([^\s/]+)$")
-_GO_PACKAGE = expression(r"^(ok  |FAIL|\?   )\t(\S+)(?:\t| \[)(.*)$")
-_RSPEC = expression(
+_CARGO_BROKEN = re.compile(r"^error: could not compile ")
+_CARGO_RED = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. FAILED$")
+_GO_TEST = re.compile(r"^--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$")
+_GO_RUN = re.compile(r"^=== RUN   ([^\s/]+)$")
+_GO_PACKAGE = re.compile(r"^(ok  |FAIL|\?   )\t(\S+)(?:\t| \[)(.*)$")
+_RSPEC = re.compile(
     r"^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred outside of examples)?$"
 )
-_RSPEC_RED = expression(r"^rspec \S+ # (.+)$")
-_CTEST = expression(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$")
-_CTEST_LISTED = expression(r"^\s+\d+ - (\S+) \((.+)\)$")
-_SUREFIRE = expression(r"^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$")
-_SUREFIRE_RED = expression(r"^\[ERROR\]   ([\w$]+\.[\w.$]+)(?:->|:|\(| |$)")
-_MAVEN_BROKEN = expression(r"^\[ERROR\] COMPILATION ERROR")
-_DOTNET = expression(
+_RSPEC_RED = re.compile(r"^rspec \S+ # (.+)$")
+_CTEST = re.compile(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$")
+_CTEST_LISTED = re.compile(r"^\s+\d+ - (\S+) \((.+)\)$")
+_SUREFIRE = re.compile(r"^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$")
+_SUREFIRE_RED = re.compile(r"^\[ERROR\]   ([\w$]+\.[\w.$]+)(?:->|:|\(| |$)")
+_MAVEN_BROKEN = re.compile(r"^\[ERROR\] COMPILATION ERROR")
+_DOTNET = re.compile(
     r"^(?:Passed|Failed|Skipped)!\s+- Failed:\s+(\d+), Passed:\s+(\d+), Skipped:\s+(\d+), Total:\s+\d+"
 )
-_DOTNET_RED = expression(r"^  Failed (\S.*?) \[.*\]$")
-_DOTNET_BROKEN = expression(r"^Build FAILED\.$")
+_DOTNET_RED = re.compile(r"^  Failed (\S.*?) \[.*\]$")
+_DOTNET_BROKEN = re.compile(r"^Build FAILED\.$")
 
 
 def cargo(lines: Sequence[str]) -> Counts | None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from claude_iterate.core.expressions import expression
 from claude_iterate.progress.suite_results.suite_counts import Counts, kept, number
 
 _WORD = r"(?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed)"
-_PYTEST = expression(
+_PYTEST = re.compile(
     rf"^=*\s?((?:\d+ {_WORD})(?:, \d+ {_WORD})*|no tests ran) in [\d.]+m?s(?: \([\d:. dayhs,]+\))?\s?=*$"
 )
-_COUNT = expression(r"(\d+) ([a-z]+)")
-_PYTEST_RED = expression(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$")
-_RAN = expression(r"^Ran (\d+) tests? in [\d.]+s$")
-_ENDED = expression(r"^(?:OK|FAILED|NO TESTS RAN)(?: \(([^)]*)\))?$")
-_PART = expression(r"([a-z ]+)=(\d+)")
-_UNITTEST_RED = expression(r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+)(?: \((\S+)\))?")
+_COUNT = re.compile(r"(\d+) ([a-z]+)")
+_PYTEST_RED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$")
+_RAN = re.compile(r"^Ran (\d+) tests? in [\d.]+s$")
+_ENDED = re.compile(r"^(?:OK|FAILED|NO TESTS RAN)(?: \(([^)]*)\))?$")
+_PART = re.compile(r"([a-z ]+)=(\d+)")
+_UNITTEST_RED = re.compile(r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+)(?: \((\S+)\))?")
 
 
 def pytest(lines: Sequence[str]) -> Counts | None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
-from claude_iterate.core.expressions import expression
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
 
 NAMES_KEPT = 20
 
 
-class Counts(NamedTuple):
+class Counts(msgspec.Struct, frozen=True):
     """One summary. `errors` are tests or files that could not run at all; `red` names tests that failed or could not
     run, the first of them; `at` is the line of the summary: the last summary of an output counts."""
 
@@ -26,7 +26,7 @@ class Counts(NamedTuple):
 Reader = Callable[[Sequence[str]], Counts | None]
 """Reads the lines of an output; None when they are not of its runner."""
 
-_ANSI = expression(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 def plain(line: str) -> str:
