@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from claude_iterate.core.events import (
     Entry,
@@ -19,6 +20,8 @@ from claude_iterate.core.events import (
 from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.reports.status import Change, Status
+from claude_iterate.core.state.handover import handed_on
+from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 
 MORE, CLAIM = Status(False, 1, 2), Status(True, 2, 2)
@@ -27,7 +30,11 @@ STARTED = RunStarted("r", "w", "loop", 5, 1, "h", "0", ("claude",))
 
 def told(*events: Event) -> Status | None:
     """The report that the state tells after these events."""
-    return fold(Entry(number, 0.0, 0.0, event) for number, event in enumerate(events, 1)).status
+    return fold_of(*events).status
+
+
+def fold_of(*events: Event) -> RunState:
+    return fold(Entry(number, 0.0, 0.0, event) for number, event in enumerate(events, 1))
 
 
 def iteration(number: int, status: Status | None, *between: Event) -> list[Event]:
@@ -43,6 +50,9 @@ def test_a_refuted_claim_is_not_told() -> None:
     assert told(*claim, VerificationFinished(1, passed=False)) is None
     twice = [*claim, VerificationFinished(1, passed=False), *iteration(3, CLAIM), VerificationFinished(2, passed=False)]
     assert told(*before, *twice) == MORE
+    later = Status(False, 8, 12)
+    seen = [StatusChanged(later, Change()), StatusChanged(CLAIM, Change())]
+    assert told(*before, *iteration(2, CLAIM, *seen), VerificationFinished(1, passed=False)) == later
 
 
 def test_a_claim_that_was_withdrawn_is_not_told() -> None:
@@ -59,6 +69,19 @@ def test_a_claim_that_was_withdrawn_is_not_told() -> None:
 def test_at_the_end_only_a_completed_run_tells_a_claim(reason: Reason, status: Status) -> None:
     """One that was still open when the run was stopped is not progress."""
     assert told(*iteration(1, MORE), *iteration(2, CLAIM), RunFinished(reason)) == status
+
+
+def test_the_next_run_begins_with_the_work_as_it_stands() -> None:
+    """Before its first report, and after a claim that failed; nothing is left of a task that is done."""
+    refuted = [*iteration(1, MORE), *iteration(2, CLAIM), VerificationFinished(1, passed=False)]
+    for run in ([*iteration(1, MORE)], refuted, [*refuted, RunFinished("verification_failed")]):
+        carried = handed_on(fold_of(STARTED, *run))
+        again = structs.replace(STARTED, carried=carried)
+        assert told(again) == told(again, IterationStarted(1)) == MORE
+        assert told(again, *iteration(1, CLAIM), VerificationFinished(1, passed=False)) == MORE
+    assert (
+        handed_on(fold_of(STARTED, *iteration(1, MORE), *iteration(2, CLAIM), RunFinished("completed"))).report is None
+    )
 
 
 def test_a_claim_that_a_run_takes_over_is_told_while_it_stands() -> None:

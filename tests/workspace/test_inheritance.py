@@ -79,7 +79,7 @@ def test_the_standing_is_that_of_the_killed_run(layout: Layout) -> None:
     found = inherit(layout)
     assert found.resumed is not None
     assert (found.resumed.iterations, found.resumed.cost_usd, found.resumed.elapsed) == (2, 1.25, 70.0)
-    assert found.carried == Carried(7, 10.0, 4)
+    assert found.carried == Carried(7, 10.0, 4, report=Status(complete=False))
 
 
 def test_what_came_between_is_counted_and_changes_nothing_else(layout: Layout) -> None:
@@ -90,7 +90,7 @@ def test_what_came_between_is_counted_and_changes_nothing_else(layout: Layout) -
     played(layout, *verified(), purpose=Purpose.VERIFY)
     found = inherit(layout)
     assert found.resumed == before
-    assert found.carried == Carried(7, 10.25, 6)
+    assert found.carried == Carried(7, 10.25, 6, report=Status(complete=False))
 
 
 def test_one_that_went_on_is_not_gone_on_with_again(layout: Layout) -> None:

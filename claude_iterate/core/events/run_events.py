@@ -26,7 +26,8 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     """What earlier runs of the workspace hand on, so that the totals can be read from the newest journal alone.
     `changes` of what defines the proof stand until they are undone or accepted; `refuses`: no claim holds until
     then. `calls` are the moments of calls of Claude within the last hour. `replaced` is what a run without a proof saw
-    of the instructions: their identity before they were replaced, and after."""
+    of the instructions: their identity before they were replaced, and after. `report` is the last one that claims
+    nothing: how far the work is when the run begins."""
 
     iterations: int = 0
     cost_usd: float = 0.0
@@ -39,6 +40,7 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     breaker: Standing = Standing()
     calls: tuple[float, ...] = ()
     replaced: tuple[str, ...] = ()
+    report: Status | None = None
 
 
 JOURNAL_FORMAT = 1

@@ -90,10 +90,14 @@ def run_finished(state: RunState, event: events.RunFinished) -> RunState:
 
 def standing(state: RunState, *, claim: bool) -> Status | None:
     """The last report that stands: where a claim does not count, the one before it."""
-    for status in (state.status, state.status_before):
-        if status is not None and (claim or not status.complete):
-            return status
-    return None
+    is_claim = state.status is not None and state.status.complete
+    return state.unclaimed if is_claim and not claim else state.status
+
+
+def reported(state: RunState, status: Status | None) -> RunState:
+    """What the agent says of its progress now."""
+    is_claim = status is not None and status.complete
+    return state._replace(status=status, unclaimed=state.unclaimed if is_claim else status)
 
 
 def _dropped(state: RunState, event: events.ClaimDropped) -> RunState:

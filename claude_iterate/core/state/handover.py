@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, Resumed, RunStarted
 from claude_iterate.core.events.vocabulary import Kind, Purpose
+from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state import breaker_steps
+from claude_iterate.core.state.claim_steps import standing
 from claude_iterate.core.state.run_state import Claim, RunState
 
 
@@ -30,7 +32,14 @@ def handed_on(state: RunState) -> Carried:
         breaker=breaker_steps.handed_on(state),
         calls=breaker_steps.recent_calls(state),
         replaced=_replaced(state),
+        report=_report(state),
     )
+
+
+def _report(state: RunState) -> Status | None:
+    """How far the work is; what was left to do of a task that is done is an earlier story."""
+    proven = state.proof is not None and state.proof.passed
+    return None if state.task_is_done or proven else standing(state, claim=False)
 
 
 def _replaced(state: RunState) -> tuple[str, ...]:
@@ -116,7 +125,8 @@ def retold(state: RunState) -> RunStarted | None:
     if started is None:
         return None
     known = {name: getattr(state, name) for name in ("cost_usd", "tokens", "cost_is_lower_bound")}
-    return replace(started, resumed=replace(resumption(started.run, state, 0.0), **known))
+    carried = replace(started.carried, report=_report(state))
+    return replace(started, carried=carried, resumed=replace(resumption(started.run, state, 0.0), **known))
 
 
 _RESULTS = 50

@@ -165,6 +165,8 @@ class RunState(NamedTuple):
     status: Status | None = None
     status_before: Status | None = None
     """The report as it was when the iteration began."""
+    unclaimed: Status | None = None
+    """The last report that claims nothing: what stands when a claim does not hold."""
     findings: str = ""
     """What the next prompt says about the last failure or proof."""
     cost_usd: float = 0.0

@@ -78,7 +78,7 @@ def _step(state: RunState, entry: events.Entry) -> RunState | None:  # noqa: C90
         case events.LimitReported() if event.window:
             return wait_steps.window_seen(state, event)
         case events.StatusChanged():
-            return state._replace(status=event.status)
+            return claims.reported(state, event.status)
         case events.IterationFinished():
             return _iteration_finished(state, event, entry)
         case events.SnapshotTaken() | events.WorkMeasured() | events.PatternSeen() | events.StopScriptsRun():
@@ -117,6 +117,7 @@ def _around(state: RunState, event: events.RunFinished | events.WorktreeMade | e
 def _run_started(state: RunState, event: events.RunStarted, entry: events.Entry) -> RunState:
     claim = state.claim._replace(results=event.carried.results)
     state = state._replace(started=event, started_at=entry.at, findings=event.carried.findings, claim=claim)
+    state = claims.reported(state, event.carried.report)
     state = breaker_steps.begun(state._replace(changes=event.carried.changes), event)
     return state if event.resumed is None else _taken_over(state, event.resumed, entry)
 
@@ -128,7 +129,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         iterations=before.iterations,
         last_outcome=before.last_outcome,
         last_status=before.last_status,
-        status=before.last_status,
+        status=before.last_status or state.status,
         findings=before.findings,
         cost_usd=before.cost_usd,
         cost_is_lower_bound=before.cost_is_lower_bound,
@@ -210,14 +211,14 @@ def _iteration_finished(state: RunState, event: events.IterationFinished, entry:
     again = is_done_again(event)
     # Only the session was to blame, or the user is in a hurry: there is nothing to pause for.
     at_once = kind == Kind.SESSION or state.requests.cut is not None
-    return _call_finished(state, event)._replace(
+    status = event.status or claims.standing(state, claim=False)
+    return claims.reported(_call_finished(state, event), status)._replace(
         findings=_findings_after(state, event, again),
         iterations=state.iterations + (0 if again else 1),
         last_ended=state.last_ended if at_once else entry.elapsed,
         last_outcome=event.outcome,
         last_status=event.status,
         claim=state.claim._replace(task=event.task, sound=_is_sound(event), problems=event.problems),
-        status=event.status or claims.standing(state, claim=False),
         streaks=_counted(state, event, again),
         hints=hint_counts.after(state.hints, event) if kind in WELL else state.hints,
         waiting=state.waiting if again else state.waiting._replace(waits=0, waited=0.0),

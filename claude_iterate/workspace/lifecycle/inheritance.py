@@ -96,9 +96,9 @@ def _inherited(layout: Layout, purpose: str, dry_run: bool, mode: str) -> Inheri
         defined = unfinished.state.defined
     handed = _handed_on(state)
     if another and purpose == "run" and not dry_run:
-        handed = replace(handed, findings=_NEW_TASK)
+        handed = replace(handed, findings=_NEW_TASK, report=None)
     if reset_after == newest:
-        handed = replace(handed, iterations=0, changes=(), refuses=False, replaced=())
+        handed = replace(handed, iterations=0, changes=(), refuses=False, replaced=(), report=None)
     return Inheritance(handed, None, killed, defined, _reset_by(layout, handed, reset_after == newest))
 
 
@@ -140,13 +140,14 @@ def _resumed(layout: Layout, newest: str, state: RunState, unfinished: _Unfinish
             f"Wait for that one; or start again here: claude-iterate reset {layout.name}, then run it.",
         )
     resumed = resumption(run, before, reader.age(layout.journal(run)))
+    carried = replace(before.carried, report=None if redefined else handed_on(before).report)
     if run == newest:
-        return Inheritance(before.carried, resumed, killed, reset_by=_reset_by(layout, handed_on(before), False))
+        return Inheritance(carried, resumed, killed, reset_by=_reset_by(layout, handed_on(before), False))
     handed = _handed_on(state)
     # What the killed run spent comes with its state; carried is all the rest, including what was spent since.
     since = max(0.0, handed.cost_usd - handed_on(before).cost_usd)
-    cost, partly = before.carried.cost_usd + since, handed.cost_is_lower_bound
-    carried = replace(before.carried, cost_usd=cost, cost_is_lower_bound=partly, runs=max(0, handed.runs - 1))
+    cost, partly = carried.cost_usd + since, handed.cost_is_lower_bound
+    carried = replace(carried, cost_usd=cost, cost_is_lower_bound=partly, runs=max(0, handed.runs - 1))
     # A proof made since then decides; a claim is judged again, or dropped if the instructions changed.
     findings = state.findings if state.proof is not None else handed.findings or resumed.findings
     resumed = replace(resumed, findings=findings)
