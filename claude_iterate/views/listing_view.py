@@ -245,23 +245,28 @@ def _plan(counts: object) -> PlanCounts | None:
     return PlanCounts(*known) if len(known) == len(PlanCounts.__struct_fields__) else None
 
 
-def _reported(folder: str) -> Progress | None:
-    """What the report says: the original kept no progress of its runs."""
+def _reported(folder: str, believed: bool) -> Progress | None:
+    """What the report says: the original kept no progress of its runs. A claim that is not `believed` is none."""
     from claude_iterate.workspace.lifecycle.run_summary import progress
     from claude_iterate.workspace.running import status_file
 
     reading = status_file.look(Path(folder, ".status.json")).reading
-    return progress(reading.status) if reading is not None else None
+    status = reading.status if reading is not None else None
+    return None if status is not None and status.complete and not believed else progress(status)
 
 
 def _row_progress(found: Standing, folder: str) -> Progress | None:
-    """As the last run has it, else as the report does; of a new task nothing is known."""
+    """As the last run has it, else as the report does; of a new task nothing is known, nor where `verify` refuted
+    what was claimed."""
     run = found.about.last_run
-    if found.state in {"new", "new_task"} or run.get(REPORT_IS_OLD) is True:
+    refuted = found.state == "unfinished" and run.get("reason") == "completed"
+    if found.state in {"new", "new_task"} or refuted or run.get(REPORT_IS_OLD) is True:
         return None
     if found.status == "completed" and isinstance(kept := run.get("completion"), dict):
         return _progress(kept.get("progress"))
-    return _progress(run.get("progress")) or (_reported(folder) if run.get("plan") is None else None)
+    return _progress(run.get("progress")) or (
+        _reported(folder, found.status == "completed") if run.get("plan") is None else None
+    )
 
 
 def known_by(found: Standing) -> str | None:

@@ -28,7 +28,9 @@ from claude_iterate.core.events import (
     VerificationFinished,
     VerificationStarted,
 )
+from claude_iterate.core.events.reasons import Reason
 from claude_iterate.core.events.vocabulary import Kind, Purpose, Verb
+from claude_iterate.core.reports.status import Status
 from claude_iterate.core.state.steps import fold
 from claude_iterate.workspace.lifecycle import summary
 from claude_iterate.workspace.lifecycle.project import Project
@@ -112,6 +114,26 @@ def test_the_evidence_of_an_older_run_is_found(typed: Type, project: Project) ->
     del about["verification"]["lastVerificationRun"]
     layout.metadata.write_text(json.dumps(about))
     assert typed("show", "w", "--json").document["proof"]["run"] == "000001-x"
+
+
+@pytest.mark.parametrize(("passed", "reason"), [(False, "completed"), (True, "verification_failed")])
+def test_what_verify_found_since_is_the_truth(typed: Type, project: Project, passed: bool, reason: Reason) -> None:
+    """The end of the run before it says the opposite, and does not stand beside the status as if it were so."""
+    layout = project.create("w")
+    claim = Status(complete=True, completed=2, total=2)
+    worked = IterationFinished(1, Outcome(Kind.OK), claim)
+    layout.status.write_text('{"complete": true, "progress": {"completed": 2, "total": 2}}')
+    run: list[Event] = [RunStarted("000001-x", "w", "loop", 50, 1, "h", "0", ("claude",)), IterationStarted(1), worked]
+    told: list[list[Event]] = [[*run, RunFinished(reason, cause="What the run knew.")], verified("000002-x", passed)]
+    for name, events in zip(("000001-x", "000002-x"), told, strict=True):
+        write(layout, name, events)
+        state = fold(Entry(seq, 1.0, 1.0, event) for seq, event in enumerate(events, 1))
+        summary.record_run(layout, state, name, running=False)
+    text, (row,) = typed("show", "w").out, typed("list", "--json").document["workspaces"]
+    found = "the task is done" if passed else "the task is not done"
+    assert f"  The last run ended as {reason}; verify has found since: {found}\n" in text
+    assert "What the run knew." not in text
+    assert ("Progress: 2/2" in text, row["progress"] is not None) == (passed, passed)
 
 
 def test_older_journals_are_not_read(typed: Type, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ def _print_state(view: WorkspaceView, now: float) -> None:
     if run is None:
         return
     if run.reason:
-        output.result(f"  Ended: {run.reason}. {foreign(run.cause)}")
+        output.result(f"  {_ended(view, run)}")
     # The last iteration's error is news only if the run did not end with it.
     error = "" if run.last_error.partition(": ")[2] in f"{run.detail}\n{run.cause}" else run.last_error
     tampering = _described(run.changes) if run.changes else ""
@@ -91,6 +91,14 @@ def _print_state(view: WorkspaceView, now: float) -> None:
             output.result(f"  {foreign(line)}")
     for warning in run.warnings:
         output.result(f"  {output.symbol('warning')} {foreign(warning)}")
+
+
+def _ended(view: WorkspaceView, run: RunView) -> str:
+    """How the last run ended. Where `verify` has judged since, its word counts."""
+    proof = view.proof
+    if proof is None or proof.purpose != "verify" or proof.passed is None or proof.run < run.id:
+        return f"Ended: {run.reason}. {foreign(run.cause)}"
+    return f"The last run ended as {run.reason}; verify has found since: {foreign(verdict(proof).words)}"
 
 
 def _print_next(view: WorkspaceView, program: str) -> None:
@@ -138,6 +146,7 @@ def _print_progress(view: WorkspaceView) -> None:
     before = " of the task before" if view.report_of_task_before else ""
     believed = view.status == "completed" and not before
     claims = report.text is not None and report.complete is True and not believed
+    refuted = before or (run is not None and run.reason == "completed")
     if claims:
         output.result(f"Last report{before}: {foreign(report.text or '')}")
     if before and view.state != "new_task":
@@ -147,7 +156,7 @@ def _print_progress(view: WorkspaceView) -> None:
         left = (report.total or 0) - (report.completed or 0)
         if report.total and left > 0:
             output.result(f"  {formats.counted(left, 'item')} remaining")
-    elif run is not None and run.progress is not None and not (before and claims) and not view.is_reset:
+    elif run is not None and run.progress is not None and not (claims and refuted) and not view.is_reset:
         counted = f"{run.progress.completed}/{run.progress.total} items"
         output.result(f"Progress{before}: {counted}, as the last run counted them")
     _print_problems(view)
