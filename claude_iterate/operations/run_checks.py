@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from claude_iterate.agent.command.command_line import Known, tuning
 from claude_iterate.core import claude_versions
 from claude_iterate.core.events import Warned
@@ -174,7 +176,7 @@ def may_go_on(layout: Layout, settings: Settings, options: Options, before: Inhe
         return before
     _refuse_plan_of_another_task(layout, options)
     if options.reset:
-        return before.changed(reset_by="run")
+        return replace(before, reset_by="run")
     trip = before.trip
     left = trips.cooldown_left(trip, settings.stop.cooldown, time.time()) if trip is not None else None
     if trip is None or (left is not None and left <= 0):

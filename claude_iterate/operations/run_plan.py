@@ -107,7 +107,7 @@ def _accepted(before: Inheritance) -> Inheritance:
     """Without what earlier runs changed of the definition of the proof."""
     resumed = replace(before.resumed, defined=None, changes=()) if before.resumed is not None else None
     carried = replace(before.carried, changes=(), refuses=False, replaced=())
-    return before.changed(carried=carried, resumed=resumed, defined=None)
+    return replace(before, carried=carried, resumed=resumed, defined=None)
 
 
 def _report(layout: Layout, name: str) -> Path:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from claude_iterate.agent.processes.recording import CUT
 from claude_iterate.agent.protocol.stream import Translator
 from claude_iterate.core import events
-from claude_iterate.core.records import Record
 from claude_iterate.core.secrets.redact import Redactor
 from claude_iterate.workspace.layout import Layout
 
@@ -22,7 +23,7 @@ _WITH_TEXT = frozenset(
 )
 
 
-class FullTexts(Record):
+class FullTexts(msgspec.Struct, frozen=True):
     """The raw output of one call. `missing` says in one sentence why there is none; empty when there is."""
 
     path: Path

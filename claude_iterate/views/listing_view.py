@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from claude_iterate.core.named_tuples import NamedTuple
+from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.workspace import task_file
-from claude_iterate.workspace.lifecycle.run_summary import PlanCounts, Progress, RunSummary, Waiting
+from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.lifecycle import summary
+from claude_iterate.workspace.lifecycle.run_summary import PlanCounts, Progress, RunSummary, Waiting, progress
 from claude_iterate.workspace.metadata import (
     COMPLETED_TASK,
     REPORT_IS_OLD,
@@ -20,10 +23,7 @@ from claude_iterate.workspace.metadata import (
     Metadata,
     is_behind,
 )
-from claude_iterate.workspace.running import run_lock
-
-if TYPE_CHECKING:
-    from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import liveness, run_lock, status_file
 
 STATUSES = ("in_progress", "completed", "error", "running", "interrupted", "damaged")
 """The original's three words, and what they cannot say: running now, cut off by a crash, unreadable."""
@@ -94,7 +94,7 @@ class ListingView(msgspec.Struct, frozen=True, rename="camel"):
     workspaces: tuple[WorkspaceRow, ...]
 
 
-class Standing(NamedTuple):
+class Standing(msgspec.Struct, frozen=True):
     """How a workspace stands: `about` is its metadata as the journal has it, `run` the run that it says is running."""
 
     status: str
@@ -118,25 +118,17 @@ def standing(about: Metadata, folder: str) -> Standing:
     """
     run = None
     if is_behind(about, folder):
-        from claude_iterate.workspace.lifecycle import summary
-
         about = Metadata(dict(about.document))
         summary.with_newer_runs(_layout(folder), about)
     if about.last_run.get("dryRun") is True:
-        from claude_iterate.workspace.lifecycle import summary
-
         about = Metadata(dict(about.document))
         summary.without_dry_run(_layout(folder), about)
     if about.last_run.get("state") == "running":
-        from claude_iterate.workspace.lifecycle import summary
-
         about = Metadata(dict(about.document))
         run = summary.as_journal_has_it(_layout(folder), about)
         if _is_held(folder):
             return Standing("running", _doing(run), about, run)
         if run is None or run.state != "finished":
-            from claude_iterate.workspace.running import liveness
-
             copied = liveness.is_copy(_layout(folder), str(about.last_run.get("id", "")))
             return Standing("interrupted", "copy" if copied else "killed", about, run)
     if task_file.is_another(Path(folder, "INSTRUCTIONS.md"), about.document.get(COMPLETED_TASK)):
@@ -178,8 +170,6 @@ def _begun(about: Metadata) -> str:
 
 
 def _layout(folder: str) -> Layout:
-    from claude_iterate.workspace.layout import Layout
-
     return Layout(Path(folder), Path(folder))
 
 
@@ -188,8 +178,6 @@ def _is_held(folder: str) -> bool:
     holder = run_lock.holder(Path(folder, ".lock"))
     if holder is None:
         return False
-    from claude_iterate.workspace.journal import reader
-
     started = reader.beginning(_layout(folder).journal(str(holder.get("run", ""))))
     return started is None or not started.dry_run
 
@@ -247,9 +235,6 @@ def _plan(counts: object) -> PlanCounts | None:
 
 def _reported(folder: str, believed: bool) -> Progress | None:
     """What the report says: the original kept no progress of its runs. A claim that is not `believed` is none."""
-    from claude_iterate.workspace.lifecycle.run_summary import progress
-    from claude_iterate.workspace.running import status_file
-
     reading = status_file.look(Path(folder, ".status.json")).reading
     status = reading.status if reading is not None else None
     return None if status is not None and status.complete and not believed else progress(status)
@@ -291,8 +276,6 @@ def _next(name: str, document: dict[str, Any], run: dict[str, Any]) -> str | Non
     step, before = _text(run.get("next")), document.get("name")
     if not step or not isinstance(before, str) or before == name:
         return step
-    from claude_iterate.core.rules.next_steps import renamed  # copies are rare
-
     return renamed(step, before, name)
 
 

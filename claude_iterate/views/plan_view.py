@@ -108,11 +108,11 @@ def _specifications(folder: Path) -> list[str]:
 def _covered(files: Iterable[str], tasks: list[Placed]) -> Iterable[SpecificationView]:
     """A reference names a file by its path or the end of it, perhaps with a part after `#`."""
     named: dict[str, list[int]] = {}
-    for _file, task in tasks:
-        for name in {reference.partition("#")[0].strip().removeprefix("./") for reference in task.refs}:
+    for placed in tasks:
+        for name in {reference.partition("#")[0].strip().removeprefix("./") for reference in placed.task.refs}:
             counts = named.setdefault(name, [0, 0])
             counts[0] += 1
-            counts[1] += task.state != DONE
+            counts[1] += placed.task.state != DONE
     for file in files:
         of = [counts for name, counts in named.items() if name == file or name.endswith(f"/{file}")]
         yield SpecificationView(file, sum(count for count, _ in of), sum(left for _, left in of))

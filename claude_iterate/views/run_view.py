@@ -10,7 +10,6 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.formats import one_line
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.next_steps import renamed
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
@@ -53,7 +52,7 @@ class JournalView(msgspec.Struct, frozen=True, rename="camel"):
     entries: tuple[dict[str, Any], ...]
 
 
-class Recorded(NamedTuple):
+class Recorded(msgspec.Struct, frozen=True):
     """A run and its story, for readers who want more than the summary."""
 
     view: RunView

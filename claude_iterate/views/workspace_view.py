@@ -21,6 +21,7 @@ from claude_iterate.core.settings.layers import Resolved
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.run_state import Streaks
 from claude_iterate.core.tones import UNPROVEN
+from claude_iterate.progress.worktrees import merge_command
 from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, history_view, run_view
 from claude_iterate.views.listing_view import Standing, known_by, standing
@@ -193,8 +194,6 @@ def _breaker(last: RunView, settings: Settings) -> tuple[CounterView, ...]:
 def _merge(project: Project, last: RunView | None) -> str | None:
     if last is None or last.worktree is None:
         return None
-    from claude_iterate.progress.worktrees import merge_command
-
     return merge_command(project.root, last.worktree.branch, project.environ) or None
 
 

@@ -6,8 +6,9 @@ import contextlib
 import os
 from pathlib import Path
 
+import msgspec
+
 from claude_iterate.core import names
-from claude_iterate.core.records import Record
 
 PROJECT_FILES = (".claude-iterate.toml", ".claude-iterate.json")
 PROJECT_FOLDERS = ("workspaces", "templates", "archive", "hooks")
@@ -39,24 +40,18 @@ def _holds_project(folder: Path) -> bool:
     return any((folder / name).is_dir() for name in PROJECT_FOLDERS) and not (folder / "pyproject.toml").exists()
 
 
-class _Place:
-    """A path in a workspace, made once. `agent`: the agent writes there, in a dry run in the copy."""
+class _File:
+    """A path in a workspace. `agent`: the agent writes there, in a dry run in the copy."""
 
     def __init__(self, name: str, agent: bool = False) -> None:
         self._name = name
         self._agent = agent
 
-    def __set_name__(self, _owner: type[Layout], attribute: str) -> None:
-        self._attribute = attribute
-
     def __get__(self, layout: Layout, _owner: type[Layout]) -> Path:
-        # What stands in the instance comes before this descriptor from now on.
-        folder = layout.agent_folder if self._agent else layout.folder
-        path = vars(layout)[self._attribute] = folder / self._name
-        return path
+        return (layout.agent_folder if self._agent else layout.folder) / self._name
 
 
-class Layout(Record):
+class Layout(msgspec.Struct, frozen=True):
     """One workspace's paths. All are absolute. `root` is where Claude works: the project, or its worktree; then `main`
     is the project. `dry_run_folder`: where a dry run has its copy of the agent's files."""
 
@@ -65,22 +60,22 @@ class Layout(Record):
     dry_run_folder: Path | None = None
     main: Path | None = None
 
-    instructions = _Place("INSTRUCTIONS.md")
-    todo = _Place("TODO.md", agent=True)
-    plan = _Place("IMPLEMENTATION_PLAN.md", agent=True)
-    impl = _Place("impl", agent=True)
+    instructions = _File("INSTRUCTIONS.md")
+    todo = _File("TODO.md", agent=True)
+    plan = _File("IMPLEMENTATION_PLAN.md", agent=True)
+    impl = _File("impl", agent=True)
     """More files of the plan, if there is a README.md among them."""
-    status = _Place(".status.json", agent=True)
-    metadata = _Place(".metadata.json")
-    status_instructions = _Place(".status-instructions.md")
-    lock = _Place(".lock")
-    runs = _Place("runs")
-    working = _Place("working", agent=True)
-    control = _Place("control")
+    status = _File(".status.json", agent=True)
+    metadata = _File(".metadata.json")
+    status_instructions = _File(".status-instructions.md")
+    lock = _File(".lock")
+    runs = _File("runs")
+    working = _File("working", agent=True)
+    control = _File("control")
     """Requests to the running loop."""
-    notes = _Place("notes", agent=True)
+    notes = _File("notes", agent=True)
     """Messages from the user to the next iteration."""
-    prompts = _Place("prompts")
+    prompts = _File("prompts")
     """The workspace's own prompts, if any."""
 
     @property

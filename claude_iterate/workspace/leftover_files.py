@@ -10,19 +10,19 @@ import os
 import re
 from pathlib import Path
 
-from claude_iterate.core.expressions import expression
 from claude_iterate.system import processes
 from claude_iterate.workspace.files import atomic, foreign
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.templates import template_files
 
 UNTOUCHED = 3600.0
 """Seconds after which no process is still filling a folder."""
 SETTLED = 1.0
 """Seconds after which a new file has its lock, if its writer lives."""
 
-_MADE = expression(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.[a-z0-9_]{8}")
-_DELETED = expression(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.deleted\.(?P<pid>\d+)")
+_MADE = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.[a-z0-9_]{8}")
+_DELETED = re.compile(r"\.(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\.deleted\.(?P<pid>\d+)")
 _CONTENTS = frozenset({"working", "runs", "TODO.md", "INSTRUCTIONS.md", ".metadata.json"})
 
 
@@ -104,8 +104,6 @@ def _is_half_made(layout: Layout, run: str) -> bool:
 
 def _looks_like_ours(path: Path) -> bool:
     """Empty, or with something in it that workspaces and templates have."""
-    from claude_iterate.workspace.templates import template_files
-
     try:
         inside = {entry.name for entry in path.iterdir()}
     except OSError:

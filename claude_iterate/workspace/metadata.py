@@ -5,12 +5,13 @@ Unknown keys survive every rewrite. Files written by the TypeScript original are
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core import json_texts
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import NewerFormat, SettingsProblem, WorkspaceProblem
 from claude_iterate.workspace.files import atomic
@@ -46,7 +47,7 @@ _ORIGINAL_SETTINGS: dict[str, tuple[Any, ...]] = {
 """The settings of the original, with the default values of its versions."""
 
 
-class Metadata(Record, frozen=False):
+class Metadata(msgspec.Struct):
     """The document, with properties for the few keys that code reads."""
 
     document: dict[str, Any]
@@ -146,7 +147,7 @@ def config_table(document: dict[str, Any], path: Path, hint: str) -> dict[str, A
 def read(path: Path) -> Metadata:
     """The metadata, or a WorkspaceProblem that says how to fix it."""
     try:
-        document = json_texts.parsed(path.read_bytes())
+        document = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise WorkspaceProblem(
             f"{path.parent.name!r} is a folder but not a workspace: it has no .metadata.json.",

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
+
 from claude_iterate.core.events import PlanRead
 from claude_iterate.core.formats import counted as counted_things
-from claude_iterate.core.named_tuples import NamedTuple
-from claude_iterate.core.records import Record
 from claude_iterate.core.reports.plan_tasks import Task, counted, fingerprint, tasks_in
 from claude_iterate.core.rules.plans.plan_rules import FILE
 from claude_iterate.core.settings.modes import Mode
@@ -24,14 +24,14 @@ MOST_TASKS = 10_000
 MOST_FILES = 500
 
 
-class PlanText(Record):
+class PlanText(msgspec.Struct, frozen=True):
     """The files of the plan with their texts; `problem` says why they cannot be used."""
 
     files: tuple[tuple[Path, str], ...] = ()
     problem: str = ""
 
 
-class Placed(NamedTuple):
+class Placed(msgspec.Struct, frozen=True):
     """A task and the file that it stands in."""
 
     file: Path
@@ -64,7 +64,7 @@ def summed_up(found: PlanText) -> PlanRead:
     known = fingerprint([words for _file, words in found.files]) if found.files else ""
     if found.problem:
         return PlanRead(fingerprint=known, problem=found.problem)
-    counts = counted(task for _file, task in tasks(found))
+    counts = counted(placed.task for placed in tasks(found))
     if counts.all > MOST_TASKS:
         return PlanRead(fingerprint=known, problem=f"it has {counts.all:,} tasks, and {MOST_TASKS:,} are the most")
     return PlanRead(*counts, known)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict, replace
 
 from claude_iterate.operations.dashboard import page_followers
 from claude_iterate.operations.dashboard.access_rules import Keys
@@ -54,7 +55,7 @@ def test_a_look_that_fails_is_told_and_the_next_good_one_takes_its_place(monkeyp
     """Also when nothing has changed since the last good one."""
     monkeypatch.setattr(page_followers, "PAUSE", 0.01)
     broken = OSError("the disk is <gone>")
-    changes = followed(Scripted(FIRST, broken, None, FIRST._replace(panels={"head": "last", "log": "l"})), "last")
+    changes = followed(Scripted(FIRST, broken, None, replace(FIRST, panels={"head": "last", "log": "l"})), "last")
     text = "".join(str(change["panels"]) for change in changes)
     assert "the disk is &lt;gone&gt;" in text
     follower = PageFollower(Scripted())
@@ -70,10 +71,10 @@ def test_a_browser_gets_only_what_it_does_not_have(monkeypatch: pytest.MonkeyPat
         follower._publish(FIRST)
         known = follower.since
         second = Line(2, "", 1, "", "b")
-        follower._publish(FIRST._replace(panels={"head": "two", "log": "l"}, lines=(*FIRST.lines, second)))
+        follower._publish(replace(FIRST, panels={"head": "two", "log": "l"}, lines=(*FIRST.lines, second)))
         change = follower.change(known)
         assert change["panels"] == {"head": "two"}
-        assert change["lines"] == [second._asdict()]
+        assert change["lines"] == [asdict(second)]
         assert set(follower.change(Since())["panels"]) == {"head", "log"}
         assert not await follower.news(follower.since, 0.01)
 

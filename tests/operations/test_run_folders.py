@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from freezegun import freeze_time
+from msgspec.structs import replace
 
 from claude_iterate.operations import run_folders
 from claude_iterate.workspace.layout import Layout
@@ -37,7 +38,7 @@ def test_dry_runs_do_not_push_out_a_real_night(tmp_path: Path) -> None:
     runs = [f"{number:06d}-x" for number in range(1, 10)]
     for run in runs:
         dry = run not in {"000001-x", "000002-x", "000003-x"}
-        used = layout.changed(dry_run_folder=layout.dry_run_copy(run)) if dry else layout
+        used = replace(layout, dry_run_folder=layout.dry_run_copy(run)) if dry else layout
         run_folders.make_folders(used, run, 2, "000004-x")
     left = [run for run in runs if (layout.runs / run / "raw").exists()]
     assert [int(run[:6]) for run in left] == [2, 3, 4, 8, 9]

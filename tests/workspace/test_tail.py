@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_iterate.core.events import Entry, Said
-from claude_iterate.workspace.journal.tail import latest, tail
+from claude_iterate.workspace.journal.tail import Tail, latest, tail
 from claude_iterate.workspace.journal.writer import JournalWriter
 
 
@@ -45,7 +45,7 @@ def test_any_growth_gives_the_same_entries(written: bytes, growing: Path, cuts: 
         found += added.entries
         cursor = added.cursor
     assert found == entries(20)
-    assert tail(path, cursor) == ([], cursor)
+    assert tail(path, cursor) == Tail([], cursor)
 
 
 def test_a_half_written_line_is_left_for_the_next_time(written: bytes, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_half_written_line_is_left_for_the_next_time(written: bytes, tmp_path:
 
 def test_a_file_that_is_not_there_has_added_nothing(tmp_path: Path) -> None:
     """It may come later: the cursor is its beginning."""
-    assert tail(tmp_path / "none", 7) == ([], 0)
+    assert tail(tmp_path / "none", 7) == Tail([], 0)
     assert latest(tmp_path / "none") == []
 
 

@@ -13,7 +13,7 @@ from claude_iterate.cli.output_file import output_file
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.system.near_paths import near
 from claude_iterate.views import run_names
-from claude_iterate.views.report.night_report import NightReport, night_report, nothing
+from claude_iterate.views.report.night_report import NightReport, missing_report, night_report
 
 _ENDS = {"html": ".html", "md": ".md", "json": ".json"}
 
@@ -48,7 +48,7 @@ def command(
     chosen = run_names.chosen(layout, run) if run is not None else None
     report = night_report(layout, chosen, time.time())
     if report is None:
-        raise WorkspaceProblem(*nothing(layout, chosen))
+        raise WorkspaceProblem(*missing_report(layout, chosen))
     if as_json:
         output.view(report)
         return

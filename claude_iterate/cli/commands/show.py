@@ -296,12 +296,13 @@ def _print_proof(proof: EvidenceView | None, live: RunView | None, before: str) 
     """The evidence, check by check."""
     if proof is None:
         return
-    words, look = verdict(proof)
+    found = verdict(proof)
+    words = found.words
     if proof.passed is None:
         words = "under way" if live is not None and live.id == proof.run else "it was cut off"
     tree = f", tree {proof.tree[:12]}" if proof.tree else ""
     claim = f", claim {proof.claim}" if proof.purpose == "run" else ""
-    first = output.toned(f"Proof{before}: {foreign(words)}", look)
+    first = output.toned(f"Proof{before}: {foreign(words)}", found.tone)
     output.result(f"{first} {output.dim(f'(run {proof.run}{claim}{tree})')}")
     for check in proof.checks:
         how = f"exit code {check.exit_code}" if check.exit_code is not None else CUTS.get(check.cut, "not run")

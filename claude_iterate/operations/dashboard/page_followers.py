@@ -11,6 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+from msgspec.structs import replace
+
 from claude_iterate.operations.dashboard.daemon_calls import in_daemon_thread
 from claude_iterate.views.web.drawn_page import Drawn, Line, panel
 
@@ -149,7 +152,7 @@ class PageFollower:
         return {
             "title": self.drawn.title,
             "panels": {name: html for name, html in self.drawn.panels.items() if self._changed[name] > version},
-            "lines": [line._asdict() for line in lines],
+            "lines": [msgspec.structs.asdict(line) for line in lines],
             "again": again,
             "offers": self.drawn.offers,
             "says": self.drawn.says,
@@ -161,7 +164,7 @@ def _failed(before: Drawn, problem: Exception) -> Drawn:
     """The page as it was, with a word about what went wrong."""
     text = f"The dashboard cannot read this at the moment: {type(problem).__name__}: {problem}"
     told = panel("run_panels", "problem", text=text)
-    return before._replace(panels={**before.panels, "problem": told}, whole=True)
+    return replace(before, panels={**before.panels, "problem": told}, whole=True)
 
 
 class PageFollowers:

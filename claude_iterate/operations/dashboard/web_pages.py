@@ -22,7 +22,7 @@ from claude_iterate.operations.dashboard.guarded_application import refused
 from claude_iterate.operations.dashboard.page_followers import PageFollower, PageFollowers, Since, message
 from claude_iterate.operations.run_processes.requests_to_runs import ask
 from claude_iterate.views.report import report_pages
-from claude_iterate.views.report.night_report import night_report, nothing
+from claude_iterate.views.report.night_report import missing_report, night_report
 from claude_iterate.views.web import run_panels, watched_project, watched_run
 from claude_iterate.views.web.drawn_page import STATIC, page
 from claude_iterate.views.web.watched_project import WatchedProject
@@ -149,7 +149,7 @@ class WebPages:
         layout, run = self._named(request)
         made = await in_daemon_thread(lambda: night_report(layout, run or None, time.time()))
         if made is None:
-            raise NotThere(*nothing(layout, run))
+            raise NotThere(*missing_report(layout, run))
         text = await in_daemon_thread(lambda: report_pages.html(made))
         style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(style[1].encode() if style else b"").digest()).decode()

@@ -6,6 +6,8 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from claude_iterate.core.events import HeldBack, Warned, WorktreeMade
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.engine.plan import Plan
@@ -89,7 +91,7 @@ def _refuse_to_go_on_here(layout: Layout, options: Options) -> None:
 
 def layout_in(layout: Layout, tree: Worktree | None) -> Layout:
     """The workspace as the run uses it: Claude works in the worktree, all else stays where it is."""
-    return layout if tree is None else layout.changed(root=tree.place, main=tree.main)
+    return layout if tree is None else replace(layout, root=tree.place, main=tree.main)
 
 
 def plan_in(plan: Plan, tree: Worktree | None, held: HeldBack | None) -> Plan:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from msgspec.structs import astuple, replace
 from rich.cells import cell_len
 from rich.text import Text
 from textual.app import App, ComposeResult
@@ -167,7 +168,7 @@ class WatchScreen(App[None]):
         """The cells of the table, which fits the screen: NOW takes what the others leave."""
         summaries = {name: glance.summary(seen, at) for name, seen in self._seen.items()}
         cells = {
-            name: list(row._replace(iteration=row.iteration.removeprefix("iteration ")))
+            name: list(astuple(replace(row, iteration=row.iteration.removeprefix("iteration "))))
             for name, row in summaries.items()
         }
         others = [at for at in range(len(_COLUMNS)) if at != _NOW]

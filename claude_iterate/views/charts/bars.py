@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
 
 WIDTH, HEIGHT = 400, 120
 _LEFT, _RIGHT, _TOP, _BOTTOM = 4, 4, 18, 16
@@ -18,7 +18,7 @@ _MOST = 200
 """Bars that can be told apart; of more values each bar is the largest of several."""
 
 
-class Bar(NamedTuple):
+class Bar(msgspec.Struct, frozen=True):
     """One value. `mark` is a class of the style sheet: ok, bad or plain; `says` is read aloud and shown on hovering."""
 
     value: float

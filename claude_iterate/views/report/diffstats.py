@@ -63,7 +63,7 @@ def _of(trees: KeptTrees, before: str, after: str) -> Diffstat | None:
         return None
     files = sorted(found, key=_size, reverse=True)[:_MOST_FILES]
     sums = sum(file.added or 0 for file in found), sum(file.removed or 0 for file in found)
-    return Diffstat(len(found), *sums, tuple(FileView(*file) for file in files))
+    return Diffstat(len(found), *sums, tuple(FileView(file.path, file.added, file.removed) for file in files))
 
 
 def _size(file: ChangedFile) -> int:

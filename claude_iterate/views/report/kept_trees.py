@@ -6,12 +6,13 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from claude_iterate.progress.git_commands import Git, GitProblem, names
 
 
-class ChangedFile(NamedTuple):
+class ChangedFile(msgspec.Struct, frozen=True):
     """A file that differs: lines that came and went; None for one that is no text."""
 
     path: str

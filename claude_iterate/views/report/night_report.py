@@ -13,7 +13,6 @@ import msgspec
 from claude_iterate.core.events.reasons import ENDINGS
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.formats import moment
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.task_identity import digest, opened
 from claude_iterate.core.tones import Tone, state_words, tone
 from claude_iterate.views import history_view, run_view
@@ -89,25 +88,18 @@ class NightReport(msgspec.Struct, frozen=True, rename="camel"):
     """The runs, oldest first."""
 
 
-class Nothing(NamedTuple):
-    """Why there is no report, and what to type next."""
-
-    message: str
-    hint: str
-
-
-def nothing(layout: Layout, run: str | None) -> Nothing:
-    """What is said where `night_report` gives none: no run, or a journal that has lost its beginning."""
+def missing_report(layout: Layout, run: str | None) -> tuple[str, str]:
+    """Why `night_report` gives none, and what to type next: no run, or a journal that has lost its beginning."""
     name, begun = layout.name, next(reader.newest(layout), "")
     files = (known for known in reversed(layout.run_ids()) if layout.journal(known).is_file())
     run = run or ("" if begun else next(files, ""))
     if not run:
-        return Nothing(f"{name} has no run yet.", f"Begin one: claude-iterate run {name}")
+        return f"{name} has no run yet.", f"Begin one: claude-iterate run {name}"
     lost = f"The journal of run {run} of {name} has lost its beginning, so nothing can be told of it."
-    return Nothing(lost, f"Its log may be whole: claude-iterate logs {name} --run {run}")
+    return lost, f"Its log may be whole: claude-iterate logs {name} --run {run}"
 
 
-class _Told(NamedTuple):
+class _Told(msgspec.Struct, frozen=True):
     """A run with its rows."""
 
     recorded: Recorded

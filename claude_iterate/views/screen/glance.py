@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.core.formats import clip, cost, counted, duration, one_line
 from claude_iterate.core.harmless import harmless
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules import trips
 from claude_iterate.core.rules.endings import in_words
 from claude_iterate.core.rules.next_steps import go_on, renamed
@@ -27,7 +30,7 @@ _SPARKS = "▁▂▃▄▅▆▇█"
 _SPARKS_SHOWN = 40
 
 
-class Summary(NamedTuple):
+class Summary(msgspec.Struct, frozen=True):
     """One workspace in a list."""
 
     name: str
@@ -57,7 +60,7 @@ def summary(seen: Seen, at: float) -> Summary:
     )
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True):
     """A line of the picture, and how it looks; `dim`: it is there when one looks for it."""
 
     text: str
@@ -80,7 +83,7 @@ def lines(seen: Seen, at: float, columns: int, most: int) -> list[Line]:
     room = max(0, most - len(head) - 1)
     recent = story.recent[-room:] if room else []
     happened = [Line(f"{_clock(one.at)}  {one.line}", tone_of_line(one.line)) for one in recent]
-    return [line._replace(text=clip(harmless(line.text), columns)) for line in [*head, Line(""), *happened]]
+    return [replace(line, text=clip(harmless(line.text), columns)) for line in [*head, Line(""), *happened]]
 
 
 def _head(seen: Seen, story: Story, at: float) -> list[Line]:
@@ -224,6 +227,4 @@ def _age(seconds: float) -> str:
 
 
 def _clock(at: float) -> str:
-    from datetime import UTC, datetime
-
     return f"{datetime.fromtimestamp(at, UTC).astimezone():%H:%M:%S}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
+
 from claude_iterate.core.tones import Tone, state_words, tone
 from claude_iterate.views.listing_view import state_of
 from claude_iterate.views.story.followed_journal import FollowedJournal
@@ -15,7 +16,7 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import notes, run_lock
 
 
-class Seen(NamedTuple):
+class Seen(msgspec.Struct, frozen=True):
     """What was seen of a workspace. `story` is None when it never ran; `gone`: its folder was deleted; `cursor` are the
     bytes of the journal that were read, `share` the part of it, from 0 to 1; `stands` is the word of `list` for a
     workspace that does not run, and how it is known that its task is done."""

@@ -8,7 +8,6 @@ import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core import events
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.proving import changed_proof, proof_of
 from claude_iterate.core.tones import Tone
 from claude_iterate.workspace.lifecycle.run_summary import ChangeView, changes
@@ -70,7 +69,7 @@ class EvidenceView(msgspec.Struct, frozen=True, rename="camel"):
     """The review says yes after saying no, and nothing changed in between."""
 
 
-class Verdict(NamedTuple):
+class Verdict(msgspec.Struct, frozen=True):
     """What a verification came to, in words and in the colour of its tone."""
 
     words: str

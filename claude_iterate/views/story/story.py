@@ -30,9 +30,9 @@ from collections.abc import Iterable, Mapping
 from typing import get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.core import events
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.state import condition as conditions
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import reduce
@@ -49,7 +49,7 @@ _HEARD = frozenset({events.AgentStarted, *get_args(events.StreamEvent)})
 """Events that Claude causes."""
 
 
-class Happening(NamedTuple):
+class Happening(msgspec.Struct, frozen=True):
     """Something that happened, as a line. `event` is the name of its event, `iteration` 0 between iterations."""
 
     seq: int
@@ -59,7 +59,7 @@ class Happening(NamedTuple):
     line: str
 
 
-class Words(NamedTuple):
+class Words(msgspec.Struct, frozen=True):
     """What Claude said; `cut` characters are missing, because the journal is abridged."""
 
     at: float
@@ -68,7 +68,7 @@ class Words(NamedTuple):
     cut: int
 
 
-class PastWait(NamedTuple):
+class PastWait(msgspec.Struct, frozen=True):
     """A wait: what for, when it began, until when it was planned, when it ended (None: it goes on) and by what."""
 
     why: str
@@ -144,7 +144,7 @@ class Story:
     def _end_wait(self, at: float, by: str) -> None:
         if self.waits and self.waits[-1].ended is None:
             self.waited += max(0.0, at - self.waits[-1].began)
-            self.waits[-1] = self.waits[-1]._replace(ended=at, by=by)
+            self.waits[-1] = replace(self.waits[-1], ended=at, by=by)
 
     def waited_by(self, at: float) -> float:
         """Seconds of all waits up to the moment `at`; one that goes on has lasted until then."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.core.formats import counted, duration
 from claude_iterate.core.harmless import harmless
@@ -24,7 +27,7 @@ _LONGEST = 4000
 """Characters of one text on a page; of a longer one its end is shown."""
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True):
     """One line of the timeline."""
 
     seq: int
@@ -34,7 +37,7 @@ class Line(NamedTuple):
     text: str
 
 
-class Drawn(NamedTuple):
+class Drawn(msgspec.Struct, frozen=True):
     """What a page shows at one moment. `whole`: nothing is left to read; `offers` are the requests that make sense now;
     `says` is for a screen reader, when it changes."""
 
@@ -48,7 +51,7 @@ class Drawn(NamedTuple):
 
     def over(self, unread: Drawn) -> Drawn:
         """The page with every panel: what was not drawn yet is as on a page that was not read."""
-        return self._replace(title=self.title or unread.title, panels={**unread.panels, **self.panels})
+        return replace(self, title=self.title or unread.title, panels={**unread.panels, **self.panels})
 
 
 def page(name: str, /, **values: Any) -> str:

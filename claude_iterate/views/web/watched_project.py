@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import NamedTuple
+
+import msgspec
 
 from claude_iterate.core.formats import cost, counted
 from claude_iterate.core.state.items_done import items_done
@@ -27,7 +28,7 @@ _MOST = 300
 """Workspaces on the page."""
 
 
-class Card(NamedTuple):
+class Card(msgspec.Struct, frozen=True):
     """One workspace. `mark` is the tone of its word."""
 
     name: str

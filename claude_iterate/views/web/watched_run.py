@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
 from claude_iterate.core.rules.trips import counters
@@ -28,7 +29,7 @@ _RUNS = 20
 _NOTES = 5
 
 
-class RunPicture(NamedTuple):
+class RunPicture(msgspec.Struct, frozen=True):
     """All that a page shows of a run. `problem` says what is wrong with its record, and what to do."""
 
     seen: Seen

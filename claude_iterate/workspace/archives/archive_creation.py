@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
+
 from claude_iterate.errors import ArchiveProblem
 from claude_iterate.workspace.archives import archive_readers
 from claude_iterate.workspace.archives.archive_entries import MANIFEST, NOT_OF_THE_WORK, Entry, judged, leading_outside
@@ -26,7 +27,7 @@ _LONGEST_NAME = 72
 """Characters of the workspace's name in the archive's name, so that every command accepts it with time and number."""
 
 
-class Saved(NamedTuple):
+class Saved(msgspec.Struct, frozen=True):
     """A new archive, and what the user should know about it."""
 
     path: Path

@@ -10,8 +10,9 @@ judges one member at a time while others are already on the disk.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from claude_iterate.errors import ArchiveProblem
 
@@ -25,8 +26,7 @@ NOT_OF_THE_WORK = frozenset({MANIFEST, ".lock"})
 """At the top of an archive: what describes the archive, or belongs to the old place of the workspace."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One thing in an archive. `path` is relative to the workspace, in parts; that of the workspace itself is empty."""
 
     path: tuple[str, ...]

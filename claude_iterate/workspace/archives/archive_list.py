@@ -6,10 +6,11 @@ import contextlib
 import json
 import os
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from claude_iterate.core import names
 from claude_iterate.errors import ArchiveProblem
@@ -21,8 +22,7 @@ from claude_iterate.workspace.files.folders import reason
 _STAMP = re.compile(r"(?P<name>.+)-(?P<date>\d{4}-\d\d-\d\d)T(?P<time>\d\d-\d\d-\d\d)(-\d+)?")
 
 
-@dataclass(frozen=True)
-class Archive:
+class Archive(msgspec.Struct, frozen=True):
     """One archive. `problem` says why it cannot be used, if so."""
 
     path: Path

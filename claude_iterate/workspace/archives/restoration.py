@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from claude_iterate.core import names
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.errors import ArchiveProblem, UsageProblem
 from claude_iterate.workspace.archives import archive_entries, archive_readers
 from claude_iterate.workspace.archives.archive_entries import MANIFEST, NOT_OF_THE_WORK, Entry, judged
@@ -27,7 +28,7 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import creation
 
 
-class Contents(NamedTuple):
+class Contents(msgspec.Struct, frozen=True):
     """What an archive holds, for `show`."""
 
     files: int

@@ -7,16 +7,16 @@ left by a killed writer, and the next writer of the same file removes it.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from claude_iterate.core import json_texts
-from claude_iterate.core.expressions import expression
 from claude_iterate.system import locks
 
-_TEMPORARY = expression(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
+_TEMPORARY = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.tmp")
 
 
 @contextlib.contextmanager
@@ -61,7 +61,7 @@ def write_text(path: Path, text: str, derived: bool = False) -> None:
 
 def write_json(path: Path, document: Any, derived: bool = False) -> None:
     """Replace the file with indented JSON."""
-    write_text(path, json_texts.written(document) + "\n", derived)
+    write_text(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n", derived)
 
 
 def abandoned(folder: Path, *targets: str) -> list[Path]:

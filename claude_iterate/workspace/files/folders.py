@@ -10,6 +10,8 @@ import contextlib
 import errno
 import os
 import shlex
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,9 +22,6 @@ from claude_iterate.workspace.files.foreign import NOT_A_FOLDER, is_folder
 @contextlib.contextmanager
 def new_folder(folder: Path, replace: bool = False, mode: int | None = None) -> Iterator[Path]:
     """Yields a folder to fill; afterwards it becomes `folder`. After an error nothing is left of it."""
-    import shutil
-    import tempfile
-
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
@@ -72,8 +71,6 @@ def _in_the_way(path: Path) -> Path | None:
 def remove(path: Path) -> None:
     """Delete a file or folder. It is renamed first, so that no list ever shows half of it."""
     # Renamed within its parent: a read-only folder cannot be moved into another one.
-    import shutil
-
     here, hidden = path, _hidden(path)
     try:
         if path.is_symlink() or not path.is_dir():
@@ -89,8 +86,6 @@ def remove(path: Path) -> None:
 
 
 def _exchange(made: Path, folder: Path) -> None:
-    import shutil
-
     old = folder.rename(_hidden(folder))
     try:
         made.rename(folder)

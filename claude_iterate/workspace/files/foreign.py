@@ -11,7 +11,8 @@ import os
 import stat
 from pathlib import Path
 
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.errors import WorkspaceProblem
 
 MOST = 1 << 20
@@ -21,7 +22,7 @@ NOT_A_FOLDER = "a link or a file, not a folder"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
-class Fingerprint(Record):
+class Fingerprint(msgspec.Struct, frozen=True):
     """Equal fingerprints mean that the file was not written in between, not even with the same content."""
 
     inode: int
@@ -30,7 +31,7 @@ class Fingerprint(Record):
     content: bytes
 
 
-class Found(Record):
+class Found(msgspec.Struct, frozen=True):
     """The first bytes of a regular file, whether they are all of it, its fingerprint, and how many names it has."""
 
     data: bytes
@@ -39,7 +40,7 @@ class Found(Record):
     names: int = 1
 
 
-class Snapshot(Record):
+class Snapshot(msgspec.Struct, frozen=True):
     """The content, None when there is no file, and the fingerprint, which shows a rewrite with the same text too."""
 
     data: bytes | None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+import ndjson
 
 from claude_iterate.core.events import Entry, RunStarted
 from claude_iterate.core.state.run_state import RunState
@@ -80,8 +81,6 @@ def as_entry(document: Any) -> Entry | None:
 
 def documents(path: Path, choose: Callable[[Iterable[str]], Iterable[str]] = lambda lines: lines) -> Iterator[Any]:
     """The lines of a journal as plain values, as far as they can be read."""
-    import ndjson
-
     # newline="\n": texts may contain characters such as U+2028, which must not split a line.
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
         rows = ndjson.reader(iter(choose(file)))

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from claude_iterate.core.events import Entry
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.workspace.journal.reader import as_entry, milestone_lines
 
 _AT_ONCE = 4 * 1024 * 1024
@@ -19,7 +18,7 @@ _LATEST = 256 * 1024
 _DECODER = msgspec.json.Decoder(Entry)
 
 
-class Tail(NamedTuple):
+class Tail(msgspec.Struct, frozen=True):
     """What was added: each line that is a JSON object, as a plain document; and where to go on."""
 
     documents: list[dict[str, Any]]
@@ -52,7 +51,7 @@ def tail(path: Path, cursor: int = 0) -> Tail:
     return Tail(_documents(whole), cursor + len(whole))
 
 
-class Added(NamedTuple):
+class Added(msgspec.Struct, frozen=True):
     """Entries that were added, and where to go on. `begins_again`: the file is shorter than it was, so it was read from
     its beginning."""
 

@@ -14,6 +14,7 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic, folders
 from claude_iterate.workspace.files.folders import writing
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import git_ignore
 from claude_iterate.workspace.metadata import FORMAT
@@ -52,8 +53,6 @@ def repair(layout: Layout, mode: str | None, settings: Mapping[str, Any]) -> Non
 
 def rebuilt(layout: Layout) -> dict[str, Any]:
     """New metadata for a workspace that has none, with what its newest journal knows."""
-    from claude_iterate.workspace.journal import reader
-
     document = _document(layout.name, "loop", {})
     found = reader.last_run(layout)
     if found is not None and found[1].started is not None:

@@ -6,7 +6,10 @@ The copy is in the folder of the run. Earlier versions worked in the workspace i
 from __future__ import annotations
 
 import contextlib
+import shutil
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from claude_iterate.workspace.files import foreign
 from claude_iterate.workspace.layout import Layout
@@ -21,7 +24,7 @@ _ENDED = "ended"
 
 def layout_for(layout: Layout, run: str) -> Layout:
     """The workspace as the dry run with this id uses it. Nothing is made yet."""
-    return layout.changed(dry_run_folder=layout.dry_run_copy(run))
+    return replace(layout, dry_run_folder=layout.dry_run_copy(run))
 
 
 def make_copy(layout: Layout) -> None:
@@ -54,8 +57,6 @@ def put_back(layout: Layout) -> None:
     kept = layout.runs / ".before-rehearsal"  # the name that those versions gave it
     if not kept.is_dir():
         return
-    import shutil
-
     ended = (kept / _ENDED).exists()
     for name in _COPIED:
         # A dry run that was killed could not record what it left; then everything counts as its work.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
 from claude_iterate.core.events import Carried, ProofDefined, Resumed, Trip
 from claude_iterate.core.events.run_events import JOURNAL_FORMAT
-from claude_iterate.core.named_tuples import NamedTuple
-from claude_iterate.core.records import Record
 from claude_iterate.core.state.handover import handed_on, resumption
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
@@ -15,6 +14,7 @@ from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata, task_file
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
+from claude_iterate.workspace.running import liveness
 
 _ROUNDED = 1e-5
 """Dollars: the metadata has rounded sums."""
@@ -26,7 +26,7 @@ _NEW_TASK = (
 )
 
 
-class Inheritance(Record):
+class Inheritance(msgspec.Struct, frozen=True):
     """`killed` names the newest run if it was killed on this machine: processes of it may still live. `defined` is what
     defined the proof when a killed run began, for a `verify` of its work."""
 
@@ -45,7 +45,7 @@ class Inheritance(Record):
         return self.resumed.trip if self.resumed is not None else self.carried.breaker.trip
 
 
-class _Unfinished(NamedTuple):
+class _Unfinished(msgspec.Struct, frozen=True):
     """A run that did not finish; `redefined`: the instructions were rewritten since."""
 
     run: str
@@ -61,7 +61,7 @@ def inherit(layout: Layout, purpose: str = "run", dry_run: bool = False, mode: s
     if missing < _ROUNDED:
         return found
     carried = replace(found.carried, cost_usd=found.carried.cost_usd + missing, cost_is_lower_bound=True)
-    return found.changed(carried=carried)
+    return replace(found, carried=carried)
 
 
 def _inherited(layout: Layout, purpose: str, dry_run: bool, mode: str) -> Inheritance:
@@ -77,8 +77,6 @@ def _inherited(layout: Layout, purpose: str, dry_run: bool, mode: str) -> Inheri
     another = task_file.is_another(layout.instructions, about.document.get(metadata.COMPLETED_TASK))
     if found is None:
         return Inheritance(Carried(iterations=about.count("executionIterations")))
-    from claude_iterate.workspace.running import liveness  # the first run has none before it
-
     newest, state = found
     assert state.started is not None
     killed = newest if state.finished is None and liveness.of_runner(layout, newest) == liveness.DEAD else ""
@@ -130,9 +128,7 @@ def _unfinished(layout: Layout, newest: str, state: RunState) -> _Unfinished | N
 
 
 def _resumed(layout: Layout, newest: str, state: RunState, unfinished: _Unfinished, killed: str) -> Inheritance:
-    from claude_iterate.workspace.running import liveness
-
-    run, before, redefined = unfinished
+    run, before, redefined = unfinished.run, unfinished.state, unfinished.redefined
     if liveness.of_runner(layout, run) == liveness.LIVES:
         raise WorkspaceProblem(
             f"The workspace {layout.name!r} is a copy of one that is running now: pid {liveness.pid_of(layout, run)},"

@@ -8,18 +8,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from claude_iterate.core import names
-from claude_iterate.core.records import Record
 from claude_iterate.core.settings.layers import Layer, Resolved, resolve
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import folders
 from claude_iterate.workspace.layout import Layout, is_project, named_folders
+from claude_iterate.workspace.lifecycle import creation
 from claude_iterate.workspace.running import run_lock
 from claude_iterate.workspace.settings_files import settings_reader
 
 
-class Project(Record):
+class Project(msgspec.Struct, frozen=True, dict=True):
     """A project root and its settings. Settings are read on first use, so that `config` can fix them."""
 
     root: Path
@@ -84,8 +86,6 @@ class Project(Record):
         instructions: bytes | None = None,
     ) -> Layout:
         """Make a workspace. `settings` are accepted values by dotted key; `force` repairs one that is there."""
-        from claude_iterate.workspace.lifecycle import creation  # most commands make none
-
         layout = Layout(self.root, self.workspaces_folder / names.checked(name))
         if not os.path.lexists(layout.folder):
             if not force:

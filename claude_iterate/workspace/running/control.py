@@ -10,15 +10,16 @@ another name stays, with a warning. Nothing in the folder can stop the runner.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core import json_texts
-from claude_iterate.core.expressions import expression
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.workspace.files import atomic, folders, foreign
 from claude_iterate.workspace.layout import Layout
@@ -27,13 +28,13 @@ VERBS = ("pause", "resume", "stop", "skip", "reboot", "retry")
 HOLD = "hold"
 """What a program asks of a run when another run met a usage limit. No command of the user."""
 _NAME = rf"[0-9]{{20}}-(?:{'|'.join((*VERBS, HOLD))})-[0-9a-f]{{6}}\.json"
-_REQUEST = expression(_NAME)
-_ANSWER = expression(rf"\.{_NAME}\.answer")
+_REQUEST = re.compile(_NAME)
+_ANSWER = re.compile(rf"\.{_NAME}\.answer")
 _LARGEST = 64 * 1024
 _MOST_WARNINGS = 3
 
 
-class Request(Record):
+class Request(msgspec.Struct, frozen=True):
     """What the user wants the run to do."""
 
     verb: str
@@ -148,7 +149,7 @@ class RequestFolder:
             found = foreign.look(path, _LARGEST)
             if not found.whole:
                 return "it is too large for a request"
-            document = json_texts.parsed(found.data)
+            document = json.loads(found.data)
         if not isinstance(document, dict):
             return "it is not a request"
         if document.get("verb") == HOLD and document.get("run") == self._run:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from pathlib import Path
 
-from claude_iterate.core.checksums import checksum
+import msgspec
+
 from claude_iterate.core.events.vocabulary import Point
-from claude_iterate.core.records import Record
 from claude_iterate.workspace.layout import Layout
 
 PROJECT, WORKSPACE = "project", "workspace"
@@ -17,7 +18,7 @@ _LARGEST = 1024 * 1024
 """Bytes up to which a hook is known by its content; a larger program by what the system says of it."""
 
 
-class HookFile(Record):
+class HookFile(msgspec.Struct, frozen=True):
     """A file with the name of a point. `problem` says why it cannot run; `digest` names its content."""
 
     point: Point
@@ -57,7 +58,7 @@ def digest(path: Path) -> str:
         found = path.stat()
         if found.st_size > _LARGEST:
             return f"{found.st_ino}-{found.st_size}-{found.st_ctime_ns}"
-        return checksum(path.read_bytes())
+        return hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest()
     except OSError:
         return ""
 

@@ -12,7 +12,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.workspace.files import atomic, folders, foreign
 from claude_iterate.workspace.layout import Layout
@@ -22,7 +23,7 @@ LARGEST = 1024 * 1024
 DELIVERED = "delivered"
 
 
-class Note(Record):
+class Note(msgspec.Struct, frozen=True):
     """One pending note."""
 
     name: str

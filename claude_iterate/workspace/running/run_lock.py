@@ -8,13 +8,14 @@ the runner.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core import formats, json_texts
+from claude_iterate.core import formats
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.system import locks, processes
 from claude_iterate.workspace.files.folders import writing
@@ -74,7 +75,7 @@ class Held:
         """Write into the file what the locks are held for: the id of a run, or a word such as `reset`."""
         self._purpose = purpose
         handle = self._files[-1]
-        data = json_texts.written(self._me | {"run": purpose}).encode()
+        data = json.dumps(self._me | {"run": purpose}, indent=2).encode()
         # Truncated after the write: the file keeps its blocks, so this works on a full disk too.
         os.ftruncate(handle, os.pwrite(handle, data, 0))
 
@@ -175,8 +176,8 @@ def _held_by_readers(handle: int) -> bool:
 
 def named(path: Path) -> dict[str, Any]:
     """The holder that the file names; it may have been killed since."""
-    with contextlib.suppress(OSError, ValueError):
-        found = json_texts.parsed(path.read_bytes())
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        found = json.loads(path.read_bytes())
         if isinstance(found, dict):
             return found
     return {}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core import formats, json_texts
+from claude_iterate.core import formats
 from claude_iterate.system import processes
 from claude_iterate.workspace.layout import Layout
 
@@ -50,7 +51,7 @@ def recorded(folder: Path) -> dict[str, Any] | None:
 
 def _first_entry(path: Path) -> dict[str, Any] | None:
     with contextlib.suppress(OSError, ValueError, RecursionError), path.open("rb") as file:
-        found = json_texts.parsed(file.readline(_LONGEST_BEGINNING))
+        found = json.loads(file.readline(_LONGEST_BEGINNING))
         return found if isinstance(found, dict) else None
     return None
 

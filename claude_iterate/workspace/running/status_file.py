@@ -15,14 +15,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.core.reports import authorship, status
 from claude_iterate.core.reports.status import LARGEST, Reading
 from claude_iterate.system.processes import LINUX
 from claude_iterate.workspace.files import foreign
 
 
-class Seen(Record):
+class Seen(msgspec.Struct, frozen=True):
     """One look at the file."""
 
     reading: Reading | None

@@ -7,6 +7,7 @@ nothing is written.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -61,8 +62,6 @@ def _rewrite(path: Path, setting: Setting, change: Callable[[Document, str], Non
 
 
 def _rewrite_toml(path: Path, setting: Setting, change: Callable[[Document, str], None]) -> None:
-    import tomllib
-
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 

@@ -5,9 +5,11 @@ A file that cannot be understood is a SettingsProblem that names the file, the l
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -110,8 +112,6 @@ def _only_one(folder: Path, names: tuple[str, ...]) -> Path | None:
 
 
 def _parsed_json(path: Path, text: str) -> dict[str, Any]:
-    import json
-
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
@@ -122,8 +122,6 @@ def _parsed_json(path: Path, text: str) -> dict[str, Any]:
 
 
 def _parsed_toml(path: Path, text: str) -> dict[str, Any]:
-    import tomllib
-
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -6,10 +6,11 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
 
 from claude_iterate.core.secrets.patterns import is_secret_name
 from claude_iterate.core.secrets.redact import Redactor
@@ -27,8 +28,7 @@ _SECRET_PATHS = re.compile(r"(^|\.)(hooks\.slack\.com|discord(app)?\.com)$")
 _KEPT = ("description", "version", "tags", "estimatedIterations", "author", "created")
 
 
-@dataclass(frozen=True)
-class About:
+class About(msgspec.Struct, frozen=True):
     """What the user says about a template; None for what was not given."""
 
     description: str | None = None

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from claude_iterate.core import names
 from claude_iterate.core.settings.layers import Layer, layer_from_document
@@ -25,8 +26,7 @@ ABOUT = ".template.json"
 INSTRUCTIONS = "INSTRUCTIONS.md"
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(msgspec.Struct, frozen=True):
     """One template. `scope` is project or global; `problem` says why it cannot be used, if so."""
 
     folder: Path
