@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from claude_iterate.core import formats
 from claude_iterate.core.events import RunFinished
-from claude_iterate.core.formats import counted, duration, one_line
+from claude_iterate.core.formats import counted, duration, listed, one_line
 from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.endings import in_words, sign
 from claude_iterate.core.state.items_done import items_done
@@ -50,6 +50,7 @@ def points(finished: RunFinished, state: RunState) -> list[str]:
     found = [f"⚠ {remark}" for remark in claim_lines.remarks(finished, state)]
     found += [line.strip() for line in work_lines.worktree_left(state)]
     found += [one_line(line) for line in finished.advice.splitlines()]
+    found += [f"⚠ Failed hooks: {listed(failed)}"] if (failed := state.hooks.hooks_failed) else []
     cut = finished.reason in _EVIDENCE and finished.cause.endswith("...")
     return [*found, "Claude's words are longer: the log has all of them."] if cut else found
 

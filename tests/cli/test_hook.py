@@ -53,7 +53,7 @@ def test_list_without_hooks_says_where_they_go(typed: Type, hooks: Path) -> None
 
 @pytest.mark.parametrize(
     ("script", "code", "means"),
-    [("exit 0", 0, "go_on"), ("exit 1", 0, "skip"), ("exit 2", 0, "abort"), ("exit 3", 1, "failed")],
+    [("exit 0", 0, "go_on"), ("exit 1", 0, "skip"), ("exit 2", 1, "abort"), ("exit 3", 1, "failed")],
 )
 def test_test_says_what_the_exit_code_means(typed: Type, hooks: Path, script: str, code: int, means: str) -> None:
     """The hook gets what it gets in a run, marked as a test; its output is shown."""

@@ -218,6 +218,7 @@ FULL = RunState(
         3,
         1,
         IterationFinished(3, Outcome(Kind.OK)),
+        hooks_failed=("hooks/started",),
     ),
     defined=ProofDefined("abc", {"check": {"check.sh": "1"}}),
     changes=(ProofChange("check", "check.sh", "changed", "1", "2"),),

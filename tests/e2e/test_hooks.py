@@ -111,6 +111,8 @@ def test_any_other_exit_code_warns_or_ends_the_run(loop: Loop, ends: bool) -> No
     ended = loop.run()
     assert (ended.code, reason(loop)) == ((1, "hook_abort") if ends else (0, "completed"))
     assert "exit code 7" in ended.err
+    named = "claude-iterate/hooks/iteration_finished, claude-iterate/hooks/finished"
+    assert (f"  ⚠ Failed hooks: {named}\n" in ended.out) == (not ends)  # in the closing lines
     assert ended.err.count("hooks.fail_on_error true") == (not ends)  # no setting changes what `finished` means
 
 

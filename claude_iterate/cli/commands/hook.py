@@ -70,8 +70,8 @@ def _document(file: HookFile) -> dict[str, Any]:
 @click.argument("point", type=click.Choice(_POINTS))
 @_workspace
 def test(invocation: Invocation, point: str, workspace: str | None, as_json: bool) -> int:
-    """Call the hooks of a point now, with what is known of the last run. Exit code 1 if one of them fails; 0 where its
-    exit code would end the run, also by `hooks.fail_on_error`."""
+    """Call the hooks of a point now, with what is known of the last run. Exit code 1 if one of them fails or would end
+    the run."""
     if workspace is None:
         raise UsageProblem("Which workspace?", f"Name it: claude-iterate hook test {point} -w NAME")
     from claude_iterate.operations import hook_trial
@@ -95,7 +95,7 @@ def test(invocation: Invocation, point: str, workspace: str | None, as_json: boo
             break
     if as_json:
         output.document({"hooks": rows})
-    return 1 if any(row["means"] == Meaning.FAILED or row["code"] is None for row in rows) else 0
+    return 1 if any(row["means"] in {Meaning.FAILED, Meaning.ABORT} or row["code"] is None for row in rows) else 0
 
 
 def _tell(file: HookFile, done: Any) -> None:

@@ -142,6 +142,7 @@ class Resumed(msgspec.Struct, frozen=True, omit_defaults=True):
     hook_owed: int = 0
     hook_skips: int = 0
     hook_record: IterationFinished | None = None
+    hooks_failed: tuple[str, ...] = ()
     errors: int = 0
     error: str = ""
     error_said: str = ""

@@ -32,8 +32,14 @@ def hook_finished(state: RunState, event: events.HookFinished) -> RunState:
     the iteration: a run that goes on after a kill asks again."""
     same = (state.hooks.hook_point, state.hooks.hook_number) == (event.point, event.number)
     ran = (*(state.hooks.hooks_ran if same else ()), event.scope)
+    failed = (*state.hooks.hooks_failed, *([event.path] if event.means == Meaning.FAILED else ()))
     hooks = state.hooks._replace(
-        hook_point=event.point, hook_number=event.number, hooks_ran=ran, hook_running="", last_hook=event
+        hook_point=event.point,
+        hook_number=event.number,
+        hooks_ran=ran,
+        hook_running="",
+        last_hook=event,
+        hooks_failed=tuple(dict.fromkeys(failed)),
     )
     if event.left:
         return state._replace(hooks=hooks)

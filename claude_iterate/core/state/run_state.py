@@ -113,7 +113,8 @@ class Hooked(NamedTuple):
     """Which hooks have run. `hooks_ran` are those (project, workspace) that have ended for the point and iteration that
     is under way, `hook_running` one that has not; `hook_prepared` is the iteration that `next_iteration` has let go on,
     `hook_owed` the one that `iteration_finished` has still to hear of; `hook_skips` counts skips in a row,
-    `hook_signals` signals since the hook began; `hook_record` is the last iteration."""
+    `hook_signals` signals since the hook began; `hook_record` is the last iteration; `hooks_failed` are
+    the paths of those that failed and let the run go on."""
 
     hook_point: str = ""
     hook_number: int = 0
@@ -126,6 +127,7 @@ class Hooked(NamedTuple):
     hooks_begun: bool = False
     last_hook: events.HookFinished | None = None
     hook_signals: int = 0
+    hooks_failed: tuple[str, ...] = ()
 
 
 class Breaker(NamedTuple):

@@ -161,6 +161,7 @@ def _taken_over(state: RunState, before: events.Resumed, entry: events.Entry) ->
         hooks=Hooked(
             *(before.hook_point, before.hook_number, before.hooks_ran, before.hook_running, before.hook_prepared),
             *(before.hook_owed, before.hook_skips, before.hook_record),
+            hooks_failed=before.hooks_failed,
         ),
         breaker=Breaker(before.trip, before.pattern, before.scripts),
         hints=before.hints,
