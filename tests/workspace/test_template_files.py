@@ -82,11 +82,8 @@ def test_the_file_is_in_the_originals_words(project: Project) -> None:
     [
         ("notify.secret", "hush", None),
         ("notify.headers", {"Authorization": "Bearer x"}, None),
-        ("notify.url", "https://me:hush@ntfy.sh/topic?auth=hush#hush", "https://ntfy.sh/topic"),
         ("notify.url", "https://hooks.slack.com/services/T0/B0/hush", None),
-        ("notify.url", "https://discord.com/api/webhooks/1/hush", None),
-        ("notify.url", "https://[hush", None),
-        ("notify.url", "https://ntfy.sh/topic", "https://ntfy.sh/topic"),
+        ("notify.url", "https://ntfy.sh/hush", None),
         ("claude.env", {"API_TOKEN": "hush", "PAGER": "cat"}, {"PAGER": "cat"}),
         ("claude.env", {"API_TOKEN": "hush"}, None),
         ("claude.args", ("--header", "sk-ant-api03-hushhushhushhush"), None),

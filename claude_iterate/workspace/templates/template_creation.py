@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
@@ -22,9 +20,8 @@ from claude_iterate.workspace.lifecycle import creation
 from claude_iterate.workspace.settings_files import settings_reader
 from claude_iterate.workspace.templates import template_files
 
-_SECRET_SETTINGS = ("notify.secret", "notify.headers")
-_SECRET_PATHS = re.compile(r"(^|\.)(hooks\.slack\.com|discord(app)?\.com)$")
-"""Hosts where the path of the address is the password."""
+_SECRET_SETTINGS = ("notify.url", "notify.secret", "notify.headers")
+"""The path of an address is often its password: a topic of ntfy, a webhook of Slack."""
 _KEPT = ("description", "version", "tags", "estimatedIterations", "author", "created")
 
 
@@ -63,9 +60,7 @@ def without_secrets(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str
     known = Redactor({})
     for key, value in values.items():
         kept: Any = value
-        if key == "notify.url" and isinstance(value, str):
-            kept = _public_address(value)
-        elif key in _SECRET_SETTINGS:
+        if key in _SECRET_SETTINGS:
             kept = None
         elif isinstance(value, dict):
             kept = {name: text for name, text in value.items() if not (is_secret_name(name) or _looks(known, text))}
@@ -79,28 +74,14 @@ def without_secrets(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str
 
 
 def _described(key: str, value: Any, kept: Any) -> str:
-    if not kept:
-        return key
-    if isinstance(value, dict):
+    if kept and isinstance(value, dict):
         return f"{key} ({', '.join(name for name in value if name not in kept)})"
-    return f"{key} (user, password and query)"
+    return key
 
 
 def _looks(known: Redactor, value: Any) -> bool:
     text = json.dumps(value, default=str)
     return known.clean(text) != text
-
-
-def _public_address(address: str) -> str | None:
-    """The address without user, password and query; None when the rest is useless."""
-    try:
-        parts = urlsplit(address)
-        host = parts.hostname or ""
-    except ValueError:
-        return None
-    if _SECRET_PATHS.search(host):
-        return None
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
 def _document(folder: Path, mode: str, carried: dict[str, Any], about: About) -> dict[str, Any]:
