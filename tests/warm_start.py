@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.fake_claude.printer import VERSION
+from claude_iterate.fake_claude.stream import VERSION
 from claude_iterate.selftest.harness.scripted_project import COMMAND_LINE, ScriptedProject
 
 _PATCHED = """
@@ -30,7 +30,7 @@ for module, name, value in {changes!r}:
 from claude_iterate.cli import main
 sys.exit(main())
 """
-_FAKE = "from claude_iterate.fake_claude.__main__ import program; program()"
+_FAKE = "import sys; from claude_iterate.fake_claude.__main__ import main; sys.exit(main())"
 # The fake needs no installed package, and to look for them takes a quarter of a call, as `-m` does. But what measures
 # coverage is installed.
 _ALONE = "-P" if "measuring" in sys.modules else "-SP"

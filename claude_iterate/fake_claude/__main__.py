@@ -3,49 +3,33 @@
 `python -m claude_iterate.fake_claude` takes the options of Claude Code and answers in its formats. It works through the
 items of INSTRUCTIONS.md, or follows the fault script named by `CLAUDE_ITERATE_FAKE_SCRIPT`, or plays the recorded calls
 that `CLAUDE_ITERATE_FAKE_CASSETTE` names. It never uses the network.
-It is a program of its own: it imports nothing of claude-iterate but this package, so that it starts fast. The tests
-start it thousands of times, so what a bare Python has not loaded is imported only where a call needs it: `pathlib`,
-`re`, `json` and `enum` together take longer than Python to start.
+It is a program of its own: it imports only the standard library and this package.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
 import select
+import signal
 import sys
+from pathlib import Path
 
 from claude_iterate.fake_claude.arguments import Arguments, Refusal, parse
-from claude_iterate.fake_claude.call_log import CallLog
-from claude_iterate.fake_claude.printer import VERSION, Stream, put
-from claude_iterate.fake_claude.report_id import asked_for
-from claude_iterate.fake_claude.script import ScriptProblem, claim, record, state_folder, steps_for
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import signal
-    from typing import NoReturn
-else:
-    import _signal as signal  # `signal` makes enums of its numbers, which takes half as long as the start of Python
+from claude_iterate.fake_claude.call_log import CallLog, claim, record, state_folder
+from claude_iterate.fake_claude.recorded_play import play
+from claude_iterate.fake_claude.replies import sample_instructions
+from claude_iterate.fake_claude.script import Call, ScriptProblem, perform, steps_for
+from claude_iterate.fake_claude.stream import VERSION, Stream, put
+from claude_iterate.fake_claude.work import asked_for, work
 
 PACE = 0.01
 """Seconds between events: slow enough to watch, about 0.15 s for a call."""
 LARGEST_STDIN = 10_000_000
 
 
-def program() -> NoReturn:
-    """The whole process: `main`, then its end. Nothing is buffered, so it ends at once, unless a function waits for the
-    end or a tool looks on, for instance one that measures coverage."""
-    code = main()
-    watched = sys.getprofile() is not None or sys.gettrace() is not None
-    if not (watched or getattr(atexit, "_ncallbacks", lambda: 1)()):
-        os._exit(code)
-    sys.exit(code)
-
-
-def main(argv: list[str] | None = None) -> int:
+def main() -> int:
     """Answer one call; the exit code is the one that Claude Code would give."""
-    argv = sys.argv[1:] if argv is None else argv
+    argv = sys.argv[1:]
     log = CallLog(argv, os.environ)
     _handle_signals(log)
     code = 1
@@ -83,7 +67,8 @@ def _answer(argv: list[str], log: CallLog) -> int:
     stdin = _read_stdin() if arguments.headless else b""
     prompt = _prompt(arguments, stdin)
     log.prompt_bytes = len(prompt.encode("utf-8", "replace"))
-    workspace = os.environ.get("CLAUDE_ITERATE_WORKSPACE") or None
+    given = os.environ.get("CLAUDE_ITERATE_WORKSPACE")
+    workspace = Path(given) if given else None
     state = state_folder(os.environ)
     number = 0
     if state is not None:
@@ -100,38 +85,29 @@ def _answer(argv: list[str], log: CallLog) -> int:
         return 0
 
 
-def _perform(stream: Stream, workspace: str | None, number: int, prompt: str) -> int:
+def _perform(stream: Stream, workspace: Path | None, number: int, prompt: str) -> int:
     """Do the steps of the cassette or of the script for this call; without any do the usual work."""
     if cassette := os.environ.get("CLAUDE_ITERATE_FAKE_CASSETTE"):
-        from claude_iterate.fake_claude.recorded_play import play
-
-        return play(cassette, stream, workspace, prompt)
+        return play(Path(cassette), stream, workspace, prompt)
 
     def usual() -> None:
         if not stream.arguments.headless:
             _talk(workspace)
-            return
-        from claude_iterate.fake_claude.work import work
-
-        work(stream, workspace, prompt)
+        else:
+            work(stream, workspace, prompt)
 
     script = os.environ.get("CLAUDE_ITERATE_FAKE_SCRIPT")
     if script:
-        # Only here, so that a dry run does not pay for it.
-        from claude_iterate.fake_claude.verbs import VERBS, Call, perform
-
-        steps = steps_for(script, number, frozenset(VERBS))
+        steps = steps_for(Path(script), number)
         if steps is not None:
             return perform(Call(stream, workspace, usual, asked_for(prompt)), steps)
     usual()
     return 1 if stream.failed else 0
 
 
-def _talk(workspace: str | None) -> None:
+def _talk(workspace: Path | None) -> None:
     """Without `-p` Claude Code opens a conversation. The fake writes sample instructions if there are none."""
-    from claude_iterate.fake_claude.replies import sample_instructions
-
-    if workspace is not None and os.path.isdir(workspace) and sample_instructions(workspace):
+    if workspace is not None and workspace.is_dir() and sample_instructions(workspace):
         put(f"(built-in fake Claude) I wrote sample instructions: {workspace}/INSTRUCTIONS.md\n".encode())
     else:
         put(b"(built-in fake Claude) I have nothing to add.\n")
@@ -175,4 +151,4 @@ def _pace() -> float:
 
 
 if __name__ == "__main__":
-    program()
+    sys.exit(main())

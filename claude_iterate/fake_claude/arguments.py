@@ -1,11 +1,8 @@
-"""Reads the fake's command line as Claude Code reads its own: the same options, the same complaints.
-
-Only the standard library: a dry run starts this program once per iteration.
-"""
+"""Reads the fake's command line as Claude Code reads its own: the same options, the same complaints."""
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
 _OPTIONS = """
 --version --print --verbose --continue --no-session-persistence --dangerously-skip-permissions
@@ -100,7 +97,7 @@ def _check(arguments: Arguments) -> None:
     file = arguments.values.get("--append-system-prompt-file")
     if file is not None and "--append-system-prompt" in arguments.values:
         raise Refusal("Error: Cannot use both --append-system-prompt and --append-system-prompt-file.")
-    if file is not None and not os.path.isfile(file):
+    if file is not None and not Path(file).is_file():
         raise Refusal(f"Error: Append system prompt file not found: {file}")
     session = arguments.values.get("--session-id")
     if session is not None and [len(part) for part in session.split("-")] != [8, 4, 4, 4, 12]:

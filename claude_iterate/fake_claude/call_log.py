@@ -1,19 +1,22 @@
-"""One line per call in `/tmp/mock-claude.log`, to see what a dry run did.
+"""The traces of a call: its record for tests, and one line in `/tmp/mock-claude.log`, to see what a dry run did.
 
-Of a prompt, and of every value that is not known to be harmless, only the size is shown. Failures are ignored.
+Calls may come at the same time: a call takes its number by making a file that must not exist yet. In the log only the
+size is shown of a prompt and of every value that is not known to be harmless. Failures to write it are ignored.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 
-from claude_iterate.fake_claude.printer import timestamp
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from claude_iterate.fake_claude.stream import timestamp
+from claude_iterate.fake_claude.tools import replace
 
 PLACE = "/tmp/mock-claude.log"  # noqa: S108 - the seed promises this name; a link in its place is not followed
+SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
 HARMLESS = frozenset(
     {
         "--output-format",
@@ -29,6 +32,49 @@ HARMLESS = frozenset(
 LONGEST = 80
 
 
+def state_folder(environ: Mapping[str, str]) -> Path | None:
+    """Where calls are counted and recorded: `CLAUDE_ITERATE_FAKE_STATE`, or beside the script."""
+    if folder := environ.get("CLAUDE_ITERATE_FAKE_STATE"):
+        return Path(folder)
+    script = environ.get("CLAUDE_ITERATE_FAKE_SCRIPT")
+    return Path(f"{script}.state") if script else None
+
+
+def claim(state: Path) -> int:
+    """Take the next number, from 1. No two calls get the same number."""
+    state.mkdir(parents=True, exist_ok=True)
+    number = sum("." not in claimed.name for claimed in state.iterdir()) + 1
+    while True:
+        try:
+            (state / f"call-{number:04d}").touch(0o600, exist_ok=False)
+            return number
+        except FileExistsError:
+            number += 1
+
+
+def record(state: Path, number: int, argv: list[str], stdin: bytes, environ: Mapping[str, str]) -> None:
+    """Keep what arrived: `call-NNNN.json` and, as bytes, `call-NNNN.stdin`. Values of secrets are left out."""
+    stdin_file = state / f"call-{number:04d}.stdin"
+    replace(stdin_file, stdin)
+    shown = {
+        name: f"<secret, {len(value)} characters>" if name.upper().endswith(SECRET_ENDINGS) else value
+        for name, value in environ.items()
+    }
+    arrived = {
+        "call": number,
+        "pid": os.getpid(),
+        "parent": os.getppid(),
+        "group": os.getpgid(0),
+        "session": os.getsid(0),
+        "cwd": str(Path.cwd()),
+        "program": sys.executable,
+        "argv": argv,
+        "stdin": str(stdin_file),
+        "env": shown,
+    }
+    replace(state / f"call-{number:04d}.json", json.dumps(arrived, indent=1).encode())
+
+
 class CallLog:
     """The line of this call, written when its exit code is known."""
 
@@ -40,7 +86,7 @@ class CallLog:
     def write(self, code: int) -> None:
         """Append the line in one write, so that lines of simultaneous calls do not mix."""
         line = (
-            f"{timestamp()} pid={os.getpid()} cwd={os.getcwd()} argv={' '.join(shortened(self._argv))} "
+            f"{timestamp()} pid={os.getpid()} cwd={Path.cwd()} argv={' '.join(_shortened(self._argv))} "
             f"prompt={self.prompt_bytes} bytes exit={code}\n"
         )
         try:
@@ -52,7 +98,7 @@ class CallLog:
             return
 
 
-def shortened(argv: list[str]) -> list[str]:
+def _shortened(argv: list[str]) -> list[str]:
     """The arguments as they may be shown: names of options, harmless values, and the length of everything else."""
     shown = []
     before = ""

@@ -6,22 +6,18 @@ and `journal` is that of the run that listens. A call that is only to look is a 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import time
+from pathlib import Path
+from typing import Any
 
-from claude_iterate.fake_claude.json_alone import loads
-from claude_iterate.fake_claude.printer import Stream, put
-from claude_iterate.fake_claude.report_id import asked_for
-from claude_iterate.fake_claude.script import ScriptProblem, claim, step
-from claude_iterate.fake_claude.shapes import Document
-from claude_iterate.fake_claude.tools import contents
-from claude_iterate.fake_claude.verbs import VERBS, Call, perform
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from claude_iterate.fake_claude.call_log import claim
+from claude_iterate.fake_claude.script import VERBS, Call, ScriptProblem, perform, step
+from claude_iterate.fake_claude.stream import Document, Stream, put
+from claude_iterate.fake_claude.work import asked_for
 
 _AT_A_TIME = 1 << 20
 _LONGEST = 86_400.0
@@ -29,34 +25,34 @@ _LONGEST = 86_400.0
 _NEWS = b'"event":"StatusChanged"'
 
 
-def play(path: str, stream: Stream, workspace: str | None, prompt: str) -> int:
+def play(path: Path, stream: Stream, workspace: Path | None, prompt: str) -> int:
     """Play the next recorded call of the kind that is asked for. The exit code is the recorded one."""
     try:
-        cassette: Document = loads(contents(path))
+        cassette: Document = json.loads(path.read_bytes())
     except (OSError, ValueError) as problem:
         raise ScriptProblem(f"cannot read the cassette {path}: {problem!r}") from problem
     kind = "reviews" if "Write" in stream.arguments.lists.get("--disallowedTools", ()) else "iterations"
     calls = cassette[kind]
-    number = claim(os.path.join(os.path.dirname(path), kind))
+    number = claim(path.parent / kind)
     if number > len(calls):
         raise ScriptProblem(f"the recording has no more {kind}: {len(calls)} calls, and this is call {number}")
     call = Call(stream, workspace, lambda: None, asked_for(prompt))
     found = re.search(r"^VERIFICATION-ID: (\S+)", prompt, re.MULTILINE)
     asked = found[1] if found else ""
-    journal, patience = cassette["journal"], float(cassette["patience"])
+    journal, patience = Path(cassette["journal"]), float(cassette["patience"])
     known = VERBS | {
         "part": lambda _call, value: _part(asked, value),
         "wait_for_cut": _wait_for_cut,
         "die": _die,
         "reported": lambda call, value: _report(journal, patience, call, value),
     }
-    return perform(call, [step(one, frozenset(known)) for one in calls[number - 1]], known)
+    return perform(call, [step(one, known) for one in calls[number - 1]], known)
 
 
 def _part(asked: str, value: Document) -> None:
     """A part of what was printed. A review in prose repeats the id that it was given: that of this run."""
     given = value.get("named", "")
-    with open(value["path"], "rb") as file:
+    with Path(value["path"]).open("rb") as file:
         file.seek(value["start"])
         left = value["end"] - value["start"]
         if asked and given:
@@ -67,9 +63,9 @@ def _part(asked: str, value: Document) -> None:
             left -= len(data)
 
 
-def _report(journal: str, patience: float, call: Call, value: Any) -> None:
+def _report(journal: Path, patience: float, call: Call, value: Any) -> None:
     """A report in the middle of a call. The run had noticed it before Claude went on, so that is waited for."""
-    before = os.path.getsize(journal) if os.path.exists(journal) else 0
+    before = journal.stat().st_size if journal.exists() else 0
     VERBS["status"](call, value)
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline and not _noticed(journal, before):
@@ -91,9 +87,9 @@ def _die(_call: Call, value: int) -> None:
     time.sleep(_LONGEST)  # the signal ends this process before the next step
 
 
-def _noticed(journal: str, before: int) -> bool:
+def _noticed(journal: Path, before: int) -> bool:
     try:
-        with open(journal, "rb") as file:
+        with journal.open("rb") as file:
             file.seek(before)
             return _NEWS in file.read()
     except OSError:

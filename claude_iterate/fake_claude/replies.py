@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import re
+from collections.abc import Callable
+from pathlib import Path
 
 from claude_iterate.fake_claude import tools
-from claude_iterate.fake_claude.printer import Stream
+from claude_iterate.fake_claude.stream import Stream
 from claude_iterate.fake_claude.todo_list import Todo
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SAMPLE = """# Task
 
@@ -31,44 +29,44 @@ All items are done and all tests pass.
 _GOAL = r"^<goal>\n((?s:.*?))\n</goal>$"
 
 
-def other_purpose(prompt: str) -> Callable[[Stream, str, str], None] | None:
+def other_purpose(prompt: str) -> Callable[[Stream, Path, str], None] | None:
     """What to do for a prompt that is not an iteration; None for an iteration."""
     return next((purpose for words, purpose in _PURPOSES.items() if prompt.startswith(words)), None)
 
 
-def sample_instructions(workspace: str, goal: str = "") -> bool:
+def sample_instructions(workspace: Path, goal: str = "") -> bool:
     """Write instructions if there are none; True when it did."""
-    path = f"{workspace}/INSTRUCTIONS.md"
+    path = workspace / "INSTRUCTIONS.md"
     if (tools.load(path) or "").strip():
         return False
     tools.replace(path, SAMPLE.format(goal=goal or "A sample task, written by the built-in fake Claude.").encode())
     return True
 
 
-def _write_instructions(stream: Stream, workspace: str, prompt: str) -> None:
+def _write_instructions(stream: Stream, workspace: Path, prompt: str) -> None:
     goal = _found(_GOAL, prompt)
-    path = f"{workspace}/INSTRUCTIONS.md"
+    path = workspace / "INSTRUCTIONS.md"
     if goal is not None:
         tools.write(stream, path, SAMPLE.format(goal=goal))
-    elif os.path.exists(path):
+    elif path.exists():
         tools.read(stream, path)
     else:
         tools.write(stream, path, SAMPLE.format(goal="A sample task."))
     stream.say(f"The instructions are in {path}.")
 
 
-def _revise(stream: Stream, workspace: str, prompt: str) -> None:
+def _revise(stream: Stream, workspace: Path, prompt: str) -> None:
     """Add the goal at the end; without one there is nothing to change."""
     goal = _found(_GOAL, prompt)
-    path = f"{workspace}/INSTRUCTIONS.md"
+    path = workspace / "INSTRUCTIONS.md"
     text = tools.read(stream, path) or ""
     if goal is not None:
         tools.write(stream, path, f"{text.rstrip()}\n\n## Also\n\n{goal}\n")
     stream.say(f"The instructions are in {path}.")
 
 
-def _validate(stream: Stream, workspace: str, prompt: str) -> None:
-    text = tools.read(stream, f"{workspace}/INSTRUCTIONS.md") or ""
+def _validate(stream: Stream, workspace: Path, prompt: str) -> None:
+    text = tools.read(stream, workspace / "INSTRUCTIONS.md") or ""
     verdict = "READY" if text.strip() else "MAJOR_ISSUES"
     grade = "pass" if text.strip() else "fail"
     weights = ["required"] * 7 + ["recommended"] * 3
@@ -81,8 +79,8 @@ def _validate(stream: Stream, workspace: str, prompt: str) -> None:
     _report(stream, prompt, report, f"VERDICT: {verdict}")
 
 
-def _verify(stream: Stream, workspace: str, prompt: str) -> None:
-    open_steps = Todo(tools.read(stream, f"{workspace}/TODO.md") or "").open
+def _verify(stream: Stream, workspace: Path, prompt: str) -> None:
+    open_steps = Todo(tools.read(stream, workspace / "TODO.md") or "").open
     if stream.by_schema:
         stream.answer_by_schema(_judgement(prompt, open_steps))
         return
@@ -110,8 +108,6 @@ def _judgement(prompt: str, open_steps: list[str]) -> dict[str, object]:
 
 def _numbers(prompt: str) -> list[int]:
     """Of the requirements in the prompt."""
-    import re
-
     _, _, listed = prompt.partition("numbered the requirements")
     listed = re.split(r"^Give (?:your answer|a report)", listed, maxsplit=1, flags=re.MULTILINE)[0]
     return [int(number) for number in re.findall(r"^(\d+)\. ", listed, re.MULTILINE)]
@@ -120,19 +116,17 @@ def _numbers(prompt: str) -> list[int]:
 def _report(stream: Stream, prompt: str, report: str, verdict: str) -> None:
     path = _found(r"^Report file: (.+)$", prompt)
     if path is not None:
-        tools.write(stream, path, report)
+        tools.write(stream, Path(path), report)
     stream.say(verdict)
 
 
 def _found(pattern: str, prompt: str) -> str | None:
     """The group of a pattern for lines."""
-    import re  # here, so that an iteration does not pay for it
-
     found = re.search(pattern, prompt, re.MULTILINE)
     return found[1] if found else None
 
 
-_PURPOSES: dict[str, Callable[[Stream, str, str], None]] = {
+_PURPOSES: dict[str, Callable[[Stream, Path, str], None]] = {
     "Setup of the task": _write_instructions,
     "Help me write the instructions": _write_instructions,
     "Help me improve the instructions": _revise,

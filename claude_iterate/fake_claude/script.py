@@ -1,77 +1,232 @@
-"""Which steps of a fault script this call has to do, and the record that it leaves for tests.
+"""A fault script: the steps that each call has to do, and the verbs of the steps.
 
-Calls may come at the same time: a call takes its number by making a file that must not exist yet.
+A verb does one thing that Claude Code, a tool of it or the system might do. It is a function of the call and the step's
+value; one that returns a number ends the call with that exit code.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import sys
+import signal
+import subprocess
+import time
+from base64 import b64decode
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
 
-from claude_iterate.fake_claude.json_alone import dumps, indented, loads
-from claude_iterate.fake_claude.shapes import Document
-from claude_iterate.fake_claude.tools import contents, replace
+from claude_iterate.fake_claude import tools
+from claude_iterate.fake_claude.stream import Document, Stream, put
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
+LONGEST_WAIT = 300.0
+"""Seconds: a handshake that never comes must not leave a process."""
 
 
 class ScriptProblem(Exception):
     """The script cannot be followed; the text says why. Exit code 97."""
 
 
-def state_folder(environ: Mapping[str, str]) -> str | None:
-    """Where calls are counted and recorded: `CLAUDE_ITERATE_FAKE_STATE`, or beside the script."""
-    if folder := environ.get("CLAUDE_ITERATE_FAKE_STATE"):
-        return folder
-    script = environ.get("CLAUDE_ITERATE_FAKE_SCRIPT")
-    return f"{script}.state" if script else None
+class Call:
+    """What the verbs act on. `work` does what an unscripted call does; `asked` is what the prompt asks for in each
+    report, by its name."""
+
+    def __init__(
+        self, stream: Stream, workspace: Path | None, work: Callable[[], None], asked: dict[str, str] | None = None
+    ) -> None:
+        self.asked = asked or {}
+        self.stream = stream
+        self.workspace = workspace
+        self.work = work
+
+    def path(self, name: str) -> Path:
+        """The path; a relative one is in the workspace."""
+        return (self.workspace or Path.cwd()) / name
+
+    def new_path(self, name: str) -> Path:
+        """The same, of a file to be made: its folder is there."""
+        path = self.path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
 
 
-def claim(state: str) -> int:
-    """Take the next number, from 1. No two calls get the same number."""
-    os.makedirs(state, exist_ok=True)
-    number = sum("." not in claimed for claimed in os.listdir(state)) + 1
-    while True:
+def perform(
+    call: Call, steps: list[tuple[str, object]], verbs: dict[str, Callable[[Call, Any], int | None]] | None = None
+) -> int:
+    """Do the steps, by these verbs or the usual ones. Without `exit` the code is that of Claude Code: 1 after a result
+    with an error, else 0."""
+    for verb, value in steps:
         try:
-            os.close(os.open(f"{state}/call-{number:04d}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            return number
-        except FileExistsError:
-            number += 1
+            code = (verbs or VERBS)[verb](call, value)
+        except (KeyError, TypeError, ValueError, AttributeError, OSError) as problem:
+            raise ScriptProblem(f"step {verb!r} failed: {problem!r}") from problem
+        if code is not None:
+            return code
+    return 1 if call.stream.failed else 0
 
 
-def record(state: str, number: int, argv: list[str], stdin: bytes, environ: Mapping[str, str]) -> None:
-    """Keep what arrived: `call-NNNN.json` and, as bytes, `call-NNNN.stdin`. Values of secrets are left out."""
-    stdin_file = f"{state}/call-{number:04d}.stdin"
-    replace(stdin_file, stdin)
-    shown = {
-        name: f"<secret, {len(value)} characters>" if name.upper().endswith(SECRET_ENDINGS) else value
-        for name, value in environ.items()
-    }
-    arrived = {
-        "call": number,
-        "pid": os.getpid(),
-        "parent": os.getppid(),
-        "group": os.getpgid(0),
-        "session": os.getsid(0),
-        "cwd": os.getcwd(),
-        "program": sys.executable,
-        "argv": argv,
-        "stdin": stdin_file,
-        "env": shown,
-    }
-    replace(f"{state}/call-{number:04d}.json", indented(arrived, " ").encode("utf-8", "replace"))
+def _write(call: Call, value: Document) -> None:
+    path = call.new_path(value["path"])
+    if value.get("in_place"):
+        path.write_bytes(_content(value))
+    else:
+        tools.replace(path, _content(value))
 
 
-def steps_for(script: str, number: int, verbs: frozenset[str]) -> list[tuple[str, object]] | None:
+def _status(call: Call, value: Any) -> None:
+    """A report, with the id that the prompt asks for, as Claude would write it; `iteration: null` leaves it out."""
+    if isinstance(value, dict):
+        value = {
+            key: held for key, held in {**value, **call.asked, **value}.items() if (key, held) != ("iteration", None)
+        }
+    tools.replace(call.path(".status.json"), json.dumps(value, indent=2).encode())
+
+
+def _append(call: Call, value: Document) -> None:
+    with call.path(value["path"]).open("ab") as file:
+        file.write(_content(value))
+
+
+def _content(value: Document) -> bytes:
+    """The text to write, or with `base64` any bytes."""
+    return b64decode(value["base64"]) if "base64" in value else str(value["text"]).encode()
+
+
+def _touch(call: Call, value: str) -> None:
+    call.new_path(value).touch()
+
+
+def _wait_for(call: Call, value: str) -> None:
+    path = call.path(value)
+    deadline = time.monotonic() + LONGEST_WAIT
+    while not path.exists():
+        if time.monotonic() > deadline:
+            raise ScriptProblem(f"{path} did not appear within {LONGEST_WAIT:g} seconds")
+        time.sleep(0.01)
+
+
+def _tool(call: Call, value: Document) -> None:
+    is_error = bool(value.get("is_error"))
+    text = str(value.get("result", ""))
+    identity = call.stream.call(value["name"], value.get("input", {}))
+    facts: Any = {"stdout": text, "stderr": "", "interrupted": False} if value["name"] == "Bash" else {}
+    call.stream.answer(identity, text, value.get("facts", facts), is_error)
+
+
+def _flood(call: Call, value: Document) -> None:
+    """Many lines at once: of x, or with `events` of valid events that carry as much text."""
+    lines, size = int(value["lines"]), int(value["bytes"])
+    if value.get("events"):
+        for _ in range(lines):
+            call.stream.say("x" * size)
+        return
+    descriptor = 2 if value.get("stream") == "stderr" else 1
+    line = b"x" * size + b"\n"
+    batch = max(1, 65536 // len(line))
+    for done in range(0, lines, batch):
+        put(line * min(batch, lines - done), descriptor)
+
+
+def _rejected(call: Call, value: Document) -> None:
+    """A usage window that is used up and opens again in so many seconds: the moment is known only now."""
+    moment = round(time.time() + value["seconds"])
+    info = {"status": "rejected", "resetsAt": moment, "rateLimitType": value["window"], "isUsingOverage": False}
+    call.stream.send({"type": "rate_limit_event", "rate_limit_info": info})
+
+
+def _ignore(_call: Call, value: list[str]) -> None:
+    for name in value:
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+
+def _leave_behind(call: Call, value: Document) -> None:
+    """Start a `sleep` and do not wait for it, as tools of Claude Code do: in its own session, holding stdout, without
+    the run's id. It ignores the signals that this process ignores."""
+    argv = ["sleep", str(value.get("seconds", 300))]
+    if value.get("orphan"):
+        # Its parent, a shell, ends at once, so that another process adopts it.
+        argv = ["/bin/sh", "-c", '"$0" "$1" & echo $! > "$2"', *argv, str(call.path(value["pidfile"]))]
+    sleeper = subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=None if value.get("hold_stdout") else subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={} if value.get("clear_environment") else dict(os.environ),
+        start_new_session=bool(value.get("own_session")),
+    )
+    if value.get("orphan"):
+        sleeper.wait()
+    elif "pidfile" in value:
+        tools.replace(call.new_path(value["pidfile"]), str(sleeper.pid).encode())
+
+
+def _shell(call: Call, value: str) -> None:
+    """A command of the agent in the project, to its end. It finds the workspace in $WORKSPACE. One that fails is a
+    mistake in the script."""
+    environment = {**os.environ, "WORKSPACE": str(call.workspace or "")}
+    done = subprocess.run(
+        ["/bin/sh", "-ec", value], env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    if done.returncode:
+        raise ValueError(f"exit code {done.returncode}: {done.stderr.decode('utf-8', 'replace')}")
+
+
+def _hang(_call: Call, _value: Any) -> int:
+    """Silent until it is ended; an hour at most, so that no process stays."""
+    time.sleep(3600)
+    return 0
+
+
+def _kill_self(_call: Call, value: str) -> None:
+    os.kill(os.getpid(), getattr(signal, value))
+    time.sleep(LONGEST_WAIT)  # the signal ends this process before the next step
+
+
+def _close_stdout(_call: Call, _value: Any) -> None:
+    # Not close(1): the next file to be opened would become standard output.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
+VERBS: dict[str, Callable[[Call, Any], int | None]] = {
+    "structured": lambda call, value: call.stream.answer_by_schema(value),
+    "say": lambda call, value: call.stream.say(str(value)),
+    "event": lambda call, value: call.stream.line(value),
+    "raw": lambda _call, value: put(value.encode("utf-8", "surrogatepass")),
+    "raw_base64": lambda _call, value: put(b64decode(value)),
+    "fixture": lambda _call, value: put(Path(value).read_bytes()),
+    "stderr": lambda _call, value: put(value.encode(), 2),
+    "status": _status,
+    "write": _write,
+    "append": _append,
+    "remove": lambda call, value: call.path(value).unlink(missing_ok=True),
+    "sleep": lambda _call, value: time.sleep(value),
+    "wait_for": _wait_for,
+    "touch": _touch,
+    "ignore": _ignore,
+    "grandchild": _leave_behind,
+    "shell": _shell,
+    "flood": _flood,
+    "long_line": lambda call, value: call.stream.say("x" * int(value)),
+    "tool": _tool,
+    "init": lambda call, value: call.stream.init(**value),
+    "rejected": _rejected,
+    "result": lambda call, value: call.stream.result(**value),
+    "work": lambda call, _value: call.work(),
+    "exit": lambda _call, value: int(value),
+    "kill_self": _kill_self,
+    "hang": _hang,
+    "close_stdout": _close_stdout,
+}
+
+
+def steps_for(script: Path, number: int) -> list[tuple[str, object]] | None:
     """The steps of call `number`, each a verb and its value; None when the call has to work as usual."""
     try:
-        document = loads(contents(script))
+        document = json.loads(script.read_bytes())
         calls, after = document["calls"], document.get("after", "repeat")
-        scripted = [[step(one, verbs) for one in steps] for steps in calls]
+        scripted = [[step(one, VERBS) for one in steps] for steps in calls]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
         raise ScriptProblem(f"cannot read the script {script}: {problem!r}") from problem
     if after not in ("repeat", "work"):
@@ -81,10 +236,10 @@ def steps_for(script: str, number: int, verbs: frozenset[str]) -> list[tuple[str
     return scripted[-1] if scripted and after == "repeat" else None
 
 
-def step(one: Document, verbs: frozenset[str]) -> tuple[str, object]:
+def step(one: Document, verbs: Collection[str]) -> tuple[str, object]:
     """A step of a script as its verb and its value."""
     if len(one) != 1:
-        raise ScriptProblem(f"a step has exactly one verb: {dumps(one)}")
+        raise ScriptProblem(f"a step has exactly one verb: {json.dumps(one)}")
     ((verb, value),) = one.items()
     if verb not in verbs:
         raise ScriptProblem(f"unknown step {verb!r}; known are {', '.join(sorted(verbs))}")

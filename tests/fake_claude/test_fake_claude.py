@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.prompts import Prompts
-from tests.fake_claude.conftest import LOOP, STREAM, FakeClaude
+from tests.fake_claude.conftest import FakeClaude
 
 ROOT = Path(__file__).parents[2]
 RECORDING = ROOT / "tests" / "fixtures" / "claude-2.1.197" / "a4-all-tools.ndjson"
@@ -308,41 +306,3 @@ def test_a_log_that_cannot_be_written_is_ignored(fake: FakeClaude) -> None:
     """Logging is a courtesy: it never fails a call."""
     fake.env["CLAUDE_ITERATE_MOCK_LOG"] = str(fake.folder / "no" / "such" / "folder")
     assert fake.stream()[-1]["subtype"] == "success"
-
-
-LOADED = """
-import sys
-from claude_iterate.fake_claude.__main__ import main
-code = main()
-print(*sys.modules, file=sys.stderr)
-sys.exit(code)
-"""
-
-
-@pytest.mark.parametrize("scripted", [True, False], ids=["scripted", "usual"])
-def test_starts_light(fake: FakeClaude, scripted: bool) -> None:
-    """A dry run starts it once per iteration, the tests thousands of times: no package, nothing of the rest of ours and
-    of the standard library none of what takes long is imported, to the end of a call."""
-    fake.instructions("- one\n- two\n")
-    if scripted:
-        fake.script([{"init": {}}, {"say": "hello"}, {"status": {"complete": True}}, {"result": {}}])
-    command = [sys.executable, "-SP", "-c", LOADED, *STREAM]
-    asked = f'{LOOP}\n  "iteration": "i-1"\n'
-    options = {"input": asked, "env": fake.env, "cwd": fake.folder, "text": True}
-    done = subprocess.run(command, capture_output=True, check=True, **options)  # type: ignore[call-overload]
-    assert fake.status()["iteration"] == "i-1"
-    loaded = set(done.stderr.split())
-    assert not {"collections", "datetime", "enum", "json", "pathlib", "re", "signal", "typing"} & loaded
-    ours = {name for name in loaded if name.startswith("claude_iterate")}
-    assert {name for name in ours if "fake" not in name} == {"claude_iterate"}
-
-
-@pytest.mark.skipif("measuring" in sys.modules, reason="what measures coverage waits for the end")
-def test_ends_at_once_unless_something_waits_for_the_end(fake: FakeClaude) -> None:
-    """Python does not take its memory apart, but a function for the end is called."""
-    code = "import atexit, os; from claude_iterate.fake_claude.__main__ import program\n{}\n"
-    code += "try: program()\nfinally: os.write(2, b'an ordinary end')"
-    for before, end in (("", ""), ("atexit.register(os.write, 2, b', a function')", "an ordinary end, a function")):
-        command = [sys.executable, "-P", "-c", code.format(before), "-p", "--nonsense"]
-        done = subprocess.run(command, env=fake.env, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (1, f"error: unknown option '--nonsense'\n{end}")

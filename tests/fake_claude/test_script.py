@@ -84,10 +84,17 @@ def test_a_wrong_step_is_a_clear_error(fake: FakeClaude, steps: list[dict[str, A
     assert complaint in done.stderr.decode()
 
 
-def test_an_unreadable_script_is_a_clear_error(fake: FakeClaude) -> None:
-    """A missing script is exit code 97, too."""
-    fake.env["CLAUDE_ITERATE_FAKE_SCRIPT"] = str(fake.folder / "none.json")
-    assert fake.run("-p").returncode == 97
+@pytest.mark.parametrize(
+    "script", [None, b"{bad", b"", b'{"calls": [["\xff"]]}', b"[]", b'{"calls": [], "after": "no"}']
+)
+def test_an_unreadable_script_is_a_clear_error(fake: FakeClaude, script: bytes | None) -> None:
+    """A script that is missing, no JSON or no script is exit code 97, too."""
+    fake.script()
+    path = fake.folder / "script.json"
+    path.unlink() if script is None else path.write_bytes(script)
+    done = fake.run("-p")
+    assert (done.returncode, done.stdout) == (97, b"")
+    assert done.stderr.startswith(b"fake claude: ")
 
 
 def test_printing_verbs(fake: FakeClaude) -> None:
