@@ -10,10 +10,11 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from claude_iterate.core.events import StatusChanged
-from claude_iterate.core.reports import authorship
+from claude_iterate.core.reports import authorship, fallbacks
 from claude_iterate.core.reports.status import Change, Reading, Status, compare
 from claude_iterate.core.settings.declared import StatusWatchSettings
 from claude_iterate.engine.recorder import Recorder
+from claude_iterate.progress import git_history
 from claude_iterate.workspace.files import foreign
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import status_file
@@ -101,8 +102,6 @@ class StatusReports:
         self._asked = ""
         if written is not None and written.status is not None:
             return written
-        from claude_iterate.core.reports import fallbacks  # most agents write the file
-
         problems = written.problems if written is not None else ()
         block = fallbacks.from_block(last_message)
         if block is not None:
@@ -138,8 +137,6 @@ class StatusReports:
             return True
         if found.identity or found.status is None or not found.status.complete:
             return False
-        from claude_iterate.progress import git_history
-
         return git_history.had(self._root, file.content, self._began, self._environ)
 
     def _tell(self, now: Status) -> None:

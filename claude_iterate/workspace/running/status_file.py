@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -62,52 +60,31 @@ def changed_at(path: Path) -> float | None:
 
 
 class StatusWatch:
-    """Calls `touched` (from its own thread) whenever the file may have changed, `failed` once if watching fails."""
+    """Calls `touched` (from a thread of watchdog) whenever the file may have changed, or `failed` if it cannot be
+    watched."""
 
     def __init__(self, path: Path, touched: Callable[[], None], failed: Callable[[str], None]) -> None:
-        self._path = path
-        self._touched = touched
-        self._failed = failed
-        self._observer: Any = None
-        self._closed = threading.Event()
-        # Importing watchdog takes longer than starting Claude; the first iteration must not wait for it.
-        self._thread = threading.Thread(target=self._start, daemon=True, name="status-watch")
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop watching."""
-        self._closed.set()
-        self._thread.join(timeout=5)
-        if self._observer is not None:
-            self._observer.stop()
-            self._observer.join(timeout=2)
-
-    def _start(self) -> None:
-        try:
-            self._observe()
-        except Exception as error:  # noqa: BLE001 - entry of a thread: watchdog's backends raise what they like
-            self._failed(str(error) or type(error).__name__)
-
-    def _observe(self) -> None:
         from watchdog import events
         from watchdog.observers import Observer
 
-        wanted = str(self._path)
-        touched = self._touched
-
         class Listener(events.FileSystemEventHandler):
             def on_any_event(self, event: events.FileSystemEvent) -> None:
-                if wanted in {event.src_path, event.dest_path}:
+                if str(path) in {event.src_path, event.dest_path}:
                     touched()
 
         # On Linux the end of a write is a separate event. Watching only that one avoids an event for every block of
         # the log, which is in the same folder.
         kinds: list[type[events.FileSystemEvent]] = [events.FileCreatedEvent, events.FileMovedEvent]
         kinds.append(events.FileClosedEvent if LINUX else events.FileModifiedEvent)
-        observer = Observer()
-        observer.schedule(Listener(), str(self._path.parent), recursive=False, event_filter=kinds)
-        observer.start()
-        self._observer = observer
-        # A change between the run's first read and now was not noticed.
-        if not self._closed.is_set():
-            touched()
+        self._observer = Observer()
+        try:
+            self._observer.schedule(Listener(), str(path.parent), recursive=False, event_filter=kinds)
+            self._observer.start()
+        except Exception as error:  # noqa: BLE001 - watchdog's backends raise what they like
+            failed(str(error) or type(error).__name__)
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._observer.is_alive():
+            self._observer.stop()
+            self._observer.join(timeout=2)
