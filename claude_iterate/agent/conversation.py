@@ -12,22 +12,21 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from claude_iterate.agent.command import command_line
+from claude_iterate.agent.command.sandbox import Command, Sandbox
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.child import not_started
+from claude_iterate.agent.processes.containers import end_containers
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.agent.processes.termination import Ladder
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.system import processes, signals, terminals
 
-if TYPE_CHECKING:
-    from claude_iterate.agent.command.sandbox import Sandbox
 
-
-class Ended(NamedTuple):
+class Ended(msgspec.Struct, frozen=True):
     """How a conversation ended: Claude's exit code, and the signal that made us end it, if one did."""
 
     code: int
@@ -45,8 +44,7 @@ def arguments(
 
 
 def converse(
-    argv: Sequence[str],
-    environment: Mapping[str, str],
+    command: Command,
     folder: Path,
     run: str,
     terminate_grace: float,
@@ -58,8 +56,8 @@ def converse(
         lambda name: inbox.put(name) if name in {"SIGTERM", "SIGHUP"} else None, "SIGQUIT"
     )
     try:
-        with _guarded(run, environment, sandbox), terminals.kept(0):
-            claude = _Claude(argv, environment, folder)
+        with _guarded(run, command.environment, sandbox), terminals.kept(0):
+            claude = _Claude(command, folder)
             threading.Thread(target=claude.watch, args=(inbox,), daemon=True, name="claude-session").start()
             return _attend(claude, inbox, terminate_grace)
     finally:
@@ -76,8 +74,6 @@ def _guarded(run: str, environment: Mapping[str, str], sandbox: Sandbox | None) 
     finally:
         leftover_processes.end_marked(run)
         if sandbox is not None and sandbox.is_container:
-            from claude_iterate.agent.processes.containers import end_containers
-
             end_containers(sandbox.program, run)
         guardian.dismiss()
 
@@ -85,11 +81,11 @@ def _guarded(run: str, environment: Mapping[str, str], sandbox: Sandbox | None) 
 class _Claude:
     """The process. It does not lead a group, so signals go to it alone; `_guarded` ends what it leaves."""
 
-    def __init__(self, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, command: Command, folder: Path) -> None:
         try:
-            self._process = subprocess.Popen(argv, cwd=folder, env=environment)
+            self._process = subprocess.Popen(command.argv, cwd=folder, env=command.environment)
         except (OSError, ValueError) as error:
-            raise not_started("Claude", argv[0], error) from error
+            raise not_started("Claude", command.argv[0], error) from error
         self.pid = self._process.pid
 
     def watch(self, inbox: SimpleQueue[str | int | None]) -> None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from claude_iterate.agent.command import command_line, discovery
 from claude_iterate.agent.command.command_line import Looking, file_if_long
 from claude_iterate.agent.command.environment import call_environment
+from claude_iterate.agent.command.sandbox import Command
 from claude_iterate.agent.processes.child import ChildProcess
 from claude_iterate.agent.processes.recording import Recording
 from claude_iterate.agent.protocol.call_cost import Used
@@ -69,11 +70,11 @@ class AgentCall:
             self._translator = Translator(Used(resumed.session_cost_usd, resumed.session_tokens))
         path = self._plan.layout.raw(self._plan.run, raw_name)
         with _raw(path) as raw, file_if_long(system, f"{path}.system.md") as file:
-            argv, environment = self._command(system, file, session, looking)
+            command = self._command(system, file, session, looking)
             root = self._plan.layout.root
             try:
                 process = ChildProcess(
-                    argv, environment, root, prompt, raw, self._supervisor.post, closed_in=self._plan.closed_in
+                    command, root, prompt, raw, self._supervisor.post, closed_in=self._plan.closed_in
                 )
             finally:
                 self._keep(prompt, raw_name)  # not before: Claude starts meanwhile
@@ -88,9 +89,7 @@ class AgentCall:
                 with contextlib.suppress(OSError):
                     kept.write(prompt)
 
-    def _command(
-        self, system: str, file: Path | None, session: str | None, looking: Looking | None
-    ) -> discovery.Command:
+    def _command(self, system: str, file: Path | None, session: str | None, looking: Looking | None) -> Command:
         plan = self._plan
         claude = plan.settings.claude
         facts = plan.facts(self._recorder.elapsed(), self._recorder.wall())

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, assert_never
 
+import msgspec
+
 from claude_iterate.agent.processes.child import Exited, Message, Printed, StreamEnded
 from claude_iterate.core.events import Warned
-from claude_iterate.core.records import Record
 from claude_iterate.engine.inbox import AnyMessage, Done, Inbox, Signalled, StatusTouched
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.engine.status_reports import StatusReports
@@ -30,7 +31,7 @@ class Audience(Protocol):
         """Something happened after which nothing may be lost."""
 
 
-class Dispatcher(Record, frozen=False):
+class Dispatcher(msgspec.Struct):
     """Waits for the engine. `_chores` are done at every look."""
 
     _inbox: Inbox

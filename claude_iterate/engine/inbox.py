@@ -7,22 +7,23 @@ import queue
 import threading
 import time
 
+import msgspec
+
 from claude_iterate.agent.processes.child import Message
 from claude_iterate.core.events import Warned
-from claude_iterate.core.records import Record
 
 
-class Signalled(Record):
+class Signalled(msgspec.Struct, frozen=True):
     """A signal reached the runner."""
 
     name: str
 
 
-class StatusTouched(Record):
+class StatusTouched(msgspec.Struct, frozen=True):
     """The report may have changed."""
 
 
-class Done(Record):
+class Done(msgspec.Struct, frozen=True):
     """A task in the background has come to its end."""
 
 

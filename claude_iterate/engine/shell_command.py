@@ -100,11 +100,9 @@ class ShellCommand(Record, frozen=False):
         environment = run_environment(plan.environ, plan.settings.claude, plan.run, plan.layout.folder)
         environment |= program.environment
         root, given = plan.layout.root, program.environment
-        argv, environment = discovery.prepare_program(program.argv, environment, root, plan.sandbox, given=given)
+        command = discovery.prepare_program(program.argv, environment, root, plan.sandbox, given=given)
         closed_in = plan.closed_in
-        return ChildProcess(
-            argv, environment, root, program.input, None, post, label=program.called, closed_in=closed_in
-        )
+        return ChildProcess(command, root, program.input, None, post, label=program.called, closed_in=closed_in)
 
 
 class _Tail:

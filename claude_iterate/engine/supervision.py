@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar, assert_never, cast
+from typing import TypeVar, assert_never, cast
 
+import msgspec
+
+from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.agent.processes import leftover_processes
 from claude_iterate.agent.processes.child import ChildProcess, Exited, Message, Printed, StreamEnded
+from claude_iterate.agent.processes.containers import end_containers
 from claude_iterate.agent.processes.guardian import Guardian
 from claude_iterate.agent.processes.termination import Ladder
 from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.core.events import LeftoversEnded
-from claude_iterate.core.records import Record
 from claude_iterate.core.rules.verdicts import Cut, Wait
 from claude_iterate.engine.dispatch import Dispatcher
 from claude_iterate.engine.inbox import AnyMessage, Done
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
-
-if TYPE_CHECKING:
-    from claude_iterate.agent.command.sandbox import Sandbox
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ _BRIEF = 0.002
 """Seconds: a look at a small project takes less, and is followed by the next call."""
 
 
-class Orders(Record):
+class Orders(msgspec.Struct, frozen=True):
     """What the supervisor calls for a process: with its lines, to ask when to end it, and when it does."""
 
     hear: Callable[[str, list[bytes]], None]
@@ -39,7 +39,7 @@ class Orders(Record):
     """SIGINT goes first when it is ended."""
 
 
-class Orphans(Record, frozen=False):
+class Orphans(msgspec.Struct):
     """Processes that Claude's tools left to us. The guardian has to know them in case we are killed."""
 
     guardian: Guardian
@@ -57,12 +57,10 @@ class Orphans(Record, frozen=False):
     def end_containers(self) -> None:
         """End the containers of the run: the program that started one may be dead, and the container not."""
         if self.sandbox is not None and self.sandbox.is_container:
-            from claude_iterate.agent.processes.containers import end_containers
-
             end_containers(self.sandbox.program, self.sandbox.run)
 
 
-class Supervisor(Record, frozen=False):
+class Supervisor(msgspec.Struct):
     """Knows the run's messages and mark. One process at a time."""
 
     _plan: Plan
@@ -138,7 +136,7 @@ class Supervisor(Record, frozen=False):
             self._recorder.record(LeftoversEnded(ended))
 
 
-class _Watch(Record, frozen=False):
+class _Watch(msgspec.Struct):
     """What is known of the process that is attended to."""
 
     process: ChildProcess

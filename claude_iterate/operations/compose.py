@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from claude_iterate.agent import conversation
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
@@ -143,12 +145,12 @@ def _converse_in(
             words = system, first, used.working, run, used.beside
             with conversation.arguments(settings.claude, *words) as argv:
                 grace = settings.timeouts.terminate_grace
-                closed = sandbox.changed(run=run) if sandbox is not None else None
+                closed = replace(sandbox, run=run) if sandbox is not None else None
                 command = discovery.prepare(
                     argv, environment, layout.root, closed, given=settings.claude.env, terminal=True
                 )
                 user.note(_BEFORE.format(what="write" if options.purpose == "setup" else "improve"))
-                ended = conversation.converse(*command, layout.root, run, grace, sandbox)
+                ended = conversation.converse(command, layout.root, run, grace, sandbox)
             written = _written(used.agent_folder)
         if not options.dry_run:
             summary.count_setup(layout)

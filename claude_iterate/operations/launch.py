@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import NOT_ASKED
 from claude_iterate.agent.processes import leftover_processes
@@ -104,7 +106,7 @@ def _claude(
         return sandbox, _ask_claude(project, settings, sandbox)
     from claude_iterate.agent.processes.containers import end_containers
 
-    asking = sandbox.changed(run=f"version-{os.getpid()}")
+    asking = replace(sandbox, run=f"version-{os.getpid()}")
     try:
         agent = _ask_claude(project, settings, asking)
     except AgentProblem:
@@ -180,7 +182,7 @@ def _boxed(plan: Plan, sandbox: Sandbox, layout: Layout, place: Path | None) -> 
     sandbox = sandbox if place is None else sandboxing.with_folder(sandbox, place)
     kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
     closing = lambda: (*plan.closing(), *sandboxing.created(sandbox, layout.root))  # noqa: E731
-    return plan.changed(sandbox=sandbox.changed(run=plan.run, kept=kept), closing=closing)
+    return plan.changed(sandbox=replace(sandbox, run=plan.run, kept=kept), closing=closing)
 
 
 def _inherited(layout: Layout, options: Options) -> Inheritance:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from claude_iterate.core.events import Warned
 from claude_iterate.core.formats import listed
 from claude_iterate.errors import AgentProblem, UsageProblem
@@ -47,14 +49,14 @@ def opened(
         except (OSError, ValueError) as error:
             what = f"The way from the sandbox to Claude's service cannot be opened: {error}."
             raise AgentProblem(what, "Check ANTHROPIC_BASE_URL and the folder for temporary files.") from error
-        yield made.changed(gate=path, mirrored=network_gate.port_on_this_computer(environment))
+        yield replace(made, gate=path, mirrored=network_gate.port_on_this_computer(environment))
 
 
 def for_programs(project: Project, layout: Layout, settings: Settings, run: str) -> Sandbox | None:
     """The sandbox for a program of the user alone, which has no way to Claude's service."""
     if settings.sandbox.kind == "none":
         return None
-    return make(project, settings, [project.root, layout.folder], _own(project, layout)).changed(run=run)
+    return replace(make(project, settings, [project.root, layout.folder], _own(project, layout)), run=run)
 
 
 def with_folder(sandbox: Sandbox, place: Path) -> Sandbox:
@@ -85,7 +87,7 @@ def make(project: Project, settings: Settings, folders: list[Path], own: list[Pa
             f"Get it: {asked.kind} pull {asked.image} (or build it: {asked.kind} build -t {asked.image} .)",
         )
     made = sandbox_places.sandbox_for(settings, project.environ, project.root, probe.program, folders, own)
-    return made.changed(author=_author(project.root, environ))
+    return replace(made, author=_author(project.root, environ))
 
 
 def _author(root: Path, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,7 @@ from claude_iterate.core.events import ProofChange, RunFinished
 from claude_iterate.core.formats import one_line
 from claude_iterate.core.rules.proving import WAVERED, flaky_check
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.core.tampering import comparison
 
 
 def remarks(finished: RunFinished, state: RunState) -> list[str]:
@@ -23,6 +24,4 @@ def remarks(finished: RunFinished, state: RunState) -> list[str]:
 
 def changed(changes: Sequence[ProofChange]) -> str:
     """What was changed of that which defines the proof, and in which run."""
-    from claude_iterate.core.tampering.comparison import told  # rarely needed
-
-    return told(changes)
+    return comparison.told(changes)

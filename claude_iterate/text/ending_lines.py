@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from claude_iterate.core import formats
 from claude_iterate.core.events import RunFinished
 from claude_iterate.core.formats import counted, duration, listed, one_line
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.rules.endings import in_words, sign
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
@@ -18,7 +19,7 @@ _POINTS = 2
 """What there is room for beside the cause and the next command."""
 
 
-class Closing(NamedTuple):
+class Closing(msgspec.Struct, frozen=True):
     """The end of a run on a terminal, at most four lines: what came of it; what has to be known, or else where its
     log is; its figures, if there is room for them; the next command. What there is none of is empty."""
 

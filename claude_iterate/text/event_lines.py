@@ -14,7 +14,7 @@ from claude_iterate.core import events
 from claude_iterate.core.rules.endings import made_plan
 from claude_iterate.core.state.requests import answer
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.text import run_lines, verification_lines, work_lines
+from claude_iterate.text import run_lines, verification_lines, wait_lines, work_lines
 
 _PLAIN: dict[type, Callable[[Any], list[str]]] = {
     events.Warned: run_lines.warned,
@@ -54,8 +54,6 @@ def lines(
     if isinstance(event, events.StopRequested):
         return run_lines.stop_requested(event, after.call is not None)
     if isinstance(event, events.WaitStarted | events.WaitEnded):
-        from claude_iterate.text import wait_lines  # most runs never wait
-
         if isinstance(event, events.WaitStarted):
             return wait_lines.started(event, entry.at, after)
         return wait_lines.ended(event, after.paused)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from claude_iterate.core.formats import counted
-from claude_iterate.core.records import Record
 
 INDENT = "   "
 
 
-class Limits(Record):
+class Limits(msgspec.Struct, frozen=True):
     """Most lines of a file read, of a tool's output, of a file written; most characters of an input value.
 
     None means all: the log leaves nothing out."""

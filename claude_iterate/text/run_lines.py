@@ -11,6 +11,7 @@ from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe as describe_status
 from claude_iterate.core.rules.endings import STOPPED_BY
 from claude_iterate.core.state.run_state import RunState
+from claude_iterate.text import wait_lines
 from claude_iterate.text.line_blocks import first_and_rest, indented
 
 CAUSES = {
@@ -45,8 +46,6 @@ def started(event: events.RunStarted, at: float) -> list[str]:
     before = f"  Going on with run {event.resumed.run}, which was killed after {done}.{count}"
     if (wait := event.resumed.wait) is None:
         return [*first, before]
-    from claude_iterate.text import wait_lines  # most runs never wait
-
     return [*first, before, wait_lines.resumed(wait, at, event.workspace)]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import msgspec
+
 from claude_iterate.core.events import WaitEnded, WaitStarted
 from claude_iterate.core.formats import duration, one_line
-from claude_iterate.core.records import Record
 from claude_iterate.core.state.run_state import RunState
 
 
-class Words(Record):
+class Words(msgspec.Struct, frozen=True):
     """What is said of a wait: as a sentence; where a line says more than that; and of what the run does meanwhile."""
 
     sentence: str

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import (
@@ -18,6 +19,7 @@ from claude_iterate.agent.command.command_line import (
     file_if_long,
 )
 from claude_iterate.agent.command.environment import call_environment, claude_environment, run_environment
+from claude_iterate.agent.command.sandbox import Command
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
 
@@ -72,8 +74,8 @@ def test_a_session_is_kept_or_goes_on_only_when_asked() -> None:
         ({}, TODAY, "--permission-prompts none"),
         ({"mode": "default"}, TODAY, "--permission-prompts none --permission-mode default"),
         ({"looking": LOOKING}, TODAY, f"--restricted --settings {LOOKING.settings_file} --disallowedTools"),
-        ({"looking": LOOKING.changed(settings_file="")}, TODAY, "--restricted --disallowedTools"),
-        ({"looking": LOOKING.changed(restricted=False)}, TODAY, "--permission-mode default --disallowedTools"),
+        ({"looking": replace(LOOKING, settings_file="")}, TODAY, "--restricted --disallowedTools"),
+        ({"looking": replace(LOOKING, restricted=False)}, TODAY, "--permission-mode default --disallowedTools"),
         ({"looking": LOOKING}, OLD, "--verbose --permission-mode default --disallowedTools"),
         ({"looking": LOOKING, "skip_permissions": True}, NOT_ASKED, "--verbose --permission-mode default"),
     ],
@@ -195,4 +197,4 @@ def test_every_start_of_claude_is_prepared_in_one_place(tmp_path: Path) -> None:
     claude = ClaudeSettings(env={"PATH": str(tmp_path)})
     environment = claude_environment({"PATH": "/nowhere"}, claude)
     prepared = discovery.prepare(["claude", "-p"], environment, Path("/"))
-    assert prepared == ([str(program), "-p"], {"PATH": str(tmp_path)})
+    assert prepared == Command([str(program), "-p"], {"PATH": str(tmp_path)})

@@ -14,6 +14,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from claude_iterate.agent.command.sandbox import Command
 from claude_iterate.agent.processes.child import ChildProcess, Exited, Printed, StreamEnded
 from claude_iterate.agent.processes.gathering_poll import GatheringPoll
 
@@ -53,7 +54,7 @@ def test_any_pieces_in_any_rhythm_give_the_same_lines(pieces: list[tuple[str, fl
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
     raw = Kept()
     argv = [sys.executable, "-S", "-c", WRITER, json.dumps(pieces)]
-    ChildProcess(argv, os.environ, Path("/"), b"", raw, said.put)
+    ChildProcess(Command(argv, dict(os.environ)), Path("/"), b"", raw, said.put)
     printed = "".join(piece for piece, _ in pieces).encode()
     lines = drained(said)
     assert lines == (printed.removesuffix(b"\n").split(b"\n") if printed else [])
@@ -66,7 +67,7 @@ def test_no_line_waits_for_another(tmp_path: Path) -> None:
     answer = tmp_path / "answer"
     os.mkfifo(answer)
     code = f"import os\nfor n in b'abc':\n os.write(1, bytes([n, 10]))\n n == 97 or open({str(answer)!r}).read()\n"
-    ChildProcess([sys.executable, "-S", "-c", code], os.environ, tmp_path, b"", None, said.put)
+    ChildProcess(Command([sys.executable, "-S", "-c", code], dict(os.environ)), tmp_path, b"", None, said.put)
     lines: list[bytes] = []
     for wanted in (b"b", b"c"):
         while wanted not in lines:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from claude_iterate.agent.command import sandbox_places
 from claude_iterate.agent.command.sandbox import Sandbox, wrapped
@@ -20,8 +21,8 @@ BWRAP = Sandbox(
     kept=("/home/me/project/.git/config",),
     of_claude=("/home/me/.claude",),
 )
-DOCKER = BWRAP.changed(
-    kind="docker", program="/usr/bin/docker", image="img:1", memory="4g", cpus=2.0, user="7:8", run="R"
+DOCKER = replace(
+    BWRAP, kind="docker", program="/usr/bin/docker", image="img:1", memory="4g", cpus=2.0, user="7:8", run="R"
 )
 SECRETS = {
     "ANTHROPIC_API_KEY": "key",
@@ -45,7 +46,7 @@ def pairs(argv: list[str], word: str) -> list[str]:
 def test_claude_sees_its_own_variables_and_no_others() -> None:
     """A secret of another service does not come in, and neither does a setting of ours; the key of Claude does."""
     environment = SECRETS | {"CLAUDE_ITERATE_NOTIFY__SECRET": "s", "CLAUDE_ITERATE_RUN": "R"}
-    _, inside = wrapped(CLAUDE, environment, BWRAP, "/p", for_claude=True)
+    inside = wrapped(CLAUDE, environment, BWRAP, "/p", for_claude=True).environment
     assert inside == {
         "ANTHROPIC_API_KEY": "key",
         "PATH": "/bin",
@@ -58,9 +59,9 @@ def test_claude_sees_its_own_variables_and_no_others() -> None:
 
 def test_a_program_of_the_user_gets_neither_the_key_nor_the_folder_of_claude() -> None:
     """A check runs what Claude wrote: it has no login to spend."""
-    argv, inside = wrapped(["sh"], SECRETS, BWRAP, "/p", for_claude=False)
-    assert "ANTHROPIC_API_KEY" not in inside
-    assert "/home/me/.claude" not in argv
+    inside = wrapped(["sh"], SECRETS, BWRAP, "/p", for_claude=False)
+    assert "ANTHROPIC_API_KEY" not in inside.environment
+    assert "/home/me/.claude" not in inside.argv
 
 
 @pytest.mark.setting("sandbox.env", "sandbox.kind")
@@ -80,7 +81,7 @@ def test_named_variables_come_in(claude: bool) -> None:
 
 def test_folders_come_before_what_is_in_them() -> None:
     """The home is empty, then the project is put into it, then what nothing inside may change."""
-    argv, _ = wrapped(CLAUDE, SECRETS, BWRAP, "/home/me/project", for_claude=True)
+    argv = wrapped(CLAUDE, SECRETS, BWRAP, "/home/me/project", for_claude=True).argv
     places = [argv.index(path) for path in ("/home/me", "/home/me/.claude", "/home/me/project")]
     assert places == sorted(places)
     assert argv.index("/home/me/project/.git/config") > places[-1]
@@ -94,7 +95,7 @@ def test_folders_come_before_what_is_in_them() -> None:
 def test_a_network_or_none(network: bool) -> None:
     """Without one, Claude alone is given a way to its service; a program of the user has none."""
     made = sandbox_places.sandbox_for(settings(sandbox__network=network), SECRETS, Path("/p"), "b", [], [])
-    made = made.changed(kind="bwrap", gate="/tmp/x/gate", relay=("python", "/r.py"), mirrored=80)
+    made = replace(made, kind="bwrap", gate="/tmp/x/gate", relay=("python", "/r.py"), mirrored=80)
     claude = wrapped(CLAUDE, SECRETS, made, "/p", for_claude=True)
     check = wrapped(["sh"], SECRETS, made, "/p", for_claude=False)
     assert ("--unshare-net" in claude.argv, "--unshare-net" in check.argv) == (not network, not network)
@@ -107,7 +108,8 @@ def test_a_network_or_none(network: bool) -> None:
 
 def test_the_whole_command_line_of_a_container() -> None:
     """Names of variables and never their values, which other users could read in the list of processes."""
-    argv, environment = wrapped(CLAUDE, SECRETS, DOCKER, "/home/me/project", for_claude=True)
+    command = wrapped(CLAUDE, SECRETS, DOCKER, "/home/me/project", for_claude=True)
+    argv, environment = command.argv, command.environment
     assert argv == [
         *("/usr/bin/docker", "run", "--rm", "-i", "--init", "--pull=never", "--label", "iterate.run=R"),
         *("--memory", "4g", "--cpus", "2", "--user", "7:8"),
@@ -123,13 +125,13 @@ def test_the_whole_command_line_of_a_container() -> None:
 
 def test_podman_keeps_the_number_of_the_user() -> None:
     """Rootless, another number would be mapped to one that does not own the project."""
-    assert "keep-id" in wrapped(CLAUDE, {}, DOCKER.changed(kind="podman"), "/p", for_claude=True).argv
-    assert "keep-id" not in wrapped(CLAUDE, {}, DOCKER.changed(kind="podman", user="0:0"), "/p", for_claude=True).argv
+    assert "keep-id" in wrapped(CLAUDE, {}, replace(DOCKER, kind="podman"), "/p", for_claude=True).argv
+    assert "keep-id" not in wrapped(CLAUDE, {}, replace(DOCKER, kind="podman", user="0:0"), "/p", for_claude=True).argv
 
 
 def test_a_container_without_a_network() -> None:
     """None at all for a program of the user."""
-    argv, _ = wrapped(["sh"], {}, DOCKER.changed(network=False), "/p", for_claude=False)
+    argv = wrapped(["sh"], {}, replace(DOCKER, network=False), "/p", for_claude=False).argv
     assert pairs(argv, "--network") == ["none"]
 
 
@@ -147,7 +149,7 @@ def test_the_limits_of_a_container_are_settings() -> None:
     """Image, memory and processors reach its command line."""
     asked = settings(sandbox__kind="podman", sandbox__image="other", sandbox__memory="512m", sandbox__cpus=0.5)
     made = sandbox_places.sandbox_for(asked, SECRETS, Path("/p"), "/usr/bin/podman", [], [])
-    argv, _ = wrapped(CLAUDE, SECRETS, made, "/p", for_claude=True)
+    argv = wrapped(CLAUDE, SECRETS, made, "/p", for_claude=True).argv
     assert argv[:2] == ["/usr/bin/podman", "run"]
     assert (pairs(argv, "--memory"), pairs(argv, "--cpus")) == (["512m"], ["0.5"])
     assert argv[argv.index("other") :] == ["other", *CLAUDE]
@@ -205,7 +207,7 @@ def test_settings_and_hooks_of_submodules_are_kept(tmp_path: Path, name: str) ->
 def test_the_author_of_commits_comes_in() -> None:
     """As settings of git, after those in files; unless the user passes on such settings."""
     author = (("user.name", "Me"), ("user.email", "me@example.org"))
-    inside = wrapped(["x"], {}, BWRAP.changed(author=author), "/p", for_claude=False).environment
+    inside = wrapped(["x"], {}, replace(BWRAP, author=author), "/p", for_claude=False).environment
     assert {name: value for name, value in inside.items() if name.startswith("GIT_")} == {
         "GIT_CONFIG_COUNT": "2",
         "GIT_CONFIG_KEY_0": "user.name",
@@ -213,7 +215,7 @@ def test_the_author_of_commits_comes_in() -> None:
         "GIT_CONFIG_KEY_1": "user.email",
         "GIT_CONFIG_VALUE_1": "me@example.org",
     }
-    own = BWRAP.changed(author=author, names=("GIT_CONFIG_COUNT",))
+    own = replace(BWRAP, author=author, names=("GIT_CONFIG_COUNT",))
     assert wrapped(["x"], {"GIT_CONFIG_COUNT": "0"}, own, "/p", for_claude=True).environment["GIT_CONFIG_COUNT"] == "0"
 
 

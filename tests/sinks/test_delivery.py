@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from freezegun import freeze_time
+from msgspec.structs import replace
 
 from claude_iterate.core.settings.declared import NotifySettings
 from claude_iterate.sinks.notifications import delivery
@@ -131,7 +132,7 @@ def test_a_receiver_that_drips(
         given = trip.send(f"http://127.0.0.1:{place.getsockname()[1]}/")
         enough.set()
         thread.join()
-    assert given._replace(text=given.text[:5]) == answer
+    assert replace(given, text=given.text[:5]) == answer
     assert trip.pauses == []
 
 

@@ -9,7 +9,8 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from claude_iterate.core.records import Record
+import msgspec
+
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
 
@@ -24,7 +25,7 @@ LASTING_TOOLS = ("Monitor", "ScheduleWakeup", "CronCreate")
 _SKIP = "--dangerously-skip-permissions"
 
 
-class Looking(Record):
+class Looking(msgspec.Struct, frozen=True):
     """A call that changes nothing; its answer has this schema (JSON Schema), if there is one. `settings_file`: the
     user's own settings of Claude Code, which have the login of some; `restricted`: no other settings files count."""
 
@@ -33,7 +34,7 @@ class Looking(Record):
     restricted: bool = True
 
 
-class Known(Record):
+class Known(msgspec.Struct, frozen=True):
     """What is known of the Claude that is called: the options that its `--help` names; None: it was not asked."""
 
     options: frozenset[str] | None = None

@@ -11,29 +11,19 @@ import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.agent.command.environment import claude_environment
+from claude_iterate.agent.command.sandbox import Command, Sandbox, wrapped
 from claude_iterate.core import claude_versions
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.settings.declared import ClaudeSettings
 from claude_iterate.errors import AgentProblem
 from claude_iterate.system import processes, programs, signals, temporary_files
 
-if TYPE_CHECKING:
-    from claude_iterate.agent.command.sandbox import Sandbox
-
 PATIENCE = 30.0
 _LONGEST_HELP = 100_000
 _REINSTALL = "Reinstall Claude Code, or set `claude.command`."
-
-
-class Command(NamedTuple):
-    """What is started: the program with its arguments, and its whole environment."""
-
-    argv: list[str]
-    environment: dict[str, str]
 
 
 def prepare(
@@ -54,10 +44,7 @@ def prepare(
         argv = [_program(argv[0], environment, root), *argv[1:]]
     if sandbox is None:
         return Command([*argv], dict(environment))
-    from claude_iterate.agent.command.sandbox import wrapped
-
-    inside = wrapped(argv, environment, sandbox, str(root), for_claude=True, terminal=terminal, given=tuple(given))
-    return Command(inside.argv, inside.environment)
+    return wrapped(argv, environment, sandbox, str(root), for_claude=True, terminal=terminal, given=tuple(given))
 
 
 def prepare_program(
@@ -72,10 +59,7 @@ def prepare_program(
     written what it runs."""
     if sandbox is None:
         return Command([*argv], dict(environment))
-    from claude_iterate.agent.command.sandbox import wrapped
-
-    inside = wrapped(argv, environment, sandbox, str(root), for_claude=False, given=tuple(given))
-    return Command(inside.argv, inside.environment)
+    return wrapped(argv, environment, sandbox, str(root), for_claude=False, given=tuple(given))
 
 
 def find(claude: ClaudeSettings, environ: Mapping[str, str], root: Path) -> str:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from claude_iterate.agent.command.environment import CONTAINER_LABEL, RUN_VARIABLE, WORKSPACE_VARIABLE
-from claude_iterate.core.named_tuples import NamedTuple
-from claude_iterate.core.records import Record
 
 PROXY_PORT = 3128
 """Inside, where there is no other network: nothing else can have it."""
@@ -31,7 +31,7 @@ _HOST_ONLY = frozenset({"USER", "LOGNAME", "SHELL"})
 """What names something of this computer that an image does not have."""
 
 
-class Sandbox(Record):
+class Sandbox(msgspec.Struct, frozen=True):
     """Where the programs of a run are closed in. All paths are absolute and exist."""
 
     kind: str
@@ -80,8 +80,8 @@ class Sandbox(Record):
         return self.kind != "bwrap"
 
 
-class Wrapped(NamedTuple):
-    """A command line, and the environment of the program that closes it in."""
+class Command(msgspec.Struct, frozen=True):
+    """What is started: the program with its arguments, and its whole environment."""
 
     argv: list[str]
     environment: dict[str, str]
@@ -96,7 +96,7 @@ def wrapped(
     for_claude: bool,
     terminal: bool = False,
     given: Sequence[str] = (),
-) -> Wrapped:
+) -> Command:
     """The command inside the sandbox, in the project root. `given` are names of variables that are passed on whatever
     the rules say; `terminal` is for a conversation, which needs the user's terminal."""
     inside = _inside(environment, sandbox, for_claude, (*sandbox.names, *given))
@@ -109,8 +109,8 @@ def wrapped(
     mounts = _mounts(sandbox, for_claude, gated)
     if sandbox.is_container:
         words = _container(sandbox, mounts, inside, root, terminal)
-        return Wrapped([*words, *argv], {**environment, **inside, "PATH": environment.get("PATH", "")})
-    return Wrapped([*_bwrap(sandbox, mounts, root, terminal), *argv], inside)
+        return Command([*words, *argv], {**environment, **inside, "PATH": environment.get("PATH", "")})
+    return Command([*_bwrap(sandbox, mounts, root, terminal), *argv], inside)
 
 
 def _inside(environment: Mapping[str, str], sandbox: Sandbox, for_claude: bool, names: Sequence[str]) -> dict[str, str]:
@@ -140,13 +140,8 @@ def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
     )
 
 
-class _Mount(NamedTuple):
-    path: str
-    how: str
-
-
-def _mounts(sandbox: Sandbox, for_claude: bool, gated: bool) -> list[_Mount]:
-    """Folders before what is in them; of the same path only the last counts."""
+def _mounts(sandbox: Sandbox, for_claude: bool, gated: bool) -> list[tuple[str, str]]:
+    """Each path and how it is there. Folders before what is in them; of the same path only the last counts."""
     found = {sandbox.home: "empty"}
     found |= dict.fromkeys(sandbox.readable, "read")
     found |= dict.fromkeys(sandbox.of_claude if for_claude else (), "write")
@@ -155,10 +150,10 @@ def _mounts(sandbox: Sandbox, for_claude: bool, gated: bool) -> list[_Mount]:
     found |= dict.fromkeys(sandbox.kept, "read")
     if gated:
         found |= {sandbox.gate: "write", sandbox.relay[-1]: "read"}
-    return sorted((_Mount(path, how) for path, how in found.items()), key=lambda mount: mount.path.count("/"))
+    return sorted(found.items(), key=lambda mount: mount[0].count("/"))
 
 
-def _bwrap(sandbox: Sandbox, mounts: Sequence[_Mount], root: str, terminal: bool) -> list[str]:
+def _bwrap(sandbox: Sandbox, mounts: Sequence[tuple[str, str]], root: str, terminal: bool) -> list[str]:
     words = [sandbox.program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
     words += ["--unshare-user-try", "--unshare-cgroup-try", "--cap-drop", "ALL"]
     # A session of its own keeps signals for the group inside, and keeps programs from typing into the terminal.
@@ -177,7 +172,7 @@ def _bwrap(sandbox: Sandbox, mounts: Sequence[_Mount], root: str, terminal: bool
 
 
 def _container(
-    sandbox: Sandbox, mounts: Sequence[_Mount], inside: Mapping[str, str], root: str, terminal: bool
+    sandbox: Sandbox, mounts: Sequence[tuple[str, str]], inside: Mapping[str, str], root: str, terminal: bool
 ) -> list[str]:
     words = [
         sandbox.program,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from claude_iterate.agent.command.sandbox import EMPTY
-from claude_iterate.core.records import Record
 
 _ACTED_ON = ("config", "config.worktree", "hooks", "commondir")
 """What git acts on outside: settings, which can name programs, hooks, and a file that says where both are instead."""
@@ -14,7 +15,7 @@ _MOST_FOLDERS = 1000
 """That are looked through for submodules."""
 
 
-class Repository(Record):
+class Repository(msgspec.Struct, frozen=True):
     """`folders` are those of git, which a commit has to reach; `acted_on` are parts of them that git acts on outside;
     `around` is the work tree, if the project is only a part of it: else git would take the rest for deleted."""
 

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from claude_iterate.agent.command import sandbox_git, sandbox_relay
 from claude_iterate.agent.command.environment import claude_environment
 from claude_iterate.agent.command.sandbox import SYSTEM, Sandbox
@@ -71,7 +73,8 @@ def with_folder(sandbox: Sandbox, place: Path) -> Sandbox:
     """The same with one more folder that can be written, a project like the other."""
     kept = [place / name for name in _ACTED_ON_IN_PROJECT]
     writable = (*sandbox.writable, *_existing([place, *_between([place], kept)]))
-    return sandbox.changed(
+    return replace(
+        sandbox,
         writable=writable,
         kept=(*sandbox.kept, *_existing(path for path in kept if path.exists() and not path.is_symlink())),
         absent=(*sandbox.absent, *(str(path) for path in kept if not os.path.lexists(path))),

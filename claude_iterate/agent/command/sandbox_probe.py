@@ -7,7 +7,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
+
 from claude_iterate.system import programs
 
 KINDS = ("bwrap", "docker", "podman")
@@ -21,7 +22,7 @@ _BWRAP = ("--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net"
 _TRY = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "true")  # noqa: S108
 
 
-class Probe(NamedTuple):
+class Probe(msgspec.Struct, frozen=True):
     """A kind of sandbox here: its program, and if it does not work, why and what to do."""
 
     program: str

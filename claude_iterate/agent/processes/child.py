@@ -12,16 +12,18 @@ import select
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, BinaryIO
 
+import msgspec
+
+from claude_iterate.agent.command.sandbox import Command
 from claude_iterate.agent.processes.gathering_poll import GatheringPoll
 from claude_iterate.agent.processes.threads import WORKERS
 from claude_iterate.agent.protocol.framing import LineFramer
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.errors import AgentProblem, ExpectedError, WorkspaceProblem
-from claude_iterate.system import processes, signals
+from claude_iterate.system import namespaces, processes, signals
 
 CHUNK = 256 * 1024
 _PLENTY = 128 * 1024
@@ -32,7 +34,7 @@ _LOOK_MS = 500
 """After the exit, while a pipe is held: only a regular look notices that the process was abandoned."""
 
 
-class Printed(NamedTuple):
+class Printed(msgspec.Struct, frozen=True):
     """Whole lines from one of the two streams. The engine calls `done` when it has handled them."""
 
     pid: int
@@ -41,14 +43,14 @@ class Printed(NamedTuple):
     done: Callable[[], None]
 
 
-class StreamEnded(NamedTuple):
+class StreamEnded(msgspec.Struct, frozen=True):
     """One of the two streams is at its end."""
 
     pid: int
     stream: str
 
 
-class Exited(NamedTuple):
+class Exited(msgspec.Struct, frozen=True):
     """The process has ended."""
 
     pid: int
@@ -66,8 +68,7 @@ class ChildProcess:
 
     def __init__(
         self,
-        argv: Sequence[str],
-        environment: Mapping[str, str],
+        command: Command,
         folder: Path,
         prompt: bytes,
         raw: BinaryIO | None,
@@ -82,7 +83,7 @@ class ChildProcess:
         self._abandoned = False
         self._ends: list[Message] = []
         self._credit = threading.Semaphore(_BATCHES_IN_FLIGHT)
-        self._process = self._start(argv, environment, folder)
+        self._process = self._start(command, folder)
         self.pid = self._process.pid
         self._unsent = memoryview(prompt)
         WORKERS.run(self._watch)
@@ -91,14 +92,11 @@ class ChildProcess:
         """Signal the process, or everything in its process group. No effect when it has ended."""
         if self._process.returncode is not None:
             return
-        if self._closed_in and number != signal.SIGKILL:
-            from claude_iterate.system import namespaces
-
-            # The first process inside leads the group and is deaf to all but SIGKILL, which takes everything with it.
-            if (inside := namespaces.first_two(self.pid)) is not None:
-                signals.send(inside[0] if group else inside[1], number, group)
-                return
-        signals.send(self.pid, number, group)
+        # The first process inside leads the group and is deaf to all but SIGKILL, which takes everything with it.
+        deaf = self._closed_in and number != signal.SIGKILL
+        inside = namespaces.first_two(self.pid) if deaf else None
+        target = self.pid if inside is None else inside[0] if group else inside[1]
+        signals.send(target, number, group)
 
     def abandon(self) -> None:
         """Stop draining: the process has ended, and an unknown process holds its pipes."""
@@ -106,21 +104,21 @@ class ChildProcess:
         for _ in range(2 * _BATCHES_IN_FLIGHT):
             self._credit.release()
 
-    def _start(self, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:
+    def _start(self, command: Command, folder: Path) -> subprocess.Popen[bytes]:
         pipe = subprocess.PIPE
         try:
             return subprocess.Popen(
-                argv,
+                command.argv,
                 stdin=pipe,
                 stdout=pipe,
                 stderr=pipe,
                 cwd=folder,
-                env=environment,
+                env=command.environment,
                 bufsize=0,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise not_started(self._label, argv[0], error, folder) from error
+            raise not_started(self._label, command.argv[0], error, folder) from error
 
     def _watch(self) -> None:
         """A thread's entry: whatever goes wrong in here, the end is posted, because the engine waits for it."""

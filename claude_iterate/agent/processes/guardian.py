@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from claude_iterate.agent.command.environment import BESIDE, RUN_VARIABLE
+from claude_iterate.agent.processes.containers import end_containers
+from claude_iterate.errors import AgentProblem
 from claude_iterate.system import processes, signals
-
-if TYPE_CHECKING:
-    import subprocess
 
 _STEPS = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.5), (signal.SIGKILL, 5.0))
 _POLL = 0.05
@@ -44,8 +44,6 @@ class Guardian:
     def __init__(self, run: str, environ: Mapping[str, str], containers: str = "", folder: str = "") -> None:
         """`containers`: the program that ends the containers of the run, if it has any. `folder`: a temporary one that
         the run has."""
-        import subprocess
-
         # A bare Python finds neither us nor the packages that we need.
         found = f"import sys; sys.path[:] = {[str(Path(__file__).parents[3]), *sys.path]!r}"
         code = f"{found}; from {__name__} import end_run; end_run({run!r}, sys.argv[1:], {containers!r}, {folder!r})"
@@ -68,8 +66,6 @@ class Guardian:
                 start_new_session=True,
             )
         except OSError as error:
-            from claude_iterate.errors import AgentProblem
-
             os.close(self._write_end)
             what = f"The guardian of this run cannot be started: {error.strerror or error}."
             raise AgentProblem(what, "It is a /bin/sh; too many processes may be running. Then try again.") from error
@@ -99,12 +95,8 @@ def end_run(run: str, known: Sequence[str] = (), containers: str = "", folder: s
     containers come last: the programs that started them pass the first signals on."""
     _end_processes(run, known)
     if containers:
-        from claude_iterate.agent.processes.containers import end_containers
-
         end_containers(containers, run)
     if folder:
-        import shutil
-
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from claude_iterate.agent.command.environment import RUN_VARIABLE
-from claude_iterate.system import processes, signals
+from claude_iterate.system import namespaces, processes, signals
 
 _POLITE = 0.5
 _PATIENCE = 5.0
@@ -80,8 +80,6 @@ def end_leftovers(
 
 
 def _let_collapse(run: str, known: tuple[int, ...]) -> None:
-    from claude_iterate.system import namespaces
-
     until = time.monotonic() + _COLLAPSE
     while time.monotonic() < until:
         if not any(namespaces.is_elsewhere(pid) for pid in {*leftovers(run), *(orphans(known) or set())}):

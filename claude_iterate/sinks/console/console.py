@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TextIO, TypeGuard, get_args
+from typing import TextIO, TypeGuard, get_args
 
 from claude_iterate.core import events
 from claude_iterate.core.events.reasons import ENDINGS
@@ -18,15 +18,13 @@ from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import Batch, RunState
 from claude_iterate.core.tones import Tone, tone_of_line
 from claude_iterate.sinks.console.clock import Clock
+from claude_iterate.sinks.console.live_line import LiveLine
 from claude_iterate.sinks.console.safe_stream import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Output
 from claude_iterate.text import event_lines, run_lines, verification_lines
 from claude_iterate.text.claim_lines import remarks
 from claude_iterate.text.ending_lines import closing
 from claude_iterate.text.line_blocks import CONSOLE
 from claude_iterate.text.transcript import SharedBlocks, Transcript
-
-if TYPE_CHECKING:
-    from claude_iterate.sinks.console.live_line import LiveLine
 
 STREAM: frozenset[type] = frozenset(get_args(events.StreamEvent))
 _Held = events.IterationFinished | events.ReviewFinished | events.VerificationFinished
@@ -83,8 +81,6 @@ class Console:
         self._looked: list[tuple[events.Entry, RunState]] = []
         self._live: LiveLine | None = None
         if drawn:
-            from claude_iterate.sinks.console.live_line import LiveLine  # only a terminal has one
-
             self._live = LiveLine(self._err, columns, wall, keys, stop)
         self.behind = False
         """What comes is long over: the live line is not drawn for it. `tick` draws it as ever."""

@@ -10,12 +10,10 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import BinaryIO, TextIO
 
 from claude_iterate.core.harmless import harmless, harmless_lines
-
-if TYPE_CHECKING:
-    from claude_iterate.sinks.console.terminal_writer import TerminalWriter
+from claude_iterate.sinks.console.terminal_writer import TerminalWriter, way_to
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 """Parameters of the ANSI code that sets the look of what follows."""
@@ -82,8 +80,6 @@ class Output:
             self._writer = beside._writer if beside and same else self._terminal_writer()
 
     def _terminal_writer(self) -> TerminalWriter:
-        from claude_iterate.sinks.console.terminal_writer import TerminalWriter, way_to
-
         # The live line may still be there.
         clear = "\x1b[K" if self.color else ""
         return TerminalWriter(way_to(self._stream.fileno()), lambda text: self._encoded(f"\r{text}{clear}\n".encode()))

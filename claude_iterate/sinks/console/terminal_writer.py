@@ -11,7 +11,9 @@ So the terminal is opened once more. Where that is not allowed, a thread writes 
 from __future__ import annotations
 
 import os
+import queue
 import select
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -159,9 +161,6 @@ class WritingThread:
     """A thread that writes, and waits in our place. One piece at a time."""
 
     def __init__(self, handle: int) -> None:
-        import queue
-        import threading
-
         self._handle = handle
         self._pieces: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._idle = threading.Event()

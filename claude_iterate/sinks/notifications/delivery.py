@@ -10,10 +10,14 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
+from msgspec.structs import replace
+
 from claude_iterate.core.settings.declared import NotifySettings
 from claude_iterate.sinks.notifications.notice_forms import request
 from claude_iterate.sinks.notifications.notices import Notice
@@ -29,7 +33,7 @@ MOST_REDIRECTS = 3
 SHOWN_BYTES = 500
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True):
     """How a try went. `retry_in` is None when another try is useless or might deliver twice."""
 
     delivered: bool
@@ -48,8 +52,6 @@ class Delivery:
     @cached_property
     def host(self) -> str:
         """The receiver's name: the rest of its address can be a secret."""
-        from urllib.parse import urlsplit
-
         return urlsplit(self._settings.url or "").hostname or ""
 
     @cached_property
@@ -92,9 +94,9 @@ class Delivery:
                         return answer
                     url = url.join(response.headers["Location"])
                 if not _same_host(home, url):
-                    return answer._replace(problem=f"it redirects to another host ({url.host}), which is not followed")
+                    return replace(answer, problem=f"it redirects to another host ({url.host}), which is not followed")
                 url = url.copy_with(username=home.username, password=home.password)
-            return answer._replace(problem="it redirects in circles")
+            return replace(answer, problem="it redirects in circles")
         except httpx.ConnectTimeout:
             return Answer(False, problem=f"no connection within {TIMEOUT:g} seconds", retry_in=0.0)
         except httpx.TimeoutException:
@@ -136,8 +138,6 @@ def _beginning(response: httpx.Response) -> str:
 
 def _retry_after(response: httpx.Response) -> float:
     """What the receiver asks for: seconds, or a date; at most LONGEST_PAUSE."""
-    from email.utils import parsedate_to_datetime
-
     said = response.headers.get("Retry-After", "").strip()
     try:
         wish = float(said) if said[:1].isdigit() else parsedate_to_datetime(said).timestamp() - time.time()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from claude_iterate.core import events
 from claude_iterate.core.events.vocabulary import Why
 from claude_iterate.core.formats import cost, one_line, precise_moment, shortened
-from claude_iterate.core.named_tuples import NamedTuple
 from claude_iterate.core.outcomes.classes import FINE, RETRIED
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.rules.endings import in_words, made_plan, sign
@@ -23,7 +25,7 @@ BRIEF_WAITS = frozenset({"transient", "rate_limit", "away", "pace", "failures"})
 """No notification for these: overloads are short and frequent, and a configured pace is expected."""
 
 
-class Draft(NamedTuple):
+class Draft(msgspec.Struct, frozen=True):
     """What a row contributes; the rest of a notice is the same for all."""
 
     event: str
@@ -124,7 +126,7 @@ def _ending(event: events.RunFinished, state: RunState) -> Draft:
     words = [*map(_quoted, claim_lines.remarks(event, state)), *event.advice.splitlines()]
     if event.cost_usd or event.cost_is_lower_bound:
         words.append(f"Cost: {cost(event.cost_usd, event.cost_is_lower_bound)}")
-    return draft._replace(lines=[*draft.lines, *words, *([f"Next: {event.next}"] if event.next else [])])
+    return replace(draft, lines=[*draft.lines, *words, *([f"Next: {event.next}"] if event.next else [])])
 
 
 def _completed(event: events.RunFinished, state: RunState) -> Draft:

@@ -6,8 +6,10 @@ A new kind of notification is one row in `notice_texts.ROWS`. How a notice trave
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
+from msgspec.structs import replace
 
 from claude_iterate.core.events import Entry, VerificationFinished
 from claude_iterate.core.formats import precise_moment
@@ -69,8 +71,6 @@ def notices(entry: Entry, state: RunState, project: str = "", report_url: str = 
 
 
 def _filled_in(address: str, **names: str) -> str:
-    from urllib.parse import quote  # only where an address is set
-
     for name, value in names.items():
         address = address.replace(f"{{{name}}}", quote(value, safe=""))
     return address
@@ -78,7 +78,7 @@ def _filled_in(address: str, **names: str) -> str:
 
 def _marked(draft: Draft) -> Draft:
     """Nobody should take a dry run for the real thing."""
-    return draft._replace(title=f"Dry Run: {draft.title}", headline=f"DRY RUN: {draft.headline}")
+    return replace(draft, title=f"Dry Run: {draft.title}", headline=f"DRY RUN: {draft.headline}")
 
 
 def setup_complete(workspace: str, project: str, instructions: str, at: float) -> Notice:
