@@ -28,7 +28,7 @@ class Group(click.Group):
             return None, None, args[1:]
         if args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        near = nearest(args[0], [*self.list_commands(ctx), *self.aliases])
+        near = nearest(args[0], self.list_commands(ctx)) or nearest(args[0], self.aliases)
         meant = f" Did you mean '{self.aliases.get(near[0]) or near[0]}'?" if near else self.advice(args[0])
         raise click.UsageError(f"No such command '{args[0]}'.{meant}", ctx)
 

@@ -13,10 +13,12 @@ from claude_iterate.agent.command.command_line import NOT_ASKED, Known
 from claude_iterate.core.events import PlanRead
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
 from claude_iterate.core.named_tuples import NamedTuple
+from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode
 from claude_iterate.engine.plan import Plan, Texts
 from claude_iterate.operations import late_imports, permissions, run_folders
+from claude_iterate.operations.completed_task import find_to_leave
 from claude_iterate.operations.detection.project_commands import test_command
 from claude_iterate.operations.prompt_texts import TextSource
 from claude_iterate.operations.run_options import Options
@@ -70,12 +72,20 @@ def plan_run(
         skip_permissions=options.skip_permissions,
         **_taken_over(before, settings),
         prompt_folders=tuple(texts.folders),
-        command_line=options.command_line,
+        command_line=_typed(project, layout, options),
         load=late_imports.loader(),
         checks_only=options.checks_only,
         test_command=test_command(settings, project.root),
         look_at_plan=_plan_reader(layout, texts.mode, options.purpose),
     )
+
+
+def _typed(project: Project, layout: Layout, options: Options) -> CommandLine:
+    """What was typed; after a dry run of a completed task, the same without `--dry-run` needs `--again`."""
+    line, real = options.command_line, options.changed(dry_run=False)
+    if options.dry_run and options.purpose == Purpose.RUN and find_to_leave(project, layout, real) is not None:
+        return line._replace(options=(*line.options, ("--again",)))
+    return line
 
 
 def _taken_over(before: Inheritance, settings: Settings) -> dict[str, Any]:

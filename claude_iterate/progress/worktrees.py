@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -74,13 +74,18 @@ class Worktree(msgspec.Struct, frozen=True):
             return f"The worktree {self.top} stays: {problem}"
         return ""
 
-    def main_is_changed(self) -> bool:
-        """Files of the project that git knows have changes that are not committed."""
+    def main_is_changed(self, own: Iterable[Path]) -> bool:
+        """Files of the project that git knows have changes that are not committed. What is below the folders `own` does
+        not count: every run changes it, and a run in the worktree uses it where it is."""
         try:
             git = _git(self.main, self.environ)
-            return bool(git.ask("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty"))
+            prefix = git.line("rev-parse", "--show-prefix")
+            changed = git.ask("diff", "--name-only", "-z", "--ignore-submodules=dirty", "HEAD").split(b"\0")
         except GitProblem:
             return False
+        inside = [folder.relative_to(self.main).as_posix() for folder in own if folder.is_relative_to(self.main)]
+        ours = tuple(os.fsencode(f"{prefix}{folder}/") for folder in inside)
+        return any(name and not name.startswith(ours) for name in changed)
 
     def _is_clean(self, git: Git) -> bool:
         """Its branch is checked out, and nothing is changed, untracked or half-done. A submodule is not looked into:

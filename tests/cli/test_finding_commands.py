@@ -82,7 +82,14 @@ def test_aliases_stay_out_of_the_help(typed: Type) -> None:
 
 @pytest.mark.parametrize(
     ("typo", "meant"),
-    [("lsit", "list"), ("val", "validate"), ("statsu", "status"), ("delte", "clean"), ("hystory", "history")],
+    [
+        ("lsit", "list"),
+        ("val", "validate"),
+        ("statsu", "status"),
+        ("delte", "clean"),
+        ("hystory", "history"),
+        ("rum", "run"),
+    ],
 )
 def test_a_typo_is_answered_with_the_right_word(typed: Type, typo: str, meant: str) -> None:
     """The name of a command, even when the typo is that of another word for it."""

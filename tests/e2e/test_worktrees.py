@@ -162,6 +162,17 @@ def test_a_new_branch_begins_where_the_user_says(repository: Loop) -> None:
     assert loop.events("WorktreeMade")[-1]["base"] == git(loop, "rev-parse", "topic").strip()
 
 
+def test_only_changes_of_the_project_are_missed(repository: Loop) -> None:
+    """A changed file that is not committed is not in the worktree. What a run changes in a workspace that git knows is
+    not missed there."""
+    loop = repository
+    found = worktrees.find(loop.root, "my-task", "auto", loop.env)
+    git(loop, "add", "--force", "claude-iterate/workspaces/my-task/.metadata.json")
+    assert not found.main_is_changed(loop.layout.own_folders())
+    (loop.root / ".gitignore").write_text("")
+    assert found.main_is_changed(loop.layout.own_folders())
+
+
 def test_a_worktree_needs_a_commit_and_a_repository(loop: Loop) -> None:
     """Without either the run is refused with the command that helps."""
     loop.make()

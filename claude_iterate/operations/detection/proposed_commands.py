@@ -27,7 +27,7 @@ class Proposal(Record):
             return ""
         known = ", ".join(f"commands.{word} = `{command}`" for word, command in self.commands.items())
         return (
-            f"This is a {self.kind} project: {known}. The prompts name them; none is a check.\n"
+            f"This is a {self.kind} project: {known}. Claude's prompts name this; checks are set apart.\n"
             f"  Saved in {self.file}. Change one: claude-iterate config commands.test 'COMMAND'"
         )
 

@@ -118,7 +118,7 @@ def warnings(project: Project, layout: Layout, tree: Worktree | None, options: O
     if tree is None:
         return [_shared(layout.name, other) for other in _others(project, layout)]
     warned = []
-    if not tree.found and tree.main_is_changed():
+    if not tree.found and tree.main_is_changed(layout.own_folders()):
         text = "The project has changes that are not committed. They are not in the worktree."
         warned.append(
             Warned(text, f"If the task needs them: claude-iterate stop {layout.name}, commit, and run again.")

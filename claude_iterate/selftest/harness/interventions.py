@@ -160,7 +160,8 @@ def on_a_stopped_terminal(project: FaultProject, flags: tuple[str, ...]) -> Done
 
 def with_small_files(project: FaultProject, flags: tuple[str, ...]) -> Done:
     """No file of the run can grow beyond 32 blocks of 512 bytes: the disk is full, and stays full."""
-    shell = ("/bin/sh", "-c", 'ulimit -f 32; exec "$@"', "sh")
+    # Python 3.11 keeps a compiled module that it could not write to its end, and cannot load it later (gh-126606).
+    shell = ("/bin/sh", "-c", 'ulimit -f 32; export PYTHONDONTWRITEBYTECODE=1; exec "$@"', "sh")
     return project.run(*flags, program=(*shell, *COMMAND_LINE))
 
 
