@@ -48,8 +48,6 @@ _WITH = {
     "engine.work.suite_run": ("progress.suite_results.junit_files",),
 }
 """What the second needs comes with the first."""
-_AT_START = ("_ctypes", "ndjson", "claude_iterate.operations.completed_task")
-"""What a run imports before its first call, in functions."""
 _FOREIGN = ("jinja2", "jinja2.sandbox")
 _PROMPTS_AFTER = 60.0
 """Seconds. A prompt that the user edits meanwhile needs Jinja2, which takes as long as all others together."""
@@ -73,15 +71,6 @@ def loader() -> Callable[[], None]:
                     return
 
     return load
-
-
-def load_for_copies() -> None:
-    """Load what any run needs, at once: copies of this process have it then, and need not load it each for itself."""
-    from claude_iterate.operations import launch  # noqa: F401 - with all that it imports
-
-    for name in (*_names(), *_AT_START):
-        with contextlib.suppress(Exception):  # whatever is wrong with it is told where it is needed
-            import_module(name)
 
 
 def _names() -> Iterator[str]:

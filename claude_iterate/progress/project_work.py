@@ -11,7 +11,6 @@ import msgspec
 
 from claude_iterate.progress import scanned_files
 from claude_iterate.progress.git_commands import GitProblem
-from claude_iterate.progress.last_look.quiet_sign import Sign
 from claude_iterate.progress.places import Place
 from claude_iterate.progress.scanned_files import Scan
 from claude_iterate.progress.snapshots import Snapshot, Snapshots
@@ -56,7 +55,6 @@ class Work:
         self._snapshots: Snapshots | None = None
         self._how = ""
         self._last: Snapshot | None = None
-        self._sign: Sign | None = None
         self._scan: Scan | None = None
         self._nested: dict[str, Scan] = {}
         self._looked_at = 0.0
@@ -117,11 +115,6 @@ class Work:
     def _look_by_git(self, name: str, since: tuple[str, str] | None, looked_at: float) -> Look:
 
         assert self._snapshots is not None
-        sign = self._snapshots.sign()  # before git is asked
-        if sign is not None and sign == self._sign and self._last is not None:
-            last, left_out = self._last, tuple(sorted(self._last.left_out.items()))
-            return Look("git", last.tree, last.ref, last.head, last.branch, 0, {}, left_out)
-        self._sign = None
         try:
             now = self._snapshots.take(name)
             tree, head = (self._last.tree, self._last.head) if self._last is not None else since or ("", "")
@@ -130,7 +123,7 @@ class Work:
         except GitProblem as problem:
             return Look("git", problem=str(problem))
         inside = self._changes_inside(now)
-        self._last, self._sign = now, sign
+        self._last = now
         left_out = tuple(sorted(now.left_out.items()))
         if changes is not None:
             changes |= inside

@@ -20,7 +20,6 @@ from claude_iterate.progress.capture import Captured, Mark, captured
 from claude_iterate.progress.git_commands import Git, GitProblem, names, stream
 from claude_iterate.progress.ignored import Ignored
 from claude_iterate.progress.last_look.kept_index import KeptIndex, mark_of
-from claude_iterate.progress.last_look.quiet_sign import Sign, TooLarge, sign_of
 from claude_iterate.progress.places import Place
 from claude_iterate.progress.tool_output import ToolOutput
 
@@ -70,7 +69,6 @@ class Snapshots:
         self._kept: dict[str, Mark | None] = {}
         self._tree = ""
         self._ref = ""
-        self._has_no_sign = False
 
     def take(self, name: str) -> Snapshot:
         """The work tree as it is now; a new one gets a ref of this name. A GitProblem when there is no saying."""
@@ -115,16 +113,6 @@ class Snapshots:
     def give_up(self) -> None:
         """From another thread: end git's processes; no further one is started."""
         self._git.give_up()
-
-    def sign(self) -> Sign | None:
-        """What moves with every change that a snapshot could see; None where only git can tell."""
-        if self._has_no_sign or self.prefix or os.path.dirname(self._users) != self._folder:
-            return None
-        try:
-            return sign_of(self._top, self._folder, self.place.own, self.place.kept)
-        except TooLarge:
-            self._has_no_sign = True
-            return None
 
     def _refuse_full_disk(self, paths: Sequence[str] = ()) -> None:
         """A GitProblem when these files, as they are, would fill the disk that snapshots are kept on."""

@@ -46,11 +46,3 @@ def on_stop_signals(notice: Callable[[str], None], *more: str) -> Callable[[], N
             signal.signal(getattr(signal, name), handler)
 
     return restore
-
-
-def forget_handlers() -> None:
-    """Stop signals do again what they do in a program that has just started; those that are ignored stay so."""
-    for name in _STOP:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)

@@ -132,7 +132,7 @@ class ManyRuns:
         for run in waiting[:free] if not self._stopping else ():
             asked, run.told = self._options.changed(held=self._held), self._held
             try:
-                run.process = StartedRun(order(self._project, run.name, asked), self._project.environ, forks=True)
+                run.process = StartedRun(order(self._project, run.name, asked), self._project.environ)
             except (OSError, ExpectedError) as error:
                 run.ended = Refused(f"It could not be started: {error}", f"claude-iterate run {run.name}")
 

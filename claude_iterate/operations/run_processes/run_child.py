@@ -67,8 +67,8 @@ class _Absent:
         yield plan
 
 
-def main(folder: str = "") -> int:
-    """Run what the first line of standard input orders, in `folder` if one is given; returns the exit code."""
+def main() -> int:
+    """Run what the first line of standard input orders; returns the exit code."""
     source, line = os.dup(0), _Line(os.dup(1))  # not inherited by what is started here
     with Path(os.devnull).open("r+b") as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -76,8 +76,6 @@ def main(folder: str = "") -> int:
     ended: Ended | Refused
     try:
         order = _order(source)
-        if folder:
-            _enter(folder)
         ended = _performed(order, source, line)
     except ExpectedError as problem:
         ended = Refused(problem.message, problem.hint, problem.exit_code)
@@ -99,13 +97,6 @@ def _order(source: int) -> RunOrder:
             raise KeyboardInterrupt  # the program is gone already
         data += more
     return msgspec.json.decode(data, type=RunOrder)
-
-
-def _enter(folder: str) -> None:
-    try:
-        os.chdir(folder)
-    except OSError as error:
-        raise ExpectedError(f"It could not be started: {error}", "Look whether the folder is still there.") from None
 
 
 def _performed(order: RunOrder, source: int, line: _Line) -> Ended:

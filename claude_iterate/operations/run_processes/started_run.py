@@ -16,8 +16,7 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.operations.run_processes.run_order import Answer, Began, Ended, Noted, Refused, RunOrder
-from claude_iterate.system import forked_process, signals
-from claude_iterate.system.forked_process import ForkedProcess
+from claude_iterate.system import signals
 
 _POLL = 0.05
 
@@ -25,14 +24,12 @@ _POLL = 0.05
 class StartedRun:
     """A process that runs one workspace. `answers` are all that it has said so far."""
 
-    def __init__(self, order: RunOrder, environ: Mapping[str, str], forks: bool = False) -> None:
-        """Start it, in a session of its own: a Ctrl-C at the terminal is for the program, which passes it on. `forks`:
-        as a copy of this program where that is safe, which needs no second start."""
-        start = _forked if forks and forked_process.is_safe() else _spawned
+    def __init__(self, order: RunOrder, environ: Mapping[str, str]) -> None:
+        """Start it, in a session of its own: a Ctrl-C at the terminal is for the program, which passes it on."""
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as failed:
             orders, self._input = _pipe(theirs, failed, 1)
             answers, self._answers_pipe = _pipe(theirs, failed, 0)
-            self._process = start(order, environ, (orders, answers))
+            self._process = _start(order, environ, (orders, answers))
             failed.pop_all()
         self.pid = self._process.pid
         self.answers: list[Answer] = []
@@ -112,7 +109,7 @@ def _pipe(theirs: contextlib.ExitStack, failed: contextlib.ExitStack, ours: int)
     return ends[1 - ours], failed.enter_context(FileIO(ends[ours], "rw"[ours]))
 
 
-def _spawned(order: RunOrder, environ: Mapping[str, str], streams: tuple[int, int]) -> subprocess.Popen[bytes]:
+def _start(order: RunOrder, environ: Mapping[str, str], streams: tuple[int, int]) -> subprocess.Popen[bytes]:
     packages = str(Path(__file__).parents[3])
     found = f"import sys; sys.path.insert(0, {packages!r})"
     code = f"{found}; from {__package__}.run_child import main; sys.exit(main())"
@@ -125,11 +122,3 @@ def _spawned(order: RunOrder, environ: Mapping[str, str], streams: tuple[int, in
         env=dict(environ),
         start_new_session=True,
     )
-
-
-def _forked(order: RunOrder, environ: Mapping[str, str], streams: tuple[int, int]) -> ForkedProcess:
-    from claude_iterate.operations import late_imports
-    from claude_iterate.operations.run_processes import run_child
-
-    late_imports.load_for_copies()
-    return forked_process.fork(lambda: run_child.main(order.root), streams, environ)
