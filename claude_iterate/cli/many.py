@@ -13,7 +13,7 @@ from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.state.condition import condition
 from claude_iterate.core.state.items_done import items_done
 from claude_iterate.core.state.run_state import RunState
-from claude_iterate.core.tones import state_words
+from claude_iterate.core.tones import UNPROVEN, state_words
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.operations import completed_task
 from claude_iterate.operations.run_options import Options
@@ -121,18 +121,19 @@ def _left_something(state: RunState) -> bool:
 def _row(run: OneRun) -> tuple[str, ...]:
     finished, state = run.state.finished, run.state
     if finished is None:
-        word = (
-            "not started"
-            if run.ended is None
-            else "failed"
-            if isinstance(run.ended, Refused)
-            else "was completed before"
-        )
+        word = "not started" if run.ended is None else "failed" if isinstance(run.ended, Refused) else _before(run)
         return run.name, word, "", "", "", ""
     cost = formats.cost(finished.cost_usd, finished.cost_is_lower_bound) if finished.cost_usd else ""
     took = formats.duration(finished.duration)
     ended = state_words(finished.reason, finished.known_by)
     return run.name, ended, str(state.iterations), took, cost, finished.next
+
+
+def _before(run: OneRun) -> str:
+    """Of a completed task that was left as it is: `was completed before (not proven)`."""
+    done = completed_task.find(run.layout)
+    unproven = UNPROVEN.get(done.known_by or "", "") if done is not None else ""
+    return f"was completed before ({unproven})" if unproven else "was completed before"
 
 
 def _phrase(state: RunState, at: float) -> str:
@@ -196,7 +197,7 @@ class _Screen:
             return "waits for its turn"
         if isinstance(run.ended, Refused):
             return f"failed: {run.ended.message}"
-        return "was completed before" if run.ended is not None and not run.run else _phrase(run.state, time.time())
+        return _before(run) if run.ended is not None and not run.run else _phrase(run.state, time.time())
 
     def _draw(self) -> None:
         now = time.monotonic()
