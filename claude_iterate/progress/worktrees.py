@@ -6,6 +6,7 @@ nothing that is not committed; its branch is never removed.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,8 @@ from pathlib import Path
 import msgspec
 
 from claude_iterate.core.events import WorktreeLeft, WorktreeMade
+from claude_iterate.core.formats import counted
+from claude_iterate.core.rules import next_steps
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.progress.git_commands import Git, GitProblem
 
@@ -90,8 +93,8 @@ class Worktree(msgspec.Struct, frozen=True):
     def _is_clean(self, git: Git) -> bool:
         """Its branch is checked out, and nothing is changed, untracked or half-done. A submodule is not looked into:
         that would run what its own settings name, and git removes no worktree with one."""
-        changed = git.ask("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty")
-        if changed or any(entry.startswith(_SUBMODULE) for entry in git.ask("ls-files", "--stage", "-z").split(b"\0")):
+        files = git.ask("ls-files", "--stage", "-z").split(b"\0")
+        if _has_changes(git) or any(entry.startswith(_SUBMODULE) for entry in files):
             return False
         if git.line("rev-parse", "--symbolic-full-name", "HEAD") != f"refs/heads/{self.branch}":
             return False
@@ -131,15 +134,51 @@ def find(root: Path, workspace: str, wanted: str, environ: Mapping[str, str]) ->
     return Worktree(root, top, place, branch, tip or base, bool(tip), os.path.realpath(top) in known, environ, behind)
 
 
-def merge_command(root: Path, branch: str, environ: Mapping[str, str]) -> str:
-    """The command that brings the branch into the main checkout; empty when there is nothing to merge, or no branch."""
-    try:
-        git = _git(root, environ)
-        if not int(git.line("rev-list", "--count", f"HEAD..refs/heads/{branch}")):
-            return ""
-    except (GitProblem, OSError, ValueError):
-        return ""
-    return shlex.join(["git", "-C", str(root), "merge", branch])
+class Remains(msgspec.Struct, frozen=True):
+    """What there is of a worktree now. `top` is empty when it is gone; `commits` are those of its branch that the main
+    checkout does not have, None when there is no branch; `changed`: it has work that is not committed."""
+
+    main: str
+    top: str
+    branch: str
+    commits: int | None
+    changed: bool
+
+    @property
+    def merge(self) -> str:
+        """The command that brings all of it into the main checkout; empty when there is nothing to merge."""
+        uncommitted_in = self.top if self.changed else ""
+        return next_steps.merge(self.main, self.branch, uncommitted_in) if self.changed or self.commits else ""
+
+    @property
+    def described(self) -> str:
+        """`What stays: the worktree PATH, with work that is not committed; the branch B, with 2 commits to merge.`"""
+        more = f", with {counted(self.commits, 'commit')} to merge" if self.commits else ""
+        tree = f"the worktree {self.top}{', with work that is not committed' if self.changed else ''}"
+        branch = f"the branch {self.branch}{more}"
+        both = [tree] * bool(self.top) + [branch] * (self.commits is not None)
+        return f"What stays: {'; '.join(both)}."
+
+    @property
+    def remove(self) -> str:
+        """The command that removes all of it, whatever it holds; empty when there is nothing left."""
+        git = ["git", "-C", self.main]
+        tree = [*git, "worktree", "remove", *(["--force"] if self.changed else []), self.top]
+        branch = [*git, "branch", "-D" if self.commits else "-d", self.branch]
+        return " && ".join([shlex.join(tree)] * bool(self.top) + [shlex.join(branch)] * (self.commits is not None))
+
+
+def remains(main: Path, path: str, branch: str, environ: Mapping[str, str]) -> Remains:
+    """Look at what a run left in its worktree. What git cannot say is taken as gone."""
+    commits, top, changed = None, path if os.path.isdir(path) else "", False
+    with contextlib.suppress(GitProblem, OSError, ValueError):
+        commits = int(_git(main, environ).line("rev-list", "--count", f"HEAD..refs/heads/{branch}"))
+        changed = bool(top) and _has_changes(_git(Path(top), environ))
+    return Remains(str(main), top, branch, commits, changed)
+
+
+def _has_changes(git: Git) -> bool:
+    return bool(git.ask("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty"))
 
 
 def _refuse_obstacles(top: Path, branch: str, known: Mapping[str, str]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from claude_iterate.core.events import (
     BreakerReset,
     Changes,
@@ -14,6 +12,7 @@ from claude_iterate.core.events import (
     WorktreeMade,
 )
 from claude_iterate.core.formats import counted, one_line
+from claude_iterate.core.rules.next_steps import merge
 from claude_iterate.core.rules.trips import counters
 from claude_iterate.core.settings.declared import StopSettings
 from claude_iterate.core.state.run_state import RunState, Streaks
@@ -83,11 +82,9 @@ def worktree_left(state: RunState) -> list[str]:
         return []
     if left.trouble:
         return [f"  What is in the worktree {tree.path} is not known: {left.trouble}"]
-    merge = shlex.join(["git", "-C", tree.main, "merge", tree.branch])
     if not left.clean:
-        git = shlex.join(["git", "-C", tree.path])
-        both = f"{git} add -A && {git} commit -m {shlex.quote(tree.branch)} && {merge}"
+        both = merge(tree.main, tree.branch, tree.path)
         return [f"  The worktree stays: it has work that is not committed. Commit and merge it: {both}"]
     if left.commits:
-        return [f"  Branch {tree.branch}: {counted(left.commits, 'commit')} to merge: {merge}"]
+        return [f"  Branch {tree.branch}: {counted(left.commits, 'commit')} to merge: {merge(tree.main, tree.branch)}"]
     return [f"  Branch {tree.branch} has nothing to merge."]

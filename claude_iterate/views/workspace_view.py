@@ -21,7 +21,7 @@ from claude_iterate.core.settings.layers import Resolved
 from claude_iterate.core.settings.modes import stop_settings
 from claude_iterate.core.state.run_state import Streaks
 from claude_iterate.core.tones import UNPROVEN
-from claude_iterate.progress.worktrees import merge_command
+from claude_iterate.progress.worktrees import remains
 from claude_iterate.text.next_run import next_run
 from claude_iterate.views import evidence_view, history_view, run_view
 from claude_iterate.views.listing_view import Standing, known_by, standing
@@ -123,7 +123,8 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     without_journal: tuple[str, ...] = ()
     """Runs whose journal is gone or empty: what they did is not known."""
     merge: str | None = None
-    """The command that merges the branch of its worktree; null when there is nothing to merge."""
+    """The command that merges the branch of its worktree, and before that commits what is not; null when there is
+    nothing to merge."""
 
 
 def workspace_view(project: Project, layout: Layout, at: float) -> WorkspaceView:
@@ -194,7 +195,8 @@ def _breaker(last: RunView, settings: Settings) -> tuple[CounterView, ...]:
 def _merge(project: Project, last: RunView | None) -> str | None:
     if last is None or last.worktree is None:
         return None
-    return merge_command(project.root, last.worktree.branch, project.environ) or None
+    left = remains(project.root, last.worktree.path, last.worktree.branch, project.environ)
+    return (left if last.now is None else replace(left, changed=False)).merge or None
 
 
 def _text(value: Any) -> str | None:

@@ -79,13 +79,17 @@ def test_the_checkout_is_untouched_and_the_branch_is_kept(repository: Loop) -> N
     assert not (loop.folder / "trace").exists()
     assert not top(loop).exists()
     assert git(loop, "log", "--format=%s", BRANCH).split() == ["work", "first"]
-    assert f"Merge it: {merge}" in loop.call("show", "my-task").out
+    assert f"  Merge it: {merge}\n" in loop.call("show", "my-task").out
     assert f"my-task works on the branch {BRANCH}" in loop.call("list").out
     assert loop.run("--worktree", "--again", "--accept-changes").code == 0
     assert [event["again"] for event in loop.events("WorktreeMade") if "again" in event] == [True]
     assert git(loop, "log", "--format=%s", BRANCH).split() == ["work", "work", "first"]
     git(loop, "merge", "-q", BRANCH)
     assert "Merge it" not in loop.call("show", "my-task").out
+    cleaned = loop.call("clean", "my-task", "--force")
+    remove = f"git -C {shlex.quote(str(loop.root))} branch -d {BRANCH}"
+    assert f"What stays: the branch {BRANCH}. Remove it: {remove}\n" in cleaned.err
+    subprocess.run(remove, shell=True, env=loop.env, check=True, capture_output=True)
 
 
 def test_a_worktree_with_work_survives(repository: Loop) -> None:
@@ -108,8 +112,14 @@ def test_a_worktree_with_work_survives(repository: Loop) -> None:
     refused = loop.call("verify", "my-task", "--checks-only")
     assert (refused.code, "its work is not here" in refused.err, loop.call("list").out) == (1, True, before)
     assert loop.call("verify", "my-task", "--checks-only", "--worktree=topic").code == 0
+    assert f"  Commit and merge it: {merge}\n" in loop.call("show", "my-task").out
     subprocess.run(merge, shell=True, env=loop.env, check=True, capture_output=True)
     assert (loop.root / "left.txt").read_text() == "left\n"
+    (top(loop) / "more.txt").touch()
+    document = json.loads(loop.call("clean", "my-task", "--force", "--json").out)
+    assert top(loop).exists()
+    subprocess.run(document["remove"], shell=True, env=loop.env, check=True, capture_output=True)
+    assert (top(loop).exists(), git(loop, "branch", "--list", "topic")) == (False, "")
 
 
 def test_what_cannot_be_is_said_before_anything_is_written(repository: Loop) -> None:

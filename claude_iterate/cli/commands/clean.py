@@ -6,8 +6,10 @@ from claude_iterate.cli import options, output
 from claude_iterate.cli.commands.archive import warn_about
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.terminal import questions
+from claude_iterate.progress.worktrees import remains
 from claude_iterate.workspace.archives import archive_creation
 from claude_iterate.workspace.files.folders import remove
+from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
 
@@ -21,16 +23,21 @@ def command(invocation: Invocation, name: str, force: bool, no_archive: bool, as
     layout = project.layout(name)
     if not force:
         _confirm(layout, no_archive)
-    saved: archive_creation.Saved | None = None
+    last, saved = reader.last_run(layout, ("run",)), None
     with run_lock.hold(layout.lock, name, "clean"):
         if not no_archive:
             saved = archive_creation.save(layout, project.archive_folder)
         remove(layout.folder)
+    made = last[1].worktree.made if last is not None else None
+    left = remains(project.root, made.path, made.branch, project.environ) if made is not None else None
     document = {"name": name, "deleted": str(layout.folder), "archive": str(saved.path) if saved else None}
+    document["remove"] = left.remove or None if left is not None else None
     kept = f"; its archive is {saved.path}" if saved else ", without an archive."
     output.answer(as_json, document, f"Deleted {name}{kept}")
     if saved:
         warn_about(saved)
+    if left is not None and left.remove:
+        output.note(f"{left.described} Remove it: {left.remove}")
 
 
 def _confirm(layout: Layout, no_archive: bool) -> None:

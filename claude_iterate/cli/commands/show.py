@@ -278,7 +278,7 @@ def _print_worktree(view: WorkspaceView) -> None:
     there = os.path.isdir(tree.path)  # noqa: PTH112 - Path.is_dir may raise
     _aside(f"Worktree: branch {foreign(tree.branch)}{f', in {foreign(tree.path)}' if there else ''}")
     if view.merge:
-        _aside(f"  Merge it: {foreign(view.merge)}")
+        _aside(f"  {'Commit and merge it' if ' && ' in view.merge else 'Merge it'}: {foreign(view.merge)}")
 
 
 def _print_dry_run(run: RunView | None, now: float) -> None:

@@ -51,6 +51,15 @@ def again(state: RunState, line: CommandLine, *changed: Words) -> str:
     return command(line, line.verb or _verb(state), name(state), *(word for option in options for word in option))
 
 
+def merge(main: str, branch: str, uncommitted_in: str = "") -> str:
+    """The command that brings the branch of a worktree into the checkout `main`; what is in the worktree is committed
+    first, if it is not."""
+    merging = shlex.join(["git", "-C", main, "merge", branch])
+    git = shlex.join(["git", "-C", uncommitted_in])
+    commit = f"{git} add -A && {git} commit -m {shlex.quote(branch)} && "
+    return f"{commit}{merging}" if uncommitted_in else merging
+
+
 def add_check(line: CommandLine, workspace: str, check: str = "") -> str:
     """The command that lets `check` decide whether the task is done."""
     return command(line, "config", "-w", workspace, "verification.checks", "--add", check or "COMMAND")

@@ -60,9 +60,9 @@ def _refuse_elsewhere(project: Project, layout: Layout, options: Options) -> Non
     made = last[1].worktree.made if last is not None else None
     if made is None:
         return
-    from claude_iterate.progress.worktrees import merge_command
+    from claude_iterate.progress.worktrees import remains
 
-    merge = merge_command(project.root, made.branch, project.environ)
+    merge = remains(project.root, made.path, made.branch, project.environ).merge
     if not merge and not os.path.isdir(made.path):  # noqa: PTH112 - Path.is_dir may raise
         return
     there = shlex.join([*options.command_line.program, "verify", layout.name, f"--worktree={made.branch}"])
