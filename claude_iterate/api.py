@@ -28,7 +28,7 @@ from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.listing_view import ListingView
 from claude_iterate.views.run_view import RunsView, RunView
 from claude_iterate.views.workspace_view import WorkspaceView
-from claude_iterate.workspace.journal.tail import tail
+from claude_iterate.workspace.journal.follower import JournalFollower
 from claude_iterate.workspace.layout import Layout, project_root
 from claude_iterate.workspace.lifecycle import project as projects
 from claude_iterate.workspace.running import notes, run_lock
@@ -191,15 +191,10 @@ class Run:
 
     def events(self) -> Iterator[Entry]:
         """The entries of its journal from the beginning, as they are written, until the run is over."""
-        path, cursor, last = self.workspace._layout.journal(self.id), 0, 0
+        journal = JournalFollower(self.workspace._layout.journal(self.id))
         while True:
             over = not self.is_running  # asked before reading, so that the last entries are not missed
-            while (added := tail(path, cursor)).cursor != cursor:
-                cursor = added.cursor
-                for entry in added.entries:
-                    if entry.seq > last:  # a journal that was put back is read again
-                        last = entry.seq
-                        yield entry
+            yield from journal.entries()
             if over:
                 return
             time.sleep(_POLL)

@@ -7,9 +7,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import ndjson
+
 from claude_iterate.cli import output
 from claude_iterate.core.harmless import harmless_json
 from claude_iterate.views import run_view
+from claude_iterate.workspace.journal.follower import JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
 
@@ -102,26 +105,16 @@ class _Harmless:
 
 
 def _entry_printer() -> Callable[[Path, int, bool], int]:
-    import ndjson
-
-    from claude_iterate.workspace.journal.tail import tail
-
     rows = ndjson.writer(_Harmless(), ensure_ascii=False)
-    printed = 0
+    journal: JournalFollower | None = None
 
     def print_new(path: Path, cursor: int, _final: bool) -> int:
-        """Print the entries since `cursor`; where to go on. A journal that was replaced by an older version of itself,
-        as by `git stash`, is read again, and its entries are not printed again."""
-        nonlocal printed
-        while (added := tail(path, cursor)).cursor != cursor:
-            for entry in added.documents:
-                number = entry.get("seq")
-                if isinstance(number, int) and number <= printed:
-                    continue
-                printed = number if isinstance(number, int) else printed
-                rows.writerow(entry)
-            cursor = added.cursor
-            sys.stdout.flush()
-        return cursor
+        """Print the entries since `cursor`; where to go on."""
+        nonlocal journal
+        journal = journal or JournalFollower(path, cursor=cursor)
+        for entry in journal.documents():
+            rows.writerow(entry)
+        sys.stdout.flush()
+        return journal.cursor
 
     return print_new

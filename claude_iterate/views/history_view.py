@@ -12,7 +12,7 @@ from claude_iterate.views import run_view
 from claude_iterate.views.story.run_totals import RunHistory, Total, chosen, history_of, settled, total
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.tail import size_of
+from claude_iterate.workspace.journal.follower import size_of
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from claude_iterate.operations.playback.console_playback import ConsolePlayback
-from claude_iterate.operations.playback.journal_source import JournalSource
 from claude_iterate.operations.playback.recorded_console import recorded_console
 from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.journal.follower import JournalFollower
 from tests.e2e.conftest import Loop
 from tests.e2e.test_steering import DONE, UNDONE
 
@@ -38,7 +38,7 @@ def test_the_same_lines_on_both_streams(loop: Loop, level: str, monkeypatch: pyt
     assert started is not None
     out, err = io.StringIO(), io.StringIO()
     playback = ConsolePlayback(recorded_console(started, out, err))
-    playback.show(JournalSource(journal).added())
+    playback.show(JournalFollower(journal).entries())
     playback.close()
     assert (out.getvalue(), err.getvalue()) == (done.out, done.err)
     assert ("failed" in done.err) == (level != "quiet")

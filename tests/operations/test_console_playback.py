@@ -13,8 +13,8 @@ from claude_iterate.core.state.recorded_settings import recorded_settings
 from claude_iterate.core.state.run_state import Batch
 from claude_iterate.core.state.steps import fold
 from claude_iterate.operations.playback.console_playback import MOST, ConsolePlayback
-from claude_iterate.operations.playback.journal_source import JournalSource
 from claude_iterate.operations.playback.recorded_console import recorded_console
+from claude_iterate.workspace.journal.follower import JournalFollower
 
 STARTED = RunStarted("r1", "my-task", "loop", 50, 1, "here", "1", ("claude",), "a.log")
 
@@ -100,19 +100,19 @@ def test_a_journal_that_grows_and_is_replaced(tmp_path: Path) -> None:
     cannot be read is left out."""
     path, whole = tmp_path / "journal.ndjson", list(entries(9))
     sink = Seen()
-    playback, source = ConsolePlayback(sink), JournalSource(path)
-    assert not playback.show(source.added())
+    playback, source = ConsolePlayback(sink), JournalFollower(path)
+    assert not playback.show(source.entries())
     write(path, *whole[:4])
     with path.open("ab") as file:
         file.write(msgspec.json.encode(whole[4])[:20])
-    assert playback.show(source.added())
+    assert playback.show(source.entries())
     assert playback.last == whole[3]
     write(path, *whole[:2])
-    assert not playback.show(source.added())
+    assert not playback.show(source.entries())
     write(path, *whole[:6])
     with path.open("ab") as file:
         file.write(b'{"seq":"junk"}\n\xff\n' + msgspec.json.encode(whole[6]) + b"\n")
-    assert playback.show(source.added())
+    assert playback.show(source.entries())
     assert [entry.seq for batch in sink.batches for entry, _ in batch] == [1, 2, 3, 4, 5, 6, 7]
 
 
@@ -122,7 +122,7 @@ def test_of_a_long_journal_the_end_is_whole(tmp_path: Path) -> None:
     more = [Entry(101, 300.0, 200.0, IterationStarted(1)), Entry(102, 301.0, 201.0, Said("the last words"))]
     write(path, *entries(100), *more)
     sink = Seen()
-    ConsolePlayback(sink).show(JournalSource(path, whole=100).added())
+    ConsolePlayback(sink).show(JournalFollower(path, whole=100).entries())
     shown = [entry.seq for batch in sink.batches for entry, _ in batch]
     assert shown[:1] + shown[-2:] == [1, 101, 102]
     assert len(shown) < 10

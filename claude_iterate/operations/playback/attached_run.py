@@ -14,10 +14,10 @@ from claude_iterate.core.state.run_state import RunState
 from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.playback.console_playback import ConsolePlayback
-from claude_iterate.operations.playback.journal_source import JournalSource
 from claude_iterate.sinks.console.console import Console
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
+from claude_iterate.workspace.journal.follower import JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import control, run_lock, runner_identity
 from claude_iterate.workspace.running.runner_identity import LIVES
@@ -95,7 +95,7 @@ class AttachedRun:
         self._run = run
         self._console = console
         self._wall = wall
-        self._source = JournalSource(layout.journal(run), WHOLE)
+        self._journal = JournalFollower(layout.journal(run), WHOLE)
         self._playback = ConsolePlayback(console)
         self._open: list[str] = []
         self._looked = 0.0
@@ -119,7 +119,7 @@ class AttachedRun:
     def catch_up(self) -> None:
         """Show what happened before; the live line stands for now only."""
         self._console.behind = True
-        self._playback.show(self._source.added())
+        self._playback.show(self._journal.entries())
         self._console.behind = False
 
     def look(self, live: bool = True) -> bool:
@@ -127,7 +127,7 @@ class AttachedRun:
         drawn, too."""
         alive = self._is_alive()  # asked before reading, so that the last entries are not missed
         self._console.behind = not live
-        self._playback.show(self._source.added())
+        self._playback.show(self._journal.entries())
         self._take_answers()
         last = self._playback.last
         if live and last is not None and self.finished is None:

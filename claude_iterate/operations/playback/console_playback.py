@@ -3,9 +3,9 @@
 `attach` follows a run that is under way and shows what is there at once; `replay` shows one that is over at the pace it
 had. Both use it alike:
 
-    source = JournalSource(layout.journal(run))         # or any other entries, such as those with their full texts
+    journal = JournalFollower(layout.journal(run))      # or any other entries, such as those with their full texts
     playback = ConsolePlayback(recorded_console(...))   # a pace of your own comes second
-    playback.show(source.added())                       # again, for what was added since
+    playback.show(journal.entries())                    # again, for what was added since
     playback.state, playback.last                       # what all of them came to
     playback.tick(now); playback.close()
 
@@ -34,7 +34,7 @@ def at_once(_entry: Entry, _tick: Callable[[float], None]) -> None:
 
 
 class ConsolePlayback:
-    """Shows entries on a sink. An entry that comes a second time, because its journal was replaced, is left out."""
+    """Shows entries on a sink."""
 
     def __init__(self, sink: Sink, pace: Pace = at_once) -> None:
         self._sink = sink
@@ -42,7 +42,6 @@ class ConsolePlayback:
         self.state = RunState()
         """What the entries came to so far."""
         self.last: Entry | None = None
-        self._taken = 0
 
     def show(self, entries: Iterable[Entry]) -> bool:
         """Show these, which come after those before. True if there were any."""
@@ -61,15 +60,9 @@ class ConsolePlayback:
         self._sink.close()
 
     def _batches(self, entries: Iterable[Entry]) -> Iterator[Batch]:
-        for _, together in groupby(self._new(entries), lambda entry: (entry.at, entry.elapsed)):
+        for _, together in groupby(entries, lambda entry: (entry.at, entry.elapsed)):
             while part := list(islice(together, MOST)):
                 yield [self._folded(entry) for entry in part]
-
-    def _new(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        for entry in entries:
-            if entry.seq > self._taken:
-                self._taken = entry.seq
-                yield entry
 
     def _folded(self, entry: Entry) -> tuple[Entry, RunState]:
         self.state, self.last = reduce(self.state, entry), entry

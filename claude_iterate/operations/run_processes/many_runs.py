@@ -19,7 +19,7 @@ from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_processes.run_order import Began, Ended, Refused, order
 from claude_iterate.operations.run_processes.started_run import StartedRun
 from claude_iterate.system import signals
-from claude_iterate.workspace.journal.tail import tail
+from claude_iterate.workspace.journal.follower import JournalFollower
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import control
@@ -43,8 +43,7 @@ class OneRun:
         self.ended: Ended | Refused | None = None
         self.waits_until = 0.0
         self.told: HeldBack | None = None
-        self._cursor = 0
-        self._last = 0
+        self._journal: JournalFollower | None = None
 
     def look(self) -> bool:
         """Take in what is new; True when something is."""
@@ -59,13 +58,10 @@ class OneRun:
         return news or ended is not None
 
     def _read(self) -> bool:
-        path, before = self.layout.journal(self.run), self._cursor
-        while (added := tail(path, self._cursor)).cursor != self._cursor:
-            self._cursor = added.cursor
-            new = [entry for entry in added.entries if entry.seq > self._last]
-            self.state = fold_from(self.state, new)
-            self._last = new[-1].seq if new else self._last
-        return self._cursor != before
+        self._journal = self._journal or JournalFollower(self.layout.journal(self.run))
+        new = list(self._journal.entries())
+        self.state = fold_from(self.state, new)
+        return bool(new)
 
     def met_limit(self) -> WaitStarted | None:
         """The wait for a usage limit that this run met itself, once for each."""

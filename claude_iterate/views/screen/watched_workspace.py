@@ -11,7 +11,7 @@ from claude_iterate.views.listing_view import state_of
 from claude_iterate.views.story.followed_journal import FollowedJournal
 from claude_iterate.views.story.story import Story
 from claude_iterate.workspace.journal import reader
-from claude_iterate.workspace.journal.tail import size_of
+from claude_iterate.workspace.journal.follower import size_of
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import notes, run_lock
 
@@ -95,7 +95,9 @@ class WatchedWorkspace:
             found.read(self._steps)
             stands = self._standing() if not alive and not self._run else ("", None)
             known = len(notes.names(layout))
-            return Seen(layout.name, found.story, alive, known, False, found.cursor, found.share, stands)
+            return Seen(
+                layout.name, found.story, alive, known, False, found.journal.cursor, found.journal.share, stands
+            )
         except OSError:
             return Seen(layout.name, gone=not layout.folder.is_dir())
 
