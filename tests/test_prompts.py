@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,7 +52,7 @@ def test_the_nearest_folder_wins_and_the_mode_before_the_plain_name(tmp_path: Pa
     """Folders first to last, in each `<mode>/<name>.md` before `<name>.md`, the shipped ones at the end."""
     near, far = tmp_path / "near", tmp_path / "far"
     prompts = Prompts([near, far], "loop")
-    assert prompts.find("iteration") == shipped_folder() / "iteration.md"
+    assert prompts.find("iteration") == shipped_folder() / "loop" / "iteration.md"
     for path in [far / "iteration.md", far / "loop" / "iteration.md", near / "iteration.md"]:
         write(path.parent, path.name, str(path))
         assert prompts.render("iteration", {}) == str(path)
@@ -157,13 +158,40 @@ def test_nothing_of_the_last_report_is_said_twice(mode: str) -> None:
     assert Prompts([], mode).iteration_prompts(said).user.count("moved the users") == 1
 
 
-def test_the_modes_differ_only_where_they_must(tmp_path: Path) -> None:
-    """One shipped file serves loop and iterative, plan and build have their own for an iteration, and a file of a mode
-    still wins over it."""
-    assert sorted(path.name for path in shipped_folder().iterdir() if path.is_dir()) == ["build", "plan"]
-    own = write(tmp_path, "iterative/status-instructions.md", "Mine")
-    assert Prompts([tmp_path], "iterative").find("status-instructions") == own
-    assert Prompts([tmp_path], "loop").find("status-instructions") == shipped_folder() / "status-instructions.md"
+def test_each_mode_has_its_own_prompts_for_an_iteration(tmp_path: Path) -> None:
+    """In a folder of its own; a file of the user wins over it, and can extend what all modes share."""
+    for mode in MODES:
+        for name in ("iteration", "iteration-system", "status-instructions"):
+            assert Prompts([tmp_path], mode).find(name) == shipped_folder() / mode / f"{name}.md"
+    own = "{% extends 'shared/iteration.md' %}{% block goal %}Half an item for {{ workspace_name }}.{% endblock %}"
+    path = write(tmp_path, "iterative/iteration.md", own)
+    assert Prompts([tmp_path], "loop").find("iteration") == shipped_folder() / "loop" / "iteration.md"
+    assert Prompts([tmp_path], "iterative").find("iteration") == path
+    prompts = Prompts([tmp_path], "iterative").iteration_prompts(values())
+    assert "<now>. Half an item for <workspace_name>.\n\n<instructions>\n<instructions>\n" in prompts.user
+    assert prompts.appended == ()
+
+
+UPGRADED = """
+from claude_iterate.prompts import Prompts, shipped_folder
+from tests.package_path import PACKAGES
+prompts, values = Prompts([], "loop"), dict.fromkeys(("workspace_path", "workspace_name", "project_root"), "x")
+(shipped_folder() / "workspace-system.md").write_text("{{ of_another_version }}")
+first = prompts.render("workspace-system", values)
+(shipped_folder() / "workspace-system.md").unlink()
+(shipped_folder() / "loop" / "workspace-system.md").write_text("{{ of_another_version }}")
+print(first == prompts.render("workspace-system", values), first)
+"""
+
+
+def test_shipped_prompts_stay_as_they_were_read(tmp_path: Path) -> None:
+    """An upgrade of the package that changes, removes or adds some in mid-run has no effect on this run."""
+    copy = tmp_path / "claude_iterate"
+    shutil.copytree(PACKAGES / "claude_iterate", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(shipped_folder(), copy / "templates" / "prompts", dirs_exist_ok=True)
+    command = [sys.executable, "-P", "-c", UPGRADED]
+    done = subprocess.run(command, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("True You work in the project at `x`")
 
 
 def test_status_instructions_of_the_workspace_replace_the_shipped_ones() -> None:
@@ -319,9 +347,3 @@ def test_the_verdicts_are_spelled_as_they_are_parsed(mode: str) -> None:
         for by_schema in (True, False):
             known = {**dict.fromkeys(OTHERS[form], "x"), "by_schema": by_schema}
             assert ("StructuredOutput" in prompts.render(form, known)) == by_schema
-
-
-def test_importing_prompts_does_not_import_jinja() -> None:
-    """Start-up must not pay for a template engine that most commands never use."""
-    code = "import sys, claude_iterate.prompts; sys.exit('jinja2' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=PACKAGES, check=False).returncode == 0

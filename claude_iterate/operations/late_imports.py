@@ -22,7 +22,6 @@ _ANY_RUN = (
     "engine.stop_conditions.stop_scripts",
     "progress.git_history",
     "progress.snapshots",
-    "shipped_prompts",
     "sinks.console.terminal_writer",
     "system.crash_reports",
     "text.wait_lines",

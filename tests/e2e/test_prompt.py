@@ -160,11 +160,14 @@ def test_what_failed_is_told_to_the_next_iteration(loop: Loop) -> None:
 
 
 def test_templates_can_use_the_documented_variables_and_no_others(loop: Loop) -> None:
-    """The error about an unknown variable names all known ones: those of the documentation."""
+    """A template with a mistake ends the run. The error about an unknown variable says where it is, and names all known
+    ones: those of the documentation."""
     loop.make()
     (loop.workspace / "prompts").mkdir()
     (loop.workspace / "prompts" / "iteration.md").write_text("{{ no_such_variable }}")
     done = loop.run()
+    assert done.code == 1
+    assert "prompts/iteration.md, line 1, cannot be rendered: 'no_such_variable' is undefined." in done.err
     given = set(re.findall(r"\w+", done.err.partition("Variables it can use: ")[2].partition(".")[0]))
     page = Path(__file__).parents[2] / "docs" / "how-to" / "change-the-prompts.md"
     rows = page.read_text().partition("| Variable |")[2].partition("\n\n")[0].splitlines()[2:]

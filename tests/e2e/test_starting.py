@@ -10,7 +10,6 @@ import pytest
 from tests.e2e.conftest import Loop
 
 UNUSED = {
-    "jinja2": "the shipped prompts are made into Python",
     "httpx": "no notification is sent",
     "watchdog": "the status is not watched; otherwise a call on a slow machine would need it",
     "tomlkit": "no settings file is written",

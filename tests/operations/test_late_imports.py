@@ -24,18 +24,6 @@ print(*sys.modules)
 """
 
 
-RENDERED = """
-from claude_iterate.prompts import Prompts, shipped_folder
-prompts = Prompts([], "loop")
-values = dict.fromkeys(("workspace_path", "workspace_name", "project_root", "mode"), "x")
-first = prompts.render("workspace-system", values)
-(shipped_folder() / "workspace-system.md").write_text("{{ of_another_version }}")
-second = prompts.render("workspace-system", values)
-(shipped_folder() / "workspace-system.md").unlink()
-print(bool(first) and first == second == prompts.render("workspace-system", values))
-"""
-
-
 def output_of(code: str, folder: Path) -> str:
     command = [sys.executable, "-P", "-c", code]
     environ = {"PYTHONPATH": str(folder)}
@@ -67,9 +55,3 @@ def test_every_module_that_is_to_be_loaded_exists() -> None:
     names = {*late_imports._ANY_RUN, *late_imports._WITH, *chain.from_iterable(late_imports._WITH.values())}
     missing = [name for name in names if importlib.util.find_spec(f"claude_iterate.{name}") is None]
     assert missing == []
-
-
-def test_a_prompt_stays_as_it_was_read(tmp_path: Path) -> None:
-    """A shipped prompt that is replaced or removed in mid-run has no effect on this run."""
-    copied(tmp_path)
-    assert output_of(RENDERED, tmp_path) == "True\n"
