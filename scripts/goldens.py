@@ -29,6 +29,9 @@ FIXTURES = ROOT / "tests" / "fixtures"
 NAME = "my-task"
 PATIENCE = 120.0
 Step = dict[str, Any]
+TOOK = {"duration_ms": 1000, "duration_api_ms": 900}
+RESULT: Step = {"result": {**TOOK, "total_cost_usd": 0.01}}
+SILENT: list[Step] = [{"init": {}}, RESULT]
 
 SETTINGS = {
     "claude.command": [sys.executable, "-P", "-m", FAKE],
@@ -46,14 +49,16 @@ FIGURES = (
 RULES = [
     (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uuid>"),
-    (r"\d{4}-?\d\d-?\d\d[T-]?\d{6}(?:\.\d+)?Z?(?:-[0-9a-z]+)*", "<id>"),
     (r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:\d\d)?", "<time>"),
     (r"\b\d\d?:\d\d(?::\d\d)?\b", "<clock>"),
     (r"(pid|process) \d+", r"\1 <pid>"),
     (rf'"((?:\w*_)?(?:{FIGURES})(?:_\w+)?)": (?:-?\d[\d.e+-]*|"[^"]*")', r'"\1": <figure>'),
+    (r"\b\d{4}-?\d\d-?\d\d[T-]?\d\d-?\d\d-?\d\d+(?:\.\d+)?Z?(?:-[0-9a-f]{6,}(?:\.md)?)?\b", "<id>"),
+    (r"\b(toolu|msg|req)_[0-9a-f]{16,}", r"\1_<id>"),
     (r"\b\d+(?:\.\d+)? ?(?:ms|s|m|min|h|d)\b(?: \d+ ?(?:s|m|min|h)\b)*", "<span>"),
-    (r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b", "<hash>"),
+    (r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b|(?<=\b\d-)\d{8}\b", "<hash>"),
     (r"claude-iterate \d+\.\d+\.\d+[\w.+]*", "claude-iterate <version>"),
+    (r"printed [\d,]+ bytes", "printed <figure> bytes"),
     (r"Python \d+\.\d+\.\d+\S*", "Python <version>"),
     (r"Linux \d+\.\d+\S*", "Linux <version>"),
 ]
@@ -94,7 +99,7 @@ def tool(name: str, result: str, is_error: bool = False, **given: Any) -> Step:
 
 def failed(text: str, status: int | None, error: str) -> list[Step]:
     """A call that the API refused."""
-    result = {"is_error": True, "api_error_status": status, "result": text, "total_cost_usd": 0}
+    result = {"is_error": True, "api_error_status": status, "result": text, "total_cost_usd": 0, **TOOK}
     return [{"init": {}}, said(text, error=error), {"result": result}]
 
 
@@ -115,17 +120,15 @@ def denied(*report: Step) -> list[Step]:
         {"init": {}},
         said("Denied."),
         *report,
-        {"result": {"permission_denials": [denial], "total_cost_usd": 0.01}},
+        {"result": {"permission_denials": [denial], "total_cost_usd": 0.01, **TOOK}},
     ]
 
 
 def ended(subtype: str) -> list[Step]:
     """A call that reached a limit of its own."""
-    return [{"init": {}}, {"result": {"subtype": subtype, "is_error": True, "total_cost_usd": 0.01}}]
+    return [{"init": {}}, {"result": {"subtype": subtype, "is_error": True, "total_cost_usd": 0.01, **TOOK}}]
 
 
-RESULT: Step = {"result": {"total_cost_usd": 0.01}}
-SILENT: list[Step] = [{"init": {}}, RESULT]
 PROGRESS = {"progress": {"completed": 1, "total": 2}, "summary": "One of two is done"}
 CRASH: list[Step] = [{"init": {}}, {"stderr": "Segmentation fault\n"}, {"exit": 139}]
 WAITS: list[Step] = [{"touch": "ready"}, {"wait_for": "go"}]
@@ -314,6 +317,7 @@ class Project:
     def tell(self, process: subprocess.Popen[str], *words: str) -> str:
         """What a command printed, under its name."""
         out, err = process.communicate(timeout=PATIENCE)
+        err = err.replace("InotifyEmitter.queue_events() called when the thread is inactive\n", "")  # now and then
         parts = [("out", out), ("err", err)]
         told = "".join(f"--- {name}\n{text}{'' if text.endswith(chr(10)) else chr(10)}" for name, text in parts if text)
         return f"$ claude-iterate {' '.join(words)}\n{told}--- exit code {process.returncode}\n"
