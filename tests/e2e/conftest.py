@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from claude_iterate.selftest.harness.scripted_project import PATIENCE, until
+from claude_iterate.selftest.harness.scripted_project import PATIENCE, Done, until
 from tests.warm_start import WarmStarts
 
 if TYPE_CHECKING:
     from tests.e2e.terminal import Open, Terminal
 
-__all__ = ["PATIENCE", "ROOT", "Loop", "loop", "until"]
+__all__ = ["PATIENCE", "ROOT", "Done", "Loop", "loop", "until"]
 ROOT = Path(__file__).parents[2]
 
 

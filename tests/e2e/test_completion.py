@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from claude_iterate.selftest.harness.script_steps import more
-from tests.e2e.conftest import Loop, until
+from tests.e2e.conftest import Done, Loop, until
 
 DONE = {"complete": True, "progress": {"completed": 2, "total": 2}, "summary": "all done"}
 IDLE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False, "worked": False}}, {"result": {}}]
@@ -49,10 +49,10 @@ def test_list_show_and_logs_tell_the_same_story(loop: Loop) -> None:
 def test_quiet_prints_nothing_when_all_is_well(loop: Loop) -> None:
     """Not one byte on either stream, also at the iteration limit; warnings are in the log and in `show`."""
     loop.make()
-    assert loop.run("--quiet") == (0, "", "")
+    assert loop.run("--quiet") == Done(0, "", "")
     loop.env.pop("CLAUDE_ITERATE_CLAUDE__PERMISSION_MODE")
     loop.script(more())
-    assert loop.run("--quiet", "-m", "1", "--again") == (0, "", "")
+    assert loop.run("--quiet", "-m", "1", "--again") == Done(0, "", "")
     warning = "Nothing says what Claude may do, so it will be denied every edit and command."
     assert f"⚠ {warning}" in loop.log()
     assert f"  ⚠ {warning} Allow some: " in loop.call("show", "my-task").out

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_iterate.workspace.layout import Layout
-from tests.e2e.conftest import Loop, until
+from tests.e2e.conftest import Done, Loop, until
 
 DONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": True}}, {"result": {}}]
 UNDONE: list[dict[str, Any]] = [{"init": {}}, {"status": {"complete": False}}, {"result": {}}]
@@ -179,7 +179,7 @@ def test_bad_words_start_nothing(loop: Loop) -> None:
 def test_quiet_tells_of_what_failed_only(loop: Loop) -> None:
     """Like `--quiet` of one run: not a byte when all ended well, the table when one did not."""
     workspaces(loop, {"a": [DONE], "b": [UNDONE]})
-    assert loop.call("run", "a", "b", "-m", "1", "-q") == (0, "", "")
+    assert loop.call("run", "a", "b", "-m", "1", "-q") == Done(0, "", "")
     workspaces(loop, {"c": [[{"init": {}}, {"status": {"blocked": "which?", "complete": False}}, {"result": {}}]]})
     done = loop.call("run", "b", "c", "-m", "1", "-q")
     assert (done.code, "blocked" in done.out) == (1, True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_iterate.selftest.faults.fault_table import FAULTS
+from claude_iterate.selftest.faults import FAULTS
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.fault_runner import run_fault
 from claude_iterate.selftest.harness.script_steps import done

@@ -14,8 +14,7 @@ from pkgutil import iter_modules
 import pytest
 
 from claude_iterate.selftest import faults
-from claude_iterate.selftest.faults import fault_table
-from claude_iterate.selftest.faults.fault_table import FAULTS
+from claude_iterate.selftest.faults import FAULTS
 from claude_iterate.selftest.harness.fault import Fault, FaultProject
 from claude_iterate.selftest.harness.fault_runner import run_fault
 from claude_iterate.selftest.harness.scripted_project import PATIENCE, until
@@ -24,14 +23,14 @@ from tests.package_path import PACKAGES
 from tests.warm_start import WarmStarts
 
 WRONG = """
-from dataclasses import replace
+from msgspec.structs import replace
 from claude_iterate.cli.boundary import main
-from claude_iterate.selftest.faults import fault_table
+from claude_iterate.selftest import faults
 from claude_iterate.selftest.harness.fault import Expected
 
-name, first = next(iter(fault_table.FAULTS.items()))
-wrong = replace(fault_table.FAULTS["http-401"], expected=Expected("blocked", 1, ("ok",)))
-fault_table.FAULTS = {"http-401": wrong, name: first}
+name, first = next(iter(faults.FAULTS.items()))
+wrong = replace(faults.FAULTS["http-401"], expected=Expected("blocked", 1, ("ok",)))
+faults.FAULTS = {"http-401": wrong, name: first}
 raise SystemExit(main(["selftest"]))
 """
 
@@ -68,7 +67,7 @@ def test_the_fault_is_survived(name: str, fault: Fault, tmp_path: Path) -> None:
 def test_names_are_unique_and_every_fault_says_what_it_means() -> None:
     """Names are what people type after `--only`."""
     tables = [import_module(f"{faults.__name__}.{table.name}") for table in iter_modules(faults.__path__)]
-    assert len(FAULTS) == sum(len(table.FAULTS) for table in tables if table is not fault_table)
+    assert len(FAULTS) == sum(len(table.FAULTS) for table in tables)
     assert [name for name, fault in FAULTS.items() if not (fault.what and fault.danger)] == []
 
 

@@ -16,7 +16,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.names import meant
 from claude_iterate.errors import UsageProblem
-from claude_iterate.selftest.faults.fault_table import chosen
+from claude_iterate.selftest.faults import chosen
 from claude_iterate.selftest.harness.fault import Fault
 from claude_iterate.selftest.harness.fault_runner import FaultResult, run_faults, usual_jobs
 from claude_iterate.system import signals, temporary_files

@@ -1,14 +1,16 @@
-"""Faults around the runner: disks, receivers of notifications, a second run, signals."""
+"""Faults around the runner: disks, receivers of notifications, a second run, signals, the record, the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from signal import SIGHUP, SIGINT, SIGTERM, Signals
+
+import msgspec
 
 from claude_iterate.selftest.harness import expectations, interventions, webhook_receiver
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.script_steps import GO, HANG, INIT, LEFT, READY, done, more, said
+from claude_iterate.system import programs
 
 
 def _read_only(project: FaultProject) -> None:
@@ -24,7 +26,7 @@ def _notifying(what: str, prepare: Callable[[FaultProject], None], warns: bool =
         return quiet
     # The last call waits for the warning: a short run would be over before the last try.
     warned = interventions.awaited("Warned")
-    return replace(
+    return msgspec.structs.replace(
         quiet, calls=(more(), done(GO)), checks=(expectations.says("Notifications to"),), intervention=warned
     )
 
@@ -38,6 +40,37 @@ def _cut(what: str, reason: str, code: int, *signals: Signals) -> Fault:
         Expected(reason, code, ("interrupted",)),
         intervention=interventions.signalled(*signals),
         checks=(expectations.process_is_gone, expectations.logs("a last word", "Reason: ")),
+    )
+
+
+_LOST = "What the night did and cost would be lost, and be paid for again."
+_GIT = "git -c user.name=a -c user.email=a@b"
+
+
+def _no_git() -> str:
+    return "" if programs.which("git", None) else "there is no git"
+
+
+def _without_rules(project: FaultProject) -> None:
+    """A workspace that git takes along whole."""
+    (project.workspace / ".gitignore").touch()
+
+
+def _survived(what: str, *commands: str) -> Fault:
+    """Each command is run in an iteration of its own; then one more does the rest."""
+    count = len(commands) + 1
+    return Fault(
+        what,
+        _LOST,
+        (*(more({"shell": command}) for command in commands), done()),
+        Expected(outcomes=("ok",) * count),
+        prepare=_without_rules,
+        checks=(
+            expectations.numbers(*range(1, count + 1)),
+            expectations.costs(0.01 * count),
+            expectations.log_is_there,
+            expectations.raw_is_there(count),
+        ),
     )
 
 
@@ -106,4 +139,34 @@ FAULTS = {
     "sigint-twice": _cut("Ctrl-C, twice", "interrupted", 130, SIGINT, SIGINT),
     "sigterm": _cut("SIGTERM, as at a shutdown", "terminated", 143, SIGTERM),
     "sighup": _cut("SIGHUP, as from a closed terminal", "terminated", 143, SIGHUP),
+    "record-deleted": _survived(
+        "Claude deletes journal, log and lock", "rm -rf $WORKSPACE/runs $WORKSPACE/iterate-*.log $WORKSPACE/.lock"
+    ),
+    "folder-replaced": _survived(
+        "Claude replaces the folder of the workspace by a copy",
+        "cp -R $WORKSPACE aside && rm -rf $WORKSPACE && mv aside $WORKSPACE",
+    ),
+    "git-stash": msgspec.structs.replace(
+        _survived(
+            "Claude stashes and restores files that git follows, the journal included",
+            f"git init -q && git add -A && {_GIT} commit -qm all",
+            f"{_GIT} stash -q && {_GIT} stash pop -q",
+        ),
+        impossible=_no_git,
+    ),
+    "lock-deleted": Fault(
+        "a second run after Claude deleted the lock file",
+        "Two runs would overwrite each other's work.",
+        (done({"shell": "rm $WORKSPACE/.lock"}, READY, GO),),
+        intervention=interventions.second_run,
+        checks=(expectations.second_is_refused, expectations.called(1)),
+    ),
+    "terminal-stopped": Fault(
+        "a terminal that takes nothing, as after Ctrl-S",
+        "The run would stand still, and its time-outs with it.",
+        (more({"flood": {"lines": 2000, "bytes": 100, "events": True}}), done()),
+        Expected(outcomes=("ok", "ok")),
+        flags=("--verbose",),
+        intervention=interventions.on_a_stopped_terminal,
+    ),
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from claude_iterate.selftest.harness.script_steps import Steps
 from claude_iterate.selftest.harness.scripted_project import Done, ScriptedProject
@@ -36,8 +37,7 @@ Check = Callable[[FaultProject, Done], str]
 """Inspects what is left; returns what is wrong, or an empty text."""
 
 
-@dataclass(frozen=True)
-class Expected:
+class Expected(msgspec.Struct, frozen=True):
     """How it must end. `reason` is empty where no run ended by itself."""
 
     reason: str = "completed"
@@ -49,8 +49,7 @@ class Expected:
         return f"{self.reason or 'no run'} ({self.code})" + (f": {kinds}" if kinds else "")
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """One fault. `danger` says what it would mean for the user if it was not survived."""
 
     what: str
@@ -58,7 +57,7 @@ class Fault:
     calls: tuple[Steps, ...]
     expected: Expected = Expected()
     checks: tuple[Check, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = msgspec.field(default_factory=dict)
     flags: tuple[str, ...] = ()
     instructions: str = "- one\n- two\n"
     prepare: Callable[[FaultProject], None] = lambda _project: None

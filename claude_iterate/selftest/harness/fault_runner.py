@@ -12,13 +12,14 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
+
 from claude_iterate.selftest.harness.expectations import ALWAYS
 from claude_iterate.selftest.harness.fault import Expected, Fault, FaultProject
 from claude_iterate.selftest.harness.scripted_project import Done, TooSlow
 
 
-class FaultResult(NamedTuple):
+class FaultResult(msgspec.Struct, frozen=True):
     """How a fault ended. `state` is survived, failed or skipped; `problems` say why it failed or was skipped."""
 
     name: str

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pty
+import resource
 import signal
 import subprocess
 import tempfile
@@ -148,8 +150,6 @@ def paused(project: FaultProject, _process: subprocess.Popen[bytes]) -> None:
 
 def on_a_stopped_terminal(project: FaultProject, flags: tuple[str, ...]) -> Done:
     """The run prints on a terminal that never takes more than it holds."""
-    import pty
-
     ours, theirs = pty.openpty()
     project.closing.callback(os.close, ours)
     try:
@@ -175,8 +175,6 @@ def full_for_a_while(project: FaultProject, process: subprocess.Popen[bytes]) ->
 
 
 def _file_limit(process: subprocess.Popen[bytes], soft: int) -> int:
-    import resource
-
     before, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (soft, hard))
     return before
@@ -184,8 +182,6 @@ def _file_limit(process: subprocess.Popen[bytes], soft: int) -> int:
 
 def cannot_limit_others() -> str:
     """Only Linux lets one process limit another."""
-    import resource
-
     return "" if hasattr(resource, "prlimit") else "this system cannot limit the files of another process"
 
 

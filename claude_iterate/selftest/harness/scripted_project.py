@@ -19,7 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from claude_iterate.core.named_tuples import NamedTuple
+import msgspec
+
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.system import processes, signals
 from claude_iterate.workspace.layout import Layout
@@ -41,7 +42,7 @@ _PACKAGES = Path(__file__).parents[3]
 _SHORTEST, _LONGEST = 0.01, 0.05
 
 
-class Done(NamedTuple):
+class Done(msgspec.Struct, frozen=True):
     """How a command ended."""
 
     code: int
