@@ -53,6 +53,7 @@ RULES = [
     (r"\b\d\d?:\d\d(?::\d\d)?\b", "<clock>"),
     (r"(pid|process) \d+", r"\1 <pid>"),
     (rf'"((?:\w*_)?(?:{FIGURES})(?:_\w+)?)": (?:-?\d[\d.e+-]*|"[^"]*")', r'"\1": <figure>'),
+    (r"\b\d{6}-\d{8}-\d{6}-[0-9a-f]{6}\b", "<run>"),
     (r"\b\d{4}-?\d\d-?\d\d[T-]?\d\d-?\d\d-?\d\d+(?:\.\d+)?Z?(?:-[0-9a-f]{6,}(?:\.md)?)?\b", "<id>"),
     (r"\b(toolu|msg|req)_[0-9a-f]{16,}", r"\1_<id>"),
     (r"\b\d+(?:\.\d+)? ?(?:ms|s|m|min|h|d)\b(?: \d+ ?(?:s|m|min|h)\b)*", "<span>"),
