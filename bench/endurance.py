@@ -16,22 +16,12 @@ from statistics import median
 from typing import NamedTuple
 
 import loop
-from project import COMMAND_LINE, NAME, Bench
+from project import NAME, Bench
 
 SETTLED = 4
 """The first of this many parts fills caches; growth counts from there."""
 ALLOWED = {"memory_mb": 4.0, "descriptors": 10, "threads": 3}
 """How much the median of the second half may exceed that of the first: what comes and goes in an iteration."""
-
-
-WITHOUT_LOADING = """
-import sys
-from claude_iterate.engine import loop
-loop._LOADING = 1e9
-from claude_iterate.cli import main
-sys.exit(main())
-"""
-"""A run loads all of its code while it lasts. In a short one, that would look like growth."""
 
 
 class Sample(NamedTuple):
@@ -72,15 +62,13 @@ def watch(process: subprocess.Popen[bytes], began: float, pause: float, runs: Pa
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench/endurance", description=__doc__)
     parser.add_argument("--count", type=int, default=10_000, metavar="N", help="iterations (default: 10000)")
-    parser.add_argument("--without-loading", action="store_true", help="for short runs: load no code ahead of its use")
     options = parser.parse_args()
-    program = (sys.executable, "-c", WITHOUT_LOADING) if options.without_loading else COMMAND_LINE
     with tempfile.TemporaryDirectory(prefix="claude-iterate-endurance-") as folder:
         bench = Bench(Path(folder), quick=False)
         project = bench.project([bench.script("short-fake", loop.FAKE)])
         began = time.monotonic()
         words = ("run", NAME, "--no-delay", "-m", str(options.count), "-q")
-        process = project.start(*words, stdout=None, stderr=subprocess.DEVNULL, program=program)
+        process = project.start(*words, stdout=None, stderr=subprocess.DEVNULL)
         samples = watch(process, began, min(1.0, options.count / 2000), project.workspace / "runs")
         took = time.monotonic() - began
         (journal,) = project.workspace.glob("runs/*/events.ndjson")

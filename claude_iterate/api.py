@@ -17,6 +17,7 @@ from claude_iterate.core import events
 from claude_iterate.core.events import Entry
 from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.layers import layer_from_document
+from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import ExpectedError, UsageProblem, WorkspaceProblem
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_processes import requests_to_runs, run_order
@@ -264,6 +265,4 @@ def _problem(refused: Refused) -> ExpectedError:
 
 
 def _modes() -> list[str]:
-    from claude_iterate.core.settings.modes import MODES
-
     return list(MODES)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from claude_iterate.views import documents
+from claude_iterate.views import documents, json_form
 
 INTRODUCTION = """\
 With `--json` a command prints exactly one JSON document on standard output. All documents speak one dialect: keys are
@@ -38,7 +38,7 @@ def schema() -> dict[str, Any]:
     """The schema, with what the code says about each key."""
     forms, parts = msgspec.json.schema_components(documents.FORMS.values(), ref_template="#/$defs/{name}")
     for name in {form["$ref"].rpartition("/")[2] for form in forms}:
-        parts[name]["properties"] = {"format": {"const": documents.FORMAT}, **parts[name]["properties"]}
+        parts[name]["properties"] = {"format": {"const": json_form.FORMAT}, **parts[name]["properties"]}
         parts[name]["required"] = ["format", *parts[name].get("required", [])]
     texts = _sentences()
     for name, form in parts.items():

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from claude_iterate import __version__
-from claude_iterate.cli import completion
+from claude_iterate.cli import completion, help_page
 from claude_iterate.cli.command_rows import ALIASES, COMMANDS
 from claude_iterate.cli.group import Group
 from claude_iterate.cli.invocation import Invocation, places
@@ -35,8 +36,6 @@ class CommandTable(Group):
         wanted = self.aliases.get(cmd_name, cmd_name)
         row = next((row for row in COMMANDS if row.name == wanted), None)
         if row is None:
-            from claude_iterate.cli import help_page
-
             return help_page.HIDDEN.get(wanted)
         module = import_module(f"claude_iterate.cli.commands.{row.module}")
         command: click.Command = module.commands[wanted] if hasattr(module, "commands") else module.command
@@ -55,14 +54,10 @@ class CommandTable(Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """The commands from the table, so that none is imported."""
-        from click.shell_completion import CompletionItem
-
         found = [CompletionItem(row.name, help=row.summary) for row in COMMANDS if row.name.startswith(incomplete)]
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from claude_iterate.cli import help_page
-
         help_page.write(ctx, formatter)
 
 

@@ -11,9 +11,13 @@ from typing import Any
 
 import click
 
+from claude_iterate.cli.application import application
+from claude_iterate.cli.command_rows import COMMANDS
 from claude_iterate.core.harmless import harmless
+from claude_iterate.core.names import nearest
 from claude_iterate.errors import ExpectedError, advice
 from claude_iterate.sinks.console.safe_stream import discard
+from claude_iterate.system import crash_reports
 
 BUG = 70
 INTERRUPTED = 130
@@ -64,8 +68,6 @@ def _answered(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from claude_iterate.cli.application import application
-
     if "_CLAUDE_ITERATE_COMPLETE" in os.environ:
         application.main(arguments, prog_name="claude-iterate")
     # Not click's own main(): how it handles interrupts and broken pipes differs between its versions.
@@ -113,8 +115,6 @@ def _no_such_option(option: str, context: click.Context, arguments: list[str], h
 
 
 def _near_options(option: str, context: click.Context) -> list[str]:
-    from claude_iterate.core.names import nearest
-
     word = option.lstrip("-")
     known = [name.lstrip("-") for name in _long_options(context.command)]
     found = nearest(word, known, 2) or [name for name in known if word in name.split("-")]
@@ -127,16 +127,12 @@ def _long_options(command: click.Command) -> list[str]:
 
 
 def _options_of(name: str) -> list[str]:
-    from claude_iterate.cli.application import application
-
     command = application.get_command(click.Context(application), name) if name else None
     return _long_options(command) if command is not None else []
 
 
 def _command_in(arguments: list[str]) -> str:
     """The command that was meant, where click does not say: it has no context while it reads options."""
-    from claude_iterate.cli.command_rows import COMMANDS
-
     known = {row.name for row in COMMANDS}
     return next((word for word in arguments if word in known), "")
 
@@ -177,8 +173,6 @@ def _release_streams() -> None:
 
 
 def _crashed(bug: Exception, arguments: list[str]) -> int:
-    from claude_iterate.system import crash_reports
-
     report = crash_reports.text(bug, arguments)
     said = f"This is a bug in claude-iterate: {type(bug).__name__}: {bug}"
     path = crash_reports.write(report)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import shlex
 import sys
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from claude_iterate.cli import output
+from claude_iterate.cli.command_rows import COMMANDS
 from claude_iterate.core.records import Record
+from claude_iterate.core.settings.layers import layer_from_texts, unknown_variables
 from claude_iterate.errors import ExpectedError, UsageProblem
-
-if TYPE_CHECKING:
-    from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.system import programs
+from claude_iterate.workspace.layout import project_root
+from claude_iterate.workspace.lifecycle.project import Project
 
 
 class Invocation(Record):
@@ -34,11 +38,6 @@ class Invocation(Record):
     @cached_property
     def project(self) -> Project:
         """The project that the folder belongs to."""
-        # Imported here: `--help` makes an Invocation too.
-        from claude_iterate.core.settings.layers import layer_from_texts
-        from claude_iterate.workspace.layout import project_root
-        from claude_iterate.workspace.lifecycle.project import Project
-
         flags = layer_from_texts(self.flags) if self.flags else None
         project = Project(project_root(self.folder), self.environ, flags)
         if sys.stdout.isatty() or sys.stderr.isatty():
@@ -50,8 +49,6 @@ class Invocation(Record):
     @property
     def program(self) -> tuple[str, ...]:
         """What has to stand before a command so that it finds this project from the current folder."""
-        from claude_iterate.workspace.layout import project_root
-
         try:
             found = project_root(Path.cwd())
         except FileNotFoundError:  # the current folder was deleted
@@ -66,10 +63,6 @@ class Invocation(Record):
         own folder; what has to stand before a command is put there here, for all of them."""
         if "claude-iterate " not in advice or not (self.elsewhere or self.flags):
             return advice
-        import re
-        import shlex
-
-        from claude_iterate.cli.command_rows import COMMANDS
 
         with contextlib.suppress(ExpectedError):  # no project, no commands for it
             begin = f"{shlex.join(self.program)} "
@@ -80,8 +73,6 @@ class Invocation(Record):
 
 def own_program() -> tuple[str, ...]:
     """How this program can be called in a shell: by its name where that finds it, else by its path."""
-    from claude_iterate.system import programs
-
     script = Path(sys.argv[0])
     if script.name != "claude-iterate":  # python -m claude_iterate
         return (sys.executable, "-m", "claude_iterate")
@@ -116,9 +107,6 @@ def has_whole_terminal() -> bool:
 
 def _warn_of_unknown(environ: Mapping[str, str]) -> None:
     """A misspelt variable would be ignored in silence. It is no error: another version may know it."""
-    from claude_iterate.cli import output
-    from claude_iterate.core.settings.layers import unknown_variables
-
     for name, meant in unknown_variables(environ).items():
         advice = f"Did you mean {meant}?" if meant else "See the settings: claude-iterate config --keys"
         output.warn(f"{name} is not a setting, so it has no effect. {advice}")

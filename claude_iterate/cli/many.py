@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from claude_iterate.text import local_times
 from claude_iterate.text.claim_lines import remarks
 from claude_iterate.text.wait_lines import words_for
 from claude_iterate.text.work_lines import worktree_left
+from claude_iterate.views.documents import ended_runs
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 
@@ -49,8 +51,6 @@ def run_many(project: Project, names: Sequence[str], options: Options, parallel:
     screen.clear()
     code = _SIGNALLED.get(many.stopped_by) or (0 if all(_is_good(run) for run in many.runs) else 1)
     if options.as_json:
-        from claude_iterate.views.documents import ended_runs
-
         output.document(
             ended_runs(
                 [
@@ -204,8 +204,6 @@ class _Screen:
         if now < self._next or not terminals.takes(sys.stderr.fileno()):
             return
         self._next = now + _BETWEEN
-        import shutil
-
         size = shutil.get_terminal_size()
         shown = self.runs[: max(1, size.lines - 2)]
         lines = [_line(run.name, self._doing(run), run.state, time.time(), self._width) for run in shown]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -12,13 +12,11 @@ from click.core import ParameterSource
 from claude_iterate.cli import completion, picker
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core import names
+from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.catalogue import catalogue
 from claude_iterate.core.settings.layers import Layer
 from claude_iterate.core.settings.modes import MODES
 from claude_iterate.errors import UsageProblem
-
-if TYPE_CHECKING:
-    from claude_iterate.core.rules.next_steps import CommandLine
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _TYPED = "claude_iterate.typed"
@@ -100,8 +98,6 @@ def setting_option(
 def typed_again(invocation: Invocation) -> CommandLine:
     """The command that is being executed, so that the next step can repeat it: without what concerns the output alone,
     and with -C only if the project is not found from here."""
-    from claude_iterate.core.rules.next_steps import CommandLine
-
     context = click.get_current_context()
     given = (
         option
@@ -149,18 +145,7 @@ def workspace_argument(required: bool = False) -> click.Argument:
     return click.Argument(["name"], required=required, callback=callback, shell_complete=completion.workspaces)
 
 
-class Command(click.Command):
-    """Finds short options at once. click looks for `-m` among the long options first, and for one that is not there it
-    imports `difflib` and makes a suggestion, which it then throws away."""
-
-    def make_parser(self, ctx: click.Context) -> Any:
-        parser = super().make_parser(ctx)
-        known = vars(parser)  # not part of click's interface: where they have other names, click does what it does
-        known.get("_long_opt", {}).update(known.get("_short_opt", {}))
-        return parser
-
-
-class Sections(Command):
+class Sections(click.Command):
     """A command with many options: its help shows them in sections. Those that no section names come last."""
 
     sections: ClassVar[Mapping[str, Sequence[str]]] = {}
@@ -182,7 +167,7 @@ def command(
     name: str,
     workspace: bool = True,
     name_required: bool = False,
-    cls: type[click.Command] = Command,
+    cls: type[click.Command] = click.Command,
     json: str = "Print one JSON document.",
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """A command that gets the Invocation and can answer in JSON.
@@ -216,13 +201,14 @@ names_argument = click.argument(
 """One workspace or several."""
 
 
-def name_argument_of(what: str, required: bool = True) -> Callable[[Function], Function]:
+def name_argument_of(
+    what: str, required: bool = True, offered: completion.Completer = completion.workspaces
+) -> Callable[[Function], Function]:
     """The name of a workspace or template, where a command takes more than one; it is None when left out."""
 
     def checked(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
         return None if value is None else names.checked(value, what)
 
-    offered = {"workspace": completion.workspaces, "template": completion.templates}.get(what)
     return click.argument(what, required=required, callback=checked, shell_complete=offered)
 
 

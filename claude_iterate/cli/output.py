@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
+from msgspec import Struct
 
 from claude_iterate.core.harmless import harmless, harmless_json
 from claude_iterate.core.tones import COLORS, Tone
-
-if TYPE_CHECKING:
-    from msgspec import Struct
+from claude_iterate.system import terminals
+from claude_iterate.views import json_form
 
 _SYMBOLS = {"good": ("✓", "green", "[ok]"), "warning": ("⚠", "yellow", "[!]"), "bad": ("❌", "red", "[x]")}
 
@@ -52,8 +53,6 @@ def pasteable(advice: str) -> str:
 
 def passing(text: str) -> None:
     """A note that is left out when the terminal takes nothing: a run must not wait for it."""
-    from claude_iterate.system import terminals
-
     handle = -1
     with contextlib.suppress(OSError, ValueError):
         handle = sys.stderr.fileno()
@@ -79,8 +78,6 @@ def signed(kind: str, text: str, stream: IO[str] | None = None) -> str:
 
 def document(value: Any) -> None:
     """The whole answer as one JSON document."""
-    import json
-
     click.echo(harmless_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
@@ -96,9 +93,7 @@ def answer(as_json: bool, value: Any, text: str, then: str = "") -> None:
 
 def view(form: Struct) -> None:
     """A view as one JSON document."""
-    from claude_iterate.views.documents import document as form_of  # it knows all views: not for those who print text
-
-    document(form_of(form))
+    document(json_form.document(form))
 
 
 def symbol(kind: str, stream: IO[str] | None = None) -> str:

@@ -45,8 +45,6 @@ _ANSWER = 0.1
 _LASTING = 15.0
 """Seconds after which the computer is kept awake. None falls asleep by itself so soon after a command was typed, and a
 short run does without the processes that it takes."""
-_LOADING = 5.0
-"""Seconds after which a run is prepared for a long one: no one upgrades the package so soon after its start."""
 
 
 class Engine:
@@ -157,7 +155,7 @@ class Engine:
         orphans = Orphans(guardian, (guardian.pid, *strangers), adopts=not strangers, sandbox=sandbox)
         afterwards.callback(self._end_leftovers, orphans)
         chores = (
-            lambda: self._settle_in(awake, orphans),
+            lambda: self._keep_awake(awake, orphans),
             orphans.remember,
             # A folder that came back as another one is locked as soon as it is seen.
             self._place.remember,
@@ -168,10 +166,8 @@ class Engine:
         )
         return dispatcher, Supervisor(plan, self._recorder, dispatcher, self._inbox.post, orphans)
 
-    def _settle_in(self, awake: Awake, orphans: Orphans) -> None:
-        """What a run that lasts needs: all of its code, and a computer that does not fall asleep."""
-        if self._recorder.elapsed() > _LOADING:
-            self._plan.load()
+    def _keep_awake(self, awake: Awake, orphans: Orphans) -> None:
+        """A run that lasts needs a computer that does not fall asleep."""
         if self._recorder.elapsed() <= _LASTING:
             return
         wanted = self._plan.settings.keep_awake and not self._plan.dry_run

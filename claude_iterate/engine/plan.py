@@ -49,7 +49,7 @@ class Texts(Record):
 class Plan(Record):
     """One run. `review_texts` takes the depth, its description, the review's id and whether the answer is by schema.
     `ask` tells what the user answered so far to the question whether an iteration may begin, `listen` which keys were
-    pressed; neither waits. `load` loads a little more of the code that a run that lasts may need."""
+    pressed; neither waits."""
 
     run: str
     layout: Layout
@@ -88,7 +88,6 @@ class Plan(Record):
     """The run can give up its terminal while it works."""
     tick: float = 1.0
     command_line: CommandLine = CommandLine()
-    load: Callable[[], None] = lambda: None
     sandbox: Sandbox | None = None
     checks_only: bool = False
     """A `verify` without a review."""

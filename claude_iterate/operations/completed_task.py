@@ -17,6 +17,7 @@ from claude_iterate.core.settings.modes import MODES
 from claude_iterate.core.tones import CHANGED, UNPROVEN
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.user import User
+from claude_iterate.views.listing_view import known_by, standing
 from claude_iterate.workspace import metadata, plan_file, task_file
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
@@ -43,8 +44,6 @@ def find(layout: Layout) -> Completed | None:
     known = about.status == "completed" or about.last_run.get("state") == "running"
     if not known and not metadata.is_behind(about, str(layout.folder)):
         return None
-    from claude_iterate.views.listing_view import known_by, standing  # most runs do without it
-
     found = standing(about, str(layout.folder))
     run = found.about.last_run
     kept = run.get("completion")  # of a run that did no work: the one before it completed the task

@@ -6,18 +6,20 @@ The old text is never lost.
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from claude_iterate.agent import conversation
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.environment import run_environment
+from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.named_tuples import NamedTuple
-from claude_iterate.operations import run_folders
+from claude_iterate.core.settings.declared import Settings
+from claude_iterate.operations import run_folders, sandboxing
 from claude_iterate.operations.launch import launch
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import text_source
@@ -29,10 +31,6 @@ from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import dry_run_files, summary
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
-
-if TYPE_CHECKING:
-    from claude_iterate.agent.command.sandbox import Sandbox
-    from claude_iterate.core.settings.declared import Settings
 
 _LONGEST_QUOTE = 300
 _FIRST_MESSAGE = {
@@ -122,8 +120,6 @@ def _sandbox(
 ) -> Sandbox | None:
     if settings.sandbox.kind == "none":
         return None
-    from claude_iterate.operations import sandboxing
-
     return stack.enter_context(sandboxing.opened(project, layout, settings, options.dry_run))
 
 
@@ -165,8 +161,6 @@ def _converse_in(
 @contextlib.contextmanager
 def _copied(layout: Layout, run: str) -> Iterator[Layout]:
     """The copy that the fake talks about. A conversation has no journal, so nothing of it is kept."""
-    import shutil
-
     used = dry_run_files.layout_for(layout, run)
     with writing(layout.name, layout.folder):
         dry_run_files.make_copy(used)

@@ -12,6 +12,8 @@ from typing import Any
 
 from claude_iterate.errors import ExpectedError, WorkspaceProblem
 from claude_iterate.progress.git_commands import Git, GitProblem
+from claude_iterate.sinks.notifications import notices
+from claude_iterate.sinks.notifications.notification_sink import Notifier
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.files import atomic
 from claude_iterate.workspace.files.folders import writing
@@ -108,9 +110,6 @@ def announce(project: Project, layout: Layout, warn: Callable[[str], None]) -> N
         return
     if not settings.notify.url:
         return
-    from claude_iterate.sinks.notifications import notices
-    from claude_iterate.sinks.notifications.notification_sink import Notifier
-
     notifier = Notifier(settings, project.environ, warn)
     notifier.post(notices.setup_complete(layout.name, project.root.name, str(layout.instructions), time.time()))
     notifier.close()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from claude_iterate.agent.command import discovery
 from claude_iterate.agent.command.command_line import NOT_ASKED
+from claude_iterate.agent.command.sandbox import Sandbox
 from claude_iterate.agent.processes import leftover_processes
+from claude_iterate.agent.processes.containers import end_containers
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
 from claude_iterate.core.events.vocabulary import ONE_OFF, Purpose
@@ -24,7 +25,9 @@ from claude_iterate.engine.loop import Engine
 from claude_iterate.engine.plan import Plan
 from claude_iterate.engine.recorder import Recorder
 from claude_iterate.errors import AgentProblem
-from claude_iterate.operations import first_questions, permissions, run_checks, run_folders
+from claude_iterate.operations import first_questions, permissions, run_checks, run_folders, sandboxing
+from claude_iterate.operations.cassettes.cassette import Cassette
+from claude_iterate.operations.cassettes.chosen_run import chosen
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.run_plan import Agent, plan_run
@@ -39,10 +42,6 @@ from claude_iterate.workspace.lifecycle.inheritance import Inheritance, inherit
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock, run_place
 from claude_iterate.workspace.running.run_place import RunPlace
-
-if TYPE_CHECKING:
-    from claude_iterate.agent.command.sandbox import Sandbox
-    from claude_iterate.operations.cassettes.cassette import Cassette
 
 
 class Performed(Record):
@@ -85,8 +84,6 @@ def _cassette(project: Project, layout: Layout, options: Options) -> Cassette | 
     """The recorded run that is to be played, if one is."""
     if not options.cassette:
         return None
-    from claude_iterate.operations.cassettes.chosen_run import chosen
-
     return chosen(project, layout, options.cassette, options.mode or metadata.read(layout.metadata).mode)
 
 
@@ -96,16 +93,12 @@ def _claude(
     """The sandbox, if one is asked for, and the Claude that answers in it."""
     sandbox = None
     if settings.sandbox.kind != "none":
-        from claude_iterate.operations import sandboxing
-
         elsewhere = worktree_of_run.is_asked(settings, options)
         sandbox = stack.enter_context(sandboxing.opened(project, layout, settings, options.dry_run, elsewhere))
     if options.checks_only:
         return sandbox, Agent("")
     if sandbox is None or not sandbox.is_container:
         return sandbox, _ask_claude(project, settings, sandbox)
-    from claude_iterate.agent.processes.containers import end_containers
-
     asking = replace(sandbox, run=f"version-{os.getpid()}")
     try:
         agent = _ask_claude(project, settings, asking)
@@ -170,15 +163,11 @@ def _launch(
 def _end_leftovers(killed: str, sandbox: Sandbox | None) -> None:
     leftover_processes.end_marked(killed)
     if sandbox is not None and sandbox.is_container:
-        from claude_iterate.agent.processes.containers import end_containers
-
         end_containers(sandbox.program, killed)
 
 
 def _boxed(plan: Plan, sandbox: Sandbox, layout: Layout, place: Path | None) -> Plan:
     """The folder of all runs is made by now, and Claude has no business in it; `place` is the worktree."""
-    from claude_iterate.operations import sandboxing
-
     sandbox = sandbox if place is None else sandboxing.with_folder(sandbox, place)
     kept = tuple(dict.fromkeys((*sandbox.kept, str(layout.runs))))
     closing = lambda: (*plan.closing(), *sandboxing.created(sandbox, layout.root))  # noqa: E731
@@ -223,8 +212,6 @@ def _run(
     audience = sinks_for_run(plan, options, troubles, place)
     recorder = Recorder(writer, audience, redactor_for(plan.environ, plan.settings), troubles)
     writer.known = recorder.known
-    gc.freeze()  # what is there by now stays to the end
-    gc.set_threshold(10_000)
     try:
         return Engine(plan, recorder, audience, place, warnings).run(
             lambda state, running: summary.record_run(plan.layout, state, plan.run, running)

@@ -6,22 +6,19 @@ import stat
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from claude_iterate.core.events import Warned
+from claude_iterate.core.reports.requirements import listing, requirements_in
 from claude_iterate.core.reports.status import describe
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import Mode
 from claude_iterate.engine.plan import Texts
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.prompts import Prompts
+from claude_iterate.workspace.files.confinement import Confinement
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle import dry_run_files
 from claude_iterate.workspace.running import notes, status_file
-
-if TYPE_CHECKING:
-    from claude_iterate.workspace.files.confinement import Confinement
-
 
 ANY_ID = "<the id of the iteration>"
 """Stands in the log for the id that a report is asked to have."""
@@ -74,8 +71,6 @@ class TextSource:
     def confine(self) -> None:
         """From now on nothing is read for Claude that a link brings in from outside: Claude is in a sandbox, and could
         make such a link to see what it may not."""
-        from claude_iterate.workspace.files.confinement import Confinement
-
         self._confinement = Confinement(self._layout.root, self._layout.folder)
 
     def _refuse_links_out(self) -> None:
@@ -117,8 +112,6 @@ class TextSource:
 
     def review(self, report: Path, depth: str, depth_note: str, identity: str, by_schema: bool) -> Texts:
         """The texts of a review, and the instructions that it judges by."""
-        from claude_iterate.core.reports.requirements import listing, requirements_in
-
         self._refuse_links_out()
         instructions = read_instructions(self._layout)
         more = {"report_path": str(report), "depth": depth, "depth_note": depth_note, "nonce": identity}

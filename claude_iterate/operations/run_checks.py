@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from claude_iterate.agent.command.command_line import Known, tuning
+from claude_iterate.agent.command.sandbox_probe import probe
 from claude_iterate.core import claude_versions
 from claude_iterate.core.events import Warned
 from claude_iterate.core.events.reasons import exit_code
@@ -18,6 +19,7 @@ from claude_iterate.core.settings.modes import MODES, Mode
 from claude_iterate.core.state.steps import fold
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations import permissions
+from claude_iterate.operations.detection.suggested_commands import suggested
 from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.prompt_texts import read_instructions
 from claude_iterate.operations.run_options import Options
@@ -27,6 +29,7 @@ from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.inheritance import Inheritance
 from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.plan_file import refuse_bad_plan
 from claude_iterate.workspace.running import notes, run_lock
 
 
@@ -67,8 +70,6 @@ def missing_permissions(
     if options.dry_run or options.skip_permissions or not user.can_answer:
         return None
     run_lock.refuse_if_held(layout.lock, layout.name)
-    from claude_iterate.operations.detection.suggested_commands import suggested
-
     return user.choose_permissions(suggested(project.root), _sandbox(project, settings))
 
 
@@ -76,8 +77,6 @@ def _sandbox(project: Project, settings: Settings) -> str:
     """The sandbox that can be offered: the one that the settings name, or bwrap where it works."""
     if settings.sandbox.kind != "none":
         return settings.sandbox.kind
-    from claude_iterate.agent.command.sandbox_probe import probe
-
     return "" if probe("bwrap", project.environ).problem else "bwrap"
 
 
@@ -151,8 +150,6 @@ def agent_warnings(settings: Settings, version: str, known: Known) -> list[Warne
 
 def _refuse_bad_plan(layout: Layout, mode: Mode) -> None:
     if mode.reads_plan:
-        from claude_iterate.workspace.plan_file import refuse_bad_plan  # not for the other modes
-
         refuse_bad_plan(layout, mode)
 
 

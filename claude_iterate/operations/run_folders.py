@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -46,8 +47,6 @@ def make_folders(layout: Layout, run: str, keep_raw_runs: int, played: str = "")
     scratches = [layout.scratch(before) for before in runs[-2:-1]]  # it may have been killed during a verification
     for folder in (*scratches, *_old_outputs(layout, runs, keep_raw_runs, played)):
         if folder.exists():
-            import shutil  # only where there is something to delete
-
             shutil.rmtree(folder, ignore_errors=True)
 
 

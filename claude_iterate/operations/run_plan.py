@@ -17,7 +17,7 @@ from claude_iterate.core.rules.next_steps import CommandLine
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.core.settings.modes import MODES, Mode
 from claude_iterate.engine.plan import Plan, Texts
-from claude_iterate.operations import late_imports, permissions, run_folders
+from claude_iterate.operations import permissions, run_folders
 from claude_iterate.operations.completed_task import find_to_leave
 from claude_iterate.operations.detection.project_commands import test_command
 from claude_iterate.operations.prompt_texts import TextSource
@@ -26,6 +26,7 @@ from claude_iterate.workspace import metadata
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.inheritance import Inheritance
 from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.plan_file import PlanFile
 from claude_iterate.workspace.settings_files import settings_reader
 
 
@@ -73,7 +74,6 @@ def plan_run(
         **_taken_over(before, settings),
         prompt_folders=tuple(texts.folders),
         command_line=_typed(project, layout, options),
-        load=late_imports.loader(),
         checks_only=options.checks_only,
         test_command=test_command(settings, project.root),
         look_at_plan=_plan_reader(layout, texts.mode, options.purpose),
@@ -108,8 +108,6 @@ def _texts(source: TextSource, purpose: str, values: Mapping[str, str]) -> Calla
 def _plan_reader(layout: Layout, mode: Mode, purpose: str) -> Callable[[], PlanRead | None]:
     if not mode.reads_plan or purpose != Purpose.RUN:
         return lambda: None
-    from claude_iterate.workspace.plan_file import PlanFile  # not for the other modes
-
     return PlanFile(layout).look
 
 

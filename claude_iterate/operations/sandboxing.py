@@ -6,20 +6,21 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from claude_iterate.agent.command import sandbox_places, sandbox_probe
+from claude_iterate.agent.command.environment import claude_environment
+from claude_iterate.agent.command.sandbox import Sandbox
+from claude_iterate.agent.processes import network_gate
 from claude_iterate.core.events import Warned
 from claude_iterate.core.formats import listed
+from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import AgentProblem, UsageProblem
+from claude_iterate.progress.git_commands import Git, GitProblem, names
 from claude_iterate.system import programs
-
-if TYPE_CHECKING:
-    from claude_iterate.agent.command.sandbox import Sandbox
-    from claude_iterate.core.settings.declared import Settings
-    from claude_iterate.workspace.layout import Layout
-    from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.layout import Layout, named_folders
+from claude_iterate.workspace.lifecycle.project import Project
 
 _MOST_OTHERS = 200
 """Other workspaces that are kept; each is a mount."""
@@ -39,9 +40,6 @@ def opened(
     if made.network:
         yield made
         return
-    from claude_iterate.agent.command.environment import claude_environment
-    from claude_iterate.agent.processes import network_gate
-
     environment = claude_environment(project.environ, settings.claude)
     with contextlib.ExitStack() as stack:
         try:
@@ -61,15 +59,11 @@ def for_programs(project: Project, layout: Layout, settings: Settings, run: str)
 
 def with_folder(sandbox: Sandbox, place: Path) -> Sandbox:
     """The sandbox of a run in a worktree, which is made by now."""
-    from claude_iterate.agent.command import sandbox_places
-
     return sandbox_places.with_folder(sandbox, place)
 
 
 def make(project: Project, settings: Settings, folders: list[Path], own: list[Path]) -> Sandbox:
     """The sandbox of these settings; an ExpectedError with the next step if it does not work on this computer."""
-    from claude_iterate.agent.command import sandbox_places, sandbox_probe
-
     asked = settings.sandbox
     if asked.kind != "bwrap" and not asked.image:
         raise UsageProblem(
@@ -92,8 +86,6 @@ def make(project: Project, settings: Settings, folders: list[Path], own: list[Pa
 
 def _author(root: Path, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Who commits in the project, as git's settings have it: name and address, and nothing else of them."""
-    from claude_iterate.progress.git_commands import Git, GitProblem, names
-
     try:
         said = names(Git(str(root), environ).ask("config", "-z", "--get-regexp", r"^user\.(name|email)$"))
     except GitProblem:  # nothing is set, or there is no git
@@ -113,8 +105,6 @@ def created(sandbox: Sandbox, root: Path) -> tuple[Warned, ...]:
 def _own(project: Project, layout: Layout) -> list[Path]:
     """What is ours alone: records, settings, and programs that a later run starts; and all other workspaces, which have
     settings as well."""
-    from claude_iterate.workspace.layout import named_folders
-
     places = [project.workspaces_folder / name for name in named_folders(project.workspaces_folder)]
     others = [place for place in places if place != layout.folder][:_MOST_OTHERS]
     return [layout.runs, layout.metadata, layout.prompts, layout.folder / "hooks", *others]

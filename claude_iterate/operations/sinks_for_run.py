@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 
 from claude_iterate.core.events import Warned
@@ -13,6 +14,7 @@ from claude_iterate.sinks.console.console import Console
 from claude_iterate.sinks.console.safe_stream import forces_color
 from claude_iterate.sinks.fanout import Fanout, Sink
 from claude_iterate.sinks.log.text_log import TextLog
+from claude_iterate.sinks.notifications.notification_sink import Notifier
 from claude_iterate.system.near_paths import near
 from claude_iterate.text.transcript import SharedBlocks
 from claude_iterate.workspace.running import run_place
@@ -36,8 +38,6 @@ def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned], place: R
     except OSError as error:
         troubles.append(Warned(f"There will be no log: {plan.log} cannot be written: {error.strerror}."))
     if plan.settings.notify.url:
-        from claude_iterate.sinks.notifications.notification_sink import Notifier
-
         hint = f"Try it: claude-iterate notify test --workspace {plan.layout.name}"
         project = plan.layout.project.name
         sinks.append(Notifier(plan.settings, plan.environ, lambda text: troubles.append(Warned(text, hint)), project))
@@ -50,8 +50,6 @@ def sinks_for_run(plan: Plan, options: Options, troubles: list[Warned], place: R
 
 
 def _columns() -> int:
-    import shutil  # only with a live line
-
     return shutil.get_terminal_size().columns
 
 

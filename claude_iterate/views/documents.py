@@ -14,6 +14,7 @@ from claude_iterate.core.events.vocabulary import Why
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.views import history_view, run_view
 from claude_iterate.views.history_view import HistoryView
+from claude_iterate.views.json_form import document
 from claude_iterate.views.listing_view import ListingView
 from claude_iterate.views.plan_view import PlanView
 from claude_iterate.views.report.night_report import NightReport
@@ -26,8 +27,6 @@ from claude_iterate.views.story.story import Story
 from claude_iterate.views.workspace_view import WorkspaceView
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.run_summary import summarise
-
-FORMAT = 1
 
 
 class EndedRun(RunView, frozen=True, kw_only=True, rename="camel"):
@@ -99,11 +98,6 @@ FORMS: dict[str, type[msgspec.Struct]] = {
 """What each command prints with `--json`."""
 
 
-def document(form: msgspec.Struct) -> dict[str, Any]:
-    """One of the forms, ready for JSON."""
-    return {"format": FORMAT, **_rounded(msgspec.to_builtins(form))}
-
-
 def ended_run(layout: Layout, run: str, exit_code: int, state: RunState | None = None) -> dict[str, Any]:
     """What `run --json` prints; `state` is the run's, if it is at hand."""
     return document(_document_of(EndedRun, layout, run, exit_code, state))
@@ -151,13 +145,3 @@ def ended_verification(
         **{name: getattr(ended, name) for name in ("reason", "cause", "next")},
     }
     return document(EndedVerification(workspace=workspace, exit_code=exit_code, report=report, **facts))
-
-
-def _rounded(value: Any) -> Any:
-    """Sums of money without the noise of binary fractions."""
-    if isinstance(value, float):
-        return round(value, 6)
-    if isinstance(value, dict):
-        # Entries of a journal are printed as they are.
-        return {key: item if key == "entries" else _rounded(item) for key, item in value.items()}
-    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value

@@ -31,7 +31,7 @@ def test_killed_runs_go_on_and_count_right(tmp_path: Path) -> None:
 
 def test_many_iterations_leave_the_runner_as_it_was(tmp_path: Path) -> None:
     """Neither memory nor descriptors nor threads grow."""
-    done = bench("endurance", tmp_path, "--count", "150", "--without-loading")
+    done = bench("endurance", tmp_path, "--count", "150")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert done.stdout.startswith("150 iterations")
     assert done.stdout.endswith("flat\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -16,27 +15,6 @@ from claude_iterate.cli import boundary, invocation
 from claude_iterate.cli.command_rows import COMMANDS
 from tests.cli.conftest import Type
 from tests.package_path import PACKAGES
-
-HEAVY = ("httpx", "jinja2", "rich", "watchdog", "tomlkit", "msgspec", "asyncio")
-
-
-def test_help_imports_no_command(environ: dict[str, str], folder: Path) -> None:
-    """`--help` needs click and the table, nothing else."""
-    script = (
-        "import sys, json\nfrom claude_iterate.cli.boundary import main\n"
-        "code = main(['--help'])\nprint(json.dumps([code, list(sys.modules)]), file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=environ | {"PYTHONPATH": str(PACKAGES)},
-        cwd=folder,
-        capture_output=True,
-        check=True,
-    )
-    code, modules = json.loads(done.stderr)
-    assert code == 0
-    assert not [name for name in modules if name.split(".")[0] in HEAVY]
-    assert not [name for name in modules if name in {f"claude_iterate.cli.commands.{row.module}" for row in COMMANDS}]
 
 
 def test_help_names_every_command(typed: Type) -> None:

@@ -103,24 +103,3 @@ def test_bad_settings_are_no_message_at_the_prompt(filled: Path) -> None:
     """The next command tells of them."""
     (filled / ".claude-iterate.toml").write_text("nonsense = = 1")
     assert pressed(filled, "claude-iterate run ") == []
-
-
-@pytest.mark.parametrize(
-    ("line", "idle"),
-    [
-        ("claude-iterate ", ["claude_iterate.core.settings", "claude_iterate.cli.commands", "msgspec", "json"]),
-        ("claude-iterate run ", ["claude_iterate.engine", "claude_iterate.sinks.log", "tomlkit", "jinja2"]),
-    ],
-)
-def test_it_does_not_import_the_world(filled: Path, line: str, idle: list[str]) -> None:
-    """A prompt waits for it."""
-    code = """
-import atexit, sys
-before = set(sys.modules)
-atexit.register(lambda: print(*set(sys.modules) - before))
-from claude_iterate.cli import main
-main()
-"""
-    found = pressed(filled, line, code)
-    assert "claude_iterate.cli.completion" in found
-    assert [name for name in idle if any(module == name or module.startswith(f"{name}.") for module in found)] == []

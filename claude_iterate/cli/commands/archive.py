@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -19,12 +21,18 @@ from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.running import run_lock
 
 
+def _archives(context: click.Context) -> Iterable[str]:
+    """Each archive, and each workspace that has one: its newest is meant then."""
+    found = archive_list.names_in(completion.project_of(context).archive_folder)
+    return dict.fromkeys([*(re.sub(r"-\d{4}-\d\d-\d\dT[\d-]+$", "", name) for name in found), *found])
+
+
 def _checked(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
     return archive_list.checked(value)
 
 
 archive_argument = click.argument(
-    "archive_name", metavar="ARCHIVE", callback=_checked, shell_complete=completion.archives
+    "archive_name", metavar="ARCHIVE", callback=_checked, shell_complete=completion.words(_archives)
 )
 """The name of an archive, with or without `.tar.gz`; a bad one is refused before the command begins."""
 

@@ -6,6 +6,7 @@ import click
 
 from claude_iterate.cli import options
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.terminal.attached_terminal import AttachedTerminal
 
 
 @click.command("attach")
@@ -20,8 +21,6 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, detai
     Ctrl-C asks whether to leave, and then the run goes on, or to stop it. Without a terminal it prints plain lines
     until the end. Of a run that is over it shows how it ended. The exit code is that of the run, 0 when you leave.
     """
-    from claude_iterate.cli.terminal.attached_terminal import AttachedTerminal
-
     level = options.output_level(verbose, quiet) or ""
     layout = invocation.project.layout(name)
     return AttachedTerminal(layout, invocation.program, level, invocation.color, detailed_exit_code).show()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import plain
 from claude_iterate.core.secrets.masked_settings import masked_setting, masked_value
-from claude_iterate.core.settings.catalogue import Setting, catalogue, is_group, snake
+from claude_iterate.core.settings.catalogue import Setting, canonical, catalogue, is_group, snake
 from claude_iterate.core.settings.layers import Resolved, resolve
 from claude_iterate.errors import ExpectedError, UsageProblem
 from claude_iterate.operations.permissions import EVERYTHING, SKIP
@@ -27,9 +27,19 @@ from claude_iterate.workspace.settings_files.settings_writer import setting_name
 _WRITERS: dict[str, Callable[..., Any]] = {"VALUE": settings_writer.set_text, "--remove": settings_writer.remove}
 
 
+def _keys(_context: click.Context) -> Iterable[tuple[str, str]]:
+    return ((key, setting.sentence) for key, setting in catalogue().items())
+
+
+def _values(_context: click.Context) -> Iterable[str]:
+    """The values of the setting that was named before, if it has only some."""
+    key = next(found for word in completion.typed_words()[1:] if (found := canonical(word)) is not None)
+    return catalogue()[key].kind.words
+
+
 @options.command("config", workspace=False)
-@click.argument("key", required=False, shell_complete=completion.keys)
-@click.argument("value", required=False, shell_complete=completion.values)
+@click.argument("key", required=False, shell_complete=completion.words(_keys))
+@click.argument("value", required=False, shell_complete=completion.words(_values))
 @options.flag("-l", "--list", "listing", help="Print every effective value.")
 @options.flag("-k", "--keys", help="Explain every setting: kind, default, value, source.")
 @options.flag("--origin", help="Say where each value comes from.")
@@ -37,7 +47,9 @@ _WRITERS: dict[str, Callable[..., Any]] = {"VALUE": settings_writer.set_text, "-
 @click.option(
     "-w", "--workspace", metavar="NAME", shell_complete=completion.workspaces, help="The settings of one workspace."
 )
-@click.option("--add", multiple=True, metavar="V", shell_complete=completion.values, help="Add to a list. Repeatable.")
+@click.option(
+    "--add", multiple=True, metavar="V", shell_complete=completion.words(_values), help="Add to a list. Repeatable."
+)
 @click.option("--remove", multiple=True, metavar="V", help="Remove from a list. Repeatable.")
 @options.flag("--unset", help="Remove the setting.")
 def command(

@@ -10,6 +10,11 @@ import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import Invocation, own_program
+from claude_iterate.cli.terminal.terminal_user import TerminalUser
+from claude_iterate.core.rules.next_steps import CommandLine
+from claude_iterate.operations import demo_project
+from claude_iterate.operations.launch import launch
+from claude_iterate.operations.run_options import Options
 from claude_iterate.system import temporary_files
 
 
@@ -20,12 +25,6 @@ def command(invocation: Invocation) -> int:
 
     Claude is not called and nothing is spent.
     """
-    from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.core.rules.next_steps import CommandLine
-    from claude_iterate.operations import demo_project
-    from claude_iterate.operations.launch import launch
-    from claude_iterate.operations.run_options import Options
-
     temporary_files.refuse_if_impossible()
     folder = Path(tempfile.mkdtemp(prefix="claude-iterate-demo-"))
     project, layout = demo_project.make(invocation.environ, folder)

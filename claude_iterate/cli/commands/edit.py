@@ -8,8 +8,12 @@ import click
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation, has_whole_terminal
+from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.core.formats import counted
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.operations import compose
+from claude_iterate.operations.prompt_texts import read_instructions
+from claude_iterate.operations.run_options import Options
 
 
 @options.command("edit")
@@ -20,12 +24,6 @@ def command(invocation: Invocation, name: str, goal: str | None, dry_run: bool, 
 
     The old text is kept as INSTRUCTIONS.md.bak. To change it yourself, edit the file.
     """
-    # Imported here: they bring the engine, which `--help` does without.
-    from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.operations import compose
-    from claude_iterate.operations.prompt_texts import read_instructions
-    from claude_iterate.operations.run_options import Options
-
     layout = invocation.project.layout(name)
     read_instructions(layout)
     if goal is not None and not goal.strip():

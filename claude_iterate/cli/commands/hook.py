@@ -12,6 +12,7 @@ from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.events.vocabulary import Meaning, Point
 from claude_iterate.core.formats import duration
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
+from claude_iterate.operations import hook_trial
 from claude_iterate.workspace.running import hook_files
 from claude_iterate.workspace.running.hook_files import HookFile
 
@@ -74,8 +75,6 @@ def test(invocation: Invocation, point: str, workspace: str | None, as_json: boo
     the run."""
     if workspace is None:
         raise UsageProblem("Which workspace?", f"Name it: claude-iterate hook test {point} -w NAME")
-    from claude_iterate.operations import hook_trial
-
     project = invocation.project
     layout = project.layout(workspace)
     settings = project.settings_for(layout).settings

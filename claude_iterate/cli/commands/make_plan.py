@@ -9,6 +9,7 @@ from claude_iterate.cli.commands.run import JSON, OfARun, options_of_a_run, run_
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.formats import counted
 from claude_iterate.core.reports.plan_tasks import DOING, DONE
+from claude_iterate.views.plan_view import PlanView, plan_view
 
 _BOXES = {DOING: "[~]", DONE: "[x]"}
 
@@ -33,8 +34,6 @@ def command(invocation: Invocation, /, name: str, show: bool, **given: Any) -> i
 
 
 def _show(invocation: Invocation, name: str, as_json: bool) -> int:
-    from claude_iterate.views.plan_view import PlanView, plan_view
-
     project = invocation.project
     view: PlanView = plan_view(project, project.layout(name))
     if as_json:

@@ -12,7 +12,7 @@ from claude_iterate.errors import UsageProblem
 from claude_iterate.workspace.running import notes, run_lock
 
 
-class _Words(options.Command):
+class _Words(click.Command):
     """Takes a note that begins with a dash, such as `- use tabs`: a word with blanks in it is not an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -12,6 +12,8 @@ from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.core.settings.declared import Settings
 from claude_iterate.errors import SettingsProblem
+from claude_iterate.sinks.notifications.delivery import Delivery
+from claude_iterate.sinks.notifications.notices import trial
 
 
 @options.command("test", workspace=False)
@@ -25,9 +27,6 @@ from claude_iterate.errors import SettingsProblem
 def test(invocation: Invocation, workspace: str | None, as_json: bool) -> int:
     """Send one notification and show the answer. Exit code 0 if it was delivered, 1 if not."""
     settings = _settings(invocation, workspace)
-    from claude_iterate.sinks.notifications.delivery import Delivery
-    from claude_iterate.sinks.notifications.notices import trial
-
     delivery = Delivery(settings.notify)
     answer = delivery.send(trial(workspace, invocation.project.root.name, time.time()), lambda _seconds: False, tries=1)
     if as_json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,10 +15,8 @@ from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.operations.playback.paces import LONGEST
 from claude_iterate.operations.playback.replayed_run import ReplayedRun, replayed_run
 from claude_iterate.views import run_names, run_view
+from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.running import run_lock
-
-if TYPE_CHECKING:
-    from claude_iterate.workspace.layout import Layout
 
 _LEVELS = ("quiet", "progress", "verbose")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+import webbrowser
 from pathlib import Path
 
 import click
@@ -13,6 +15,8 @@ from claude_iterate.cli.output_file import output_file
 from claude_iterate.errors import UsageProblem, WorkspaceProblem
 from claude_iterate.system.near_paths import near
 from claude_iterate.views import run_names
+from claude_iterate.views.json_form import document
+from claude_iterate.views.report import report_pages
 from claude_iterate.views.report.night_report import NightReport, missing_report, night_report
 
 _ENDS = {"html": ".html", "md": ".md", "json": ".json"}
@@ -66,18 +70,10 @@ def command(
 
 def _text(report: NightReport, form: str) -> str:
     if form == "json":
-        import json
-
-        from claude_iterate.views.documents import document
-
         return json.dumps(document(report), indent=2, ensure_ascii=False) + "\n"
-    from claude_iterate.views.report import report_pages
-
     return report_pages.html(report) if form == "html" else report_pages.markdown(report)
 
 
 def _open(path: Path) -> None:
-    import webbrowser
-
     if not webbrowser.open(path.resolve().as_uri()):
         output.note(f"There is no browser to open. The report is {path}")

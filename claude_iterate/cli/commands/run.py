@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import click
 
 from claude_iterate.cli import completion, options, output, picker
 from claude_iterate.cli.invocation import Invocation, on_terminal
+from claude_iterate.cli.many import run_many
+from claude_iterate.cli.terminal.attached_terminal import AttachedTerminal
+from claude_iterate.cli.terminal.terminal_user import TerminalUser
+from claude_iterate.cli.watched import watch
 from claude_iterate.errors import UsageProblem
-
-if TYPE_CHECKING:
-    from claude_iterate.operations.completed_task import Completed
-    from claude_iterate.operations.run_options import Options
-    from claude_iterate.system.front_process import Worker
-    from claude_iterate.workspace.layout import Layout
-
+from claude_iterate.operations import completed_task
+from claude_iterate.operations.completed_task import Completed
+from claude_iterate.operations.launch import launch
+from claude_iterate.operations.run_options import Options
+from claude_iterate.system import front_process
+from claude_iterate.system.front_process import Worker
+from claude_iterate.views import documents
+from claude_iterate.workspace.layout import Layout
 
 JSON = "Print one JSON document about the run on standard output."
 _OPTIONS = (
@@ -116,8 +121,6 @@ def command(invocation: Invocation, /, name: tuple[str, ...], every: bool, paral
 
 
 def _many(invocation: Invocation, names: tuple[str, ...], every: bool, asked: Options, parallel: int) -> int:
-    from claude_iterate.cli.many import run_many
-
     project = invocation.project
     if every and names:
         raise UsageProblem("Choose one of NAME and --all.", "They exclude each other.")
@@ -162,7 +165,6 @@ def _one(invocation: Invocation, name: str, asked: Options, way: str) -> int:
     if os.getpid() == 1:
         refused = f"--{way} is not possible here: this is the first process of a container, which ends with it."
         raise UsageProblem(refused, "Let the container run in the background: docker run --detach ...")
-    from claude_iterate.system import front_process
 
     side = front_process.split()
     if isinstance(side, front_process.Worker):
@@ -170,9 +172,6 @@ def _one(invocation: Invocation, name: str, asked: Options, way: str) -> int:
     code = side.wait()
     if code is not None or way != "watch":
         return code or 0
-    from claude_iterate.cli.terminal.attached_terminal import AttachedTerminal
-    from claude_iterate.cli.watched import watch
-
     watch(lambda: [layout], only=True, asks=True)
     return AttachedTerminal(layout, invocation.program, "", invocation.color, asked.detailed).leave()
 
@@ -180,16 +179,9 @@ def _one(invocation: Invocation, name: str, asked: Options, way: str) -> int:
 def _run(
     invocation: Invocation, layout: Layout, asked: Options, worker: Worker | None = None, detaches: bool = False
 ) -> int:
-    # Imported here: they bring the engine, which `--help` does without.
-    from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.operations import completed_task
-    from claude_iterate.operations.launch import launch
-
     project, user, as_json = invocation.project, TerminalUser(worker, detaches), asked.as_json
     if (done := completed_task.to_leave(project, layout, asked, user)) is not None:
         return _leave(layout, done, as_json)
-    if as_json:  # before the run: an upgrade of the package must not come between
-        from claude_iterate.views import documents
     performed = launch(project, layout, asked, user)
     if as_json:
         output.document(documents.ended_run(layout, performed.run, performed.exit_code, performed.state))
@@ -197,8 +189,6 @@ def _run(
 
 
 def _options(invocation: Invocation, allow: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any) -> Options:
-    from claude_iterate.operations.run_options import Options
-
     return Options(
         again=given.pop("again"),
         skip_permissions=given.pop("dangerously_skip_permissions"),
@@ -228,8 +218,6 @@ def _cassette(given: str | None, dry_run: bool) -> str:
 def _leave(layout: Layout, done: Completed, as_json: bool) -> int:
     """The answer is that of the run that completed the task."""
     if as_json:
-        from claude_iterate.views import documents
-
         output.document(documents.ended_run(layout, done.run, done.exit_code))
     return done.exit_code
 

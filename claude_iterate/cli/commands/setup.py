@@ -12,8 +12,10 @@ from claude_iterate.cli.invocation import Invocation, has_whole_terminal, on_ter
 from claude_iterate.cli.terminal import instructions_input
 from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.errors import AgentProblem, UsageProblem, WorkspaceProblem
-from claude_iterate.operations import first_questions, instructions
+from claude_iterate.operations import compose, first_questions, instructions
+from claude_iterate.operations.compose import find_claude
 from claude_iterate.operations.detection.proposed_commands import propose
+from claude_iterate.operations.run_options import Options
 from claude_iterate.workspace.layout import Layout
 from claude_iterate.workspace.lifecycle.project import Project
 
@@ -128,8 +130,6 @@ def _talks(given: _Given, project: Project, layout: Layout | None) -> bool:
         return False
     if given.dry_run:
         return True
-    from claude_iterate.operations.compose import find_claude
-
     try:
         find_claude(project, layout)
     except AgentProblem as problem:
@@ -140,9 +140,6 @@ def _talks(given: _Given, project: Project, layout: Layout | None) -> bool:
 
 def _compose(invocation: Invocation, layout: Layout | None, given: _Given) -> tuple[Layout, int]:
     """Let Claude write them; the workspace and the size of the text."""
-    from claude_iterate.operations import compose  # brings the engine
-    from claude_iterate.operations.run_options import Options
-
     project = invocation.project
     _make_whole(project, layout, given)
     if not given.dry_run:

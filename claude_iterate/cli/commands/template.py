@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from claude_iterate.cli import options, output
+from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.group import group
 from claude_iterate.cli.invocation import Invocation
 from claude_iterate.cli.output import printable
@@ -20,14 +20,15 @@ from claude_iterate.workspace.files.folders import remove
 from claude_iterate.workspace.templates import template_creation, template_files
 
 _SHOWN_LINES = 10
-_template = options.name_argument_of("template")
+_offered = completion.words(lambda context: template_files.names_in(completion.project_of(context)))
+_template = options.name_argument_of("template", offered=_offered)
 _workspace = options.name_argument_of("workspace")
 _global = options.flag("-g", "--global", "globally", help="Your own template, for all projects.")
 
 
 @options.command("save", workspace=False)
 @_workspace
-@options.name_argument_of("template", required=False)
+@options.name_argument_of("template", required=False, offered=_offered)
 @click.option("-d", "--description", metavar="TEXT", help="What it is for.")
 @click.option("-t", "--tags", metavar="A,B", help="Words to find it by, separated by commas.")
 @click.option(

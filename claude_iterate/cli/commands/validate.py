@@ -6,9 +6,12 @@ from pathlib import Path
 
 from claude_iterate.cli import options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.core.events import ErrandFinished
 from claude_iterate.core.formats import listed
 from claude_iterate.core.reports import validation
+from claude_iterate.operations.launch import launch
+from claude_iterate.operations.run_options import Options
 from claude_iterate.system.near_paths import near
 from claude_iterate.workspace.files import atomic, foreign
 from claude_iterate.workspace.files.foreign import Snapshot
@@ -30,10 +33,6 @@ def command(invocation: Invocation, name: str, verbose: bool, quiet: bool, dry_r
 
     The report is validation-report.md in the workspace. Exit code 0 only for the verdict READY.
     """
-    from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.operations.launch import launch
-    from claude_iterate.operations.run_options import Options
-
     layout = invocation.project.layout(name)
     path = layout.folder / "validation-report.md"
     before = foreign.snapshot(path)

@@ -9,9 +9,13 @@ import click
 
 from claude_iterate.cli import completion, options, output
 from claude_iterate.cli.invocation import Invocation
+from claude_iterate.cli.terminal.terminal_user import TerminalUser
 from claude_iterate.core.settings.kinds import OWN_FILES
 from claude_iterate.core.tones import CHANGED
 from claude_iterate.errors import UsageProblem
+from claude_iterate.operations.launch import launch
+from claude_iterate.operations.prompt_texts import read_instructions
+from claude_iterate.operations.run_options import Options
 from claude_iterate.views import documents, evidence_view
 from claude_iterate.views.story.proofs import EvidenceView
 from claude_iterate.workspace.files import foreign
@@ -43,11 +47,6 @@ def command(invocation: Invocation, /, name: str, show_report: bool, as_json: bo
     A dry run proves nothing, and ends with 0 as well.
     A part of the proof that a run changed, and that is neither undone nor accepted, proves nothing: exit code 1.
     """
-    from claude_iterate.cli.terminal.terminal_user import TerminalUser
-    from claude_iterate.operations.launch import launch
-    from claude_iterate.operations.prompt_texts import read_instructions
-    from claude_iterate.operations.run_options import Options
-
     if given["checks_only"] and given["dry_run"]:
         raise UsageProblem("A dry run runs no checks, so --checks-only leaves nothing to do.", "Leave one of them out.")
     level = options.output_level(given["verbose"], given["quiet"])

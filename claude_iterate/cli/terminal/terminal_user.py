@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+
+import click
 
 from claude_iterate.cli import output
 from claude_iterate.cli.invocation import on_terminal
+from claude_iterate.cli.terminal import attended, keys, questions
+from claude_iterate.cli.terminal.detaching import AtOnce
 from claude_iterate.core.events import Requested
 from claude_iterate.core.state.run_state import RunState
 from claude_iterate.engine.plan import Plan
 from claude_iterate.errors import UsageProblem
 from claude_iterate.operations.permissions import Permissions
-
-if TYPE_CHECKING:
-    from claude_iterate.system.front_process import Worker
+from claude_iterate.system.front_process import Worker
 
 
 class TerminalUser:
@@ -40,20 +41,14 @@ class TerminalUser:
 
     def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> Permissions:
         """Ask how much Claude may do."""
-        from claude_iterate.cli.terminal import questions
-
         return questions.choose_permissions(suggested, sandbox)
 
     def confirms(self, question: str) -> bool:
         """Ask for a yes; Enter is a yes."""
-        import click
-
         return click.confirm(question, default=True, err=True)
 
     def ask_amount(self, question: str) -> float | None:
         """Ask for an amount in US dollars; Enter is none."""
-        from claude_iterate.cli.terminal import questions
-
         return questions.ask_amount(question)
 
     @contextlib.contextmanager
@@ -68,8 +63,6 @@ class TerminalUser:
             plan = plan.changed(tick=0.25)  # the live line shows seconds
         leave = self._worker.leave if self._worker is not None else None
         if self._detaches and leave is not None:
-            from claude_iterate.cli.terminal.detaching import AtOnce
-
             if plan.settings.attended:
                 asks = "The setting `attended` is on: the run asks on its terminal, so it cannot do without one."
                 raise UsageProblem(asks, f"claude-iterate run {plan.layout.name} --no-attended --detach")
@@ -77,15 +70,11 @@ class TerminalUser:
         elif plan.purpose != "run" or not on_terminal():
             yield plan
         elif plan.settings.attended:
-            from claude_iterate.cli.terminal import attended
-
             question = attended.Question(plan.layout)
             yield plan.changed(ask=question, listen=question.held)
         elif plan.settings.output != "progress":
             yield plan
         else:
-            from claude_iterate.cli.terminal import keys
-
             with keys.listening(leave) as listen:
                 yield plan.changed(listen=listen, keys=True, detaches=leave is not None)
 

@@ -5,6 +5,7 @@ What Claude printed is played from `raw/` as it is; the fake gets the file and w
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -68,8 +69,6 @@ class Cassette(Record):
         for path in (layout.todo, layout.status, layout.plan):
             path.unlink(missing_ok=True)
         if layout.impl.is_dir():
-            import shutil
-
             shutil.rmtree(layout.impl)
         if self.plan:
             atomic.write_text(layout.plan, self.plan)

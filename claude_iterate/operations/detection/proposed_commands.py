@@ -9,6 +9,7 @@ from claude_iterate.core.records import Record
 from claude_iterate.errors import ExpectedError
 from claude_iterate.operations.detection.project_commands import WORDS, detect
 from claude_iterate.workspace.lifecycle.project import Project
+from claude_iterate.workspace.settings_files import settings_writer
 
 
 class Proposal(Record):
@@ -40,8 +41,6 @@ def propose(project: Project) -> Proposal:
     found = detect(project.root)
     if not found.commands:
         return Proposal(found.kind)
-    from claude_iterate.workspace.settings_files import settings_writer
-
     target = settings_writer.project_target(project.root)
     try:
         for word, command in found.commands.items():

@@ -9,17 +9,17 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from claude_iterate.core.settings.declared import PERMISSION_MODES
+from claude_iterate.engine.plan import Plan
 from claude_iterate.errors import ExpectedError
+from claude_iterate.operations import completed_task
+from claude_iterate.operations.launch import launch
+from claude_iterate.operations.permissions import Permissions
 from claude_iterate.operations.run_processes.run_order import Answer, Began, Ended, Noted, Refused, RunOrder
-
-if TYPE_CHECKING:
-    from claude_iterate.engine.plan import Plan
-    from claude_iterate.operations.permissions import Permissions
+from claude_iterate.system import crash_reports
 
 _LARGEST = 16 * 1024 * 1024
 INTERRUPTED = 130
@@ -51,8 +51,6 @@ class _Absent:
         self._line.say(Noted(text))
 
     def choose_permissions(self, suggested: tuple[str, ...], sandbox: str) -> Permissions:  # noqa: ARG002 - as the protocol has it
-        from claude_iterate.operations.permissions import Permissions
-
         return Permissions(PERMISSION_MODES[0])
 
     def confirms(self, question: str) -> bool:  # noqa: ARG002 - as the protocol has it
@@ -82,8 +80,6 @@ def main() -> int:
     except KeyboardInterrupt:
         ended = Refused("Interrupted before the run began.", exit_code=INTERRUPTED)
     except Exception as bug:  # noqa: BLE001 - the boundary of this process
-        from claude_iterate.system import crash_reports
-
         ended = Refused(*crash_reports.told(bug, sys.argv[1:]), exit_code=crash_reports.EXIT_CODE)
     line.say(ended)
     return ended.exit_code
@@ -100,9 +96,6 @@ def _order(source: int) -> RunOrder:
 
 
 def _performed(order: RunOrder, source: int, line: _Line) -> Ended:
-    from claude_iterate.operations import completed_task
-    from claude_iterate.operations.launch import launch
-
     if not order.outlives:
         threading.Thread(target=_end_with, args=(source,), daemon=True).start()
     project, options, user = order.project(os.environ), order.asked(), _Absent(line)

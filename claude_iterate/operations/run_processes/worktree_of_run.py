@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,14 +13,13 @@ from claude_iterate.engine.plan import Plan
 from claude_iterate.errors import WorkspaceProblem
 from claude_iterate.operations.run_options import Options
 from claude_iterate.operations.user import User
+from claude_iterate.progress.worktrees import Worktree, find, remains
+from claude_iterate.system.programs import found_outside
 from claude_iterate.workspace import metadata
 from claude_iterate.workspace.journal import reader
 from claude_iterate.workspace.layout import Layout, named_folders
 from claude_iterate.workspace.lifecycle.project import Project
 from claude_iterate.workspace.running import run_lock
-
-if TYPE_CHECKING:
-    from claude_iterate.progress.worktrees import Worktree
 
 _USERS = frozenset({"run", "verify"})
 _MOST = 500
@@ -40,12 +38,8 @@ def found(project: Project, layout: Layout, settings: Settings, options: Options
     if not settings.worktree:
         _refuse_elsewhere(project, layout, options)
         return None
-    from claude_iterate.progress.worktrees import find  # most runs have none
-
     environ = project.environ
     if settings.sandbox.kind != "none":
-        from claude_iterate.system.programs import found_outside
-
         environ = found_outside(environ, [str(project.root)])
     return find(project.root, layout.name, settings.worktree, environ)
 
@@ -60,8 +54,6 @@ def _refuse_elsewhere(project: Project, layout: Layout, options: Options) -> Non
     made = last[1].worktree.made if last is not None else None
     if made is None:
         return
-    from claude_iterate.progress.worktrees import remains
-
     merge = remains(project.root, made.path, made.branch, project.environ).merge
     if not merge and not os.path.isdir(made.path):  # noqa: PTH112 - Path.is_dir may raise
         return
