@@ -35,13 +35,22 @@ def nothing_moves(state: RunState, facts: Facts) -> Verdict | None:
     why, times = "without progress", state.streaks.unmoved
     reported = status if status is not None and status.source != "boxes" else None
     detail = "no commit, no changed file" + ("" if reported else "; the last iteration wrote no report")
-    cause = f"Nothing moves: {_in_a_row(times)} {why}"
+    cause = f"Nothing moves: {_in_a_row(times)} {why}{_failed(state)}"
     ending = _trip("no_progress", f"after {counted(times, 'iteration')} {why}", detail, cause, state, facts)
     if reported is None or not (reported.completed or reported.worked):
         return ending
     return _with_switch(
         ending, "If the work that Claude reports is outside of this project", "stop.no_progress", state, facts
     )
+
+
+def _failed(state: RunState) -> str:
+    """The failures among the last iterations, with what the last of them said."""
+    count, outcome = min(state.streaks.failures, state.streaks.unmoved), state.last_outcome
+    if not count or outcome is None:
+        return ""
+    said = f": {_quoted(outcome.message)}" if outcome.message else ""
+    return f"; the last {count if count > 1 else 'one'} failed{said}"
 
 
 def same_error_again(state: RunState, facts: Facts) -> Verdict | None:
