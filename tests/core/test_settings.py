@@ -43,6 +43,19 @@ def test_a_layer_touches_only_what_it_sets() -> None:
 
 
 @pytest.mark.parametrize(
+    ("document", "output"),
+    [
+        ({"verbose": True}, "verbose"),
+        ({"verbose": False}, "progress"),
+        ({"verbose": True, "outputLevel": "quiet"}, "quiet"),
+    ],
+)
+def test_the_original_has_verbose_too(document: dict[str, object], output: str) -> None:
+    """A file of the user with it is read; `outputLevel` beside it says it better."""
+    assert resolve([layer_from_document("user", "u", document)]).settings.output == output
+
+
+@pytest.mark.parametrize(
     ("spelled", "key"),
     [
         ("max_iterations", "max_iterations"),

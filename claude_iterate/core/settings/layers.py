@@ -53,6 +53,9 @@ class Resolved(Record):
 def layer_from_document(kind: str, place: str, document: Mapping[str, Any]) -> Layer:
     """A layer from a parsed file. Unknown keys and bad values are SettingsProblems that name file and key."""
     values: dict[str, Any] = {}
+    if type(document.get("verbose")) is bool:  # the original's: a level of output, which `outputLevel` says better
+        values |= {"output": "verbose"} if document["verbose"] else {}
+        document = {name: value for name, value in document.items() if name != "verbose"}
     for spelled, value in _flatten(document, ""):
         key = canonical(spelled)
         if key is None:
