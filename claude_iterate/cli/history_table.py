@@ -9,7 +9,7 @@ from claude_iterate.core.events.vocabulary import Kind
 from claude_iterate.core.formats import cost, counted, duration
 from claude_iterate.core.tones import Tone
 from claude_iterate.text import local_times
-from claude_iterate.views.charts.iteration_words import outcome, outcome_tone
+from claude_iterate.views.charts.iteration_words import outcome, outcome_tone, took
 from claude_iterate.views.history_view import HistoryView
 from claude_iterate.views.setting_values import shortened
 from claude_iterate.views.story.iteration_rows import Row
@@ -93,7 +93,7 @@ def _cells(row: Row, now: float | None) -> Cells:
         "RUN": short_id(row.run),
         "#": "dry run" if row.number == _DRY_RUN else number,
         "BEGAN": local_times.whole(row.began) if now is None else local_times.narrow(row.began, now),
-        "TOOK": duration(row.duration),
+        "TOOK": took(row),
         "COST": cost(row.known_cost_usd, row.cost_is_lower_bound),
         **_counts(row.tokens, row.turns, row.tools),
         "FILES": changed_files(row.files),

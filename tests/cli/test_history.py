@@ -235,6 +235,8 @@ def test_a_killed_run_and_the_one_that_went_on_are_one_story(typed: Type, layout
         (SECOND, 2, "ok"),
     ]
     assert (document["total"]["iterations"], document["total"]["costUsd"]) == (2, 1.125)
+    lines = typed("history", "w").out.splitlines()
+    assert ["s+ " in line for line in lines[1:4]] == [False, True, False]  # its time is known to its last sign
     shown = typed("show", "w", "--json").document
     assert shown["lastRun"]["costUsd"] == 1.125
     assert shown["lastRun"]["tokens"] == document["total"]["tokens"]

@@ -32,13 +32,18 @@ def outcome_tone(row: Row) -> Tone:
     return "warning" if row.outcome in _NOT_FAILED else "plain" if row.outcome == Kind.UNFINISHED else "bad"
 
 
+def took(row: Row) -> str:
+    """`2.1s`; of a call without an end `2.1s+`, because only its last sign is known."""
+    return duration(row.duration) + ("+" if row.outcome == Kind.UNFINISHED else "")
+
+
 def in_words(row: Row) -> dict[str, str]:
     """Each figure of it as text. It is not escaped for HTML."""
     number = str(row.number) if row.attempt == 1 else f"{row.number} (attempt {row.attempt})"
     return {
         "number": number,
         "began": local_times.whole(row.began),
-        "took": duration(row.duration),
+        "took": took(row),
         "cost": cost(row.known_cost_usd, row.cost_is_lower_bound),
         "tokens": shortened(used_tokens(row)),
         "tools": str(row.tools),

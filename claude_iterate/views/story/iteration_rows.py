@@ -51,6 +51,7 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     """Above 1 when the iteration was done again."""
     began: str
     duration: float = 0.0
+    """Of a call without an end: until its last sign."""
     cost_usd: float | None = 0.0
     """null: Claude worked and did not report the cost."""
     known_cost_usd: float = 0.0
